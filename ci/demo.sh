@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What does Debian rest on?  From a Parquet file of edges to ranks, distances, components and a
-# program of one's own, in a virtual environment made for it.  Results land in demo-output/.
-# Where there is an NVIDIA GPU with a driver for CUDA 12 or 13, on cuDF frames and the GPU.
+# custom program, in its own virtual environment.  Results are written to demo-output/.  With an
+# NVIDIA GPU and a driver for CUDA 12 or 13, it uses cuDF frames and the GPU.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/venv.sh

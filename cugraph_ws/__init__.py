@@ -1,7 +1,7 @@
 """Graph algorithms on dataframes: an edge frame goes in, a vertex frame comes out.
 
-The known algorithms are functions; one's own are vertex programs in plain Python, which the same
-engines run.
+Known algorithms are functions.  Algorithms of your own are vertex programs in plain Python, run by
+the same engines.
 """
 
 from cugraph_ws.accessor import register as _register_accessors

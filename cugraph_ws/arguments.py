@@ -186,7 +186,7 @@ def check_word(argument: str, value: Any) -> None:
         If it is not text.
     """
     if not isinstance(value, str):
-        raise InputError(f"{argument}={shown(value)} must be a word, as 'auto'")
+        raise InputError(f"{argument}={shown(value)} must be text, such as 'auto'")
 
 
 def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:

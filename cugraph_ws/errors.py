@@ -45,7 +45,7 @@ class EngineError(CugraphWsError, RuntimeError):
 
 
 class WorkerLostError(CugraphWsError, RuntimeError):
-    """A worker of a cluster that is lost or does not answer, and the partition that it held."""
+    """A worker of a cluster is lost or does not reply; the message names it and its partitions."""
 
 
 class GraphMemoryError(MemoryError, CugraphWsError):  # in this order it can be sent by a worker

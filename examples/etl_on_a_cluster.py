@@ -2,9 +2,9 @@
 
     python examples/etl_on_a_cluster.py [--edges FOLDER] [--out FOLDER] [--scheduler tcp://…]
 
-Without arguments it makes edges, and a cluster of two workers on this machine.  Columns source and
-destination are read.  The tables are spread over the workers all the time; with a scheduler of
-one's own, workers and this script see the same folders.
+Without arguments it generates edges, and starts a cluster of two workers on this machine.  It reads
+the columns source and destination.  The tables stay partitioned across the workers.  With your own
+scheduler, the workers and this script must see the same folders.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A vertex program of one's own in ten lines: the widest path from a city to every other.
+"""A custom vertex program in ten lines: the widest path from a city to every other.
 
 A path is as wide as its narrowest road.  Run it with `python examples/widest_path.py`, or on a
 file of edges: `cugraph-ws run examples/widest_path.py:WidestPath roads.parquet start=berlin`.

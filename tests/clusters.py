@@ -38,11 +38,11 @@ __all__ = [
 ]
 
 WITHIN = 30.0  # seconds in which the loss of a worker is an error
-FORKED = {"distributed.worker.multiprocessing-method": "forkserver"}  # who dies is soon there again
+FORKED = {"distributed.worker.multiprocessing-method": "forkserver"}  # restarts soon after a kill
 
 
 class Workers:
-    """A cluster whose workers are processes that are to suffer.
+    """A cluster with workers in processes, for tests of faults.
 
     Attributes
     ----------

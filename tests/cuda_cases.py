@@ -100,7 +100,7 @@ class Steps:
 
 @ws.vertex_program
 class Shout:
-    """Who hears of it: `any`, with a message of two fields, which is kept in an outbox."""
+    """Which vertices are reached: `any`, with a message of two fields, which is kept in an outbox."""
 
     heard: ws.boolean
     loudness: ws.int64
@@ -187,7 +187,7 @@ class Cooling:
 
 @ws.vertex_program
 class Rise:
-    """A maximum that starts low at one vertex: those that are alike have news, or news for it."""
+    """A maximum that starts low at one vertex: vertices with equal states are active, or make it active."""
 
     value: ws.int64
     start: ws.vertex_parameter
@@ -227,7 +227,7 @@ class Toll:
 
 @ws.vertex_program
 class Rumour:
-    """Never at rest: a combine of its own, of who has just heard; an aggregate and the superstep."""
+    """Never converges: its own combine, vertices with new messages, an aggregate and the superstep."""
 
     heard: ws.boolean
     count: ws.int64

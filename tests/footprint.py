@@ -1,4 +1,4 @@
-"""How much memory of the emulated GPU each rank of a crew takes at most."""
+"""The peak of emulated GPU memory on each rank."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ class MeasuredDevice(EmulatedDevice):
 
 
 class _Links(ThreadLinks):
-    """Links that copy to where memory is not noted: what is under way is nobody's."""
+    """Links that copy to memory that is not counted: messages in flight belong to no rank."""
 
     def post(self, sent: Any, taken: Any) -> None:
         super().post([[np.asarray(one) for one in box] for box in sent], taken)
 
 
 class LinkedCommunicator(ThreadCommunicator):
-    """A rank of a crew of threads that has links too, over which large arrays go."""
+    """A rank in a thread that also has links, which carry large arrays."""
 
     def __init__(self, comm: ThreadCommunicator, ways: Any) -> None:
         super().__init__(comm.rank, comm.size, comm._board, comm._barrier)

@@ -80,12 +80,12 @@ class Outcome:
 
 
 def hears_all(program: Any) -> bool:
-    """Tell whether every vertex sends in every superstep, active or not."""
+    """Return whether every vertex sends in every superstep, active or not."""
     return program.combine != "any" and program.contributors != "active"
 
 
 def hears_silence(program: Any) -> bool:
-    """Tell whether a vertex without in-arcs applies, to the identity of `combine`."""
+    """Return whether a vertex without in-arcs applies, to the identity of `combine`."""
     return hears_all(program) and (
         program.combine in ("sum", "custom") or program.contributors == "all"
     )
@@ -232,7 +232,7 @@ class _Run:
     def superstep(
         self, number: int, states: list[Any], active: set[int]
     ) -> tuple[list[Any], set[int], float]:
-        """Return the states that follow, who is active then, and the residual."""
+        """Return the next states, the active vertices, and the residual."""
         program, functions = self.program, self.program.functions
         vertices = [self.at(v, state) for v, state in enumerate(states)]
         without = self.p(superstep=np.int64(number))
@@ -256,7 +256,7 @@ class _Run:
             following[v] = self.kept(_call(functions["apply"], old=old, gathered=gathered, p=p))
             new = self.at(v, following[v])
             is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
-            # Where order does not matter, only a change can be news.
+            # Where order does not matter, only changed vertices can be active.
             if "active" in functions and (is_active or not program.asynchronous):
                 is_active = bool(_call(functions["active"], old=old, new=new, p=p))
             if is_active:
@@ -302,7 +302,7 @@ class _Run:
         return total
 
     def residual(self, states: list[Any], following: list[Any]) -> float:
-        """Measure the change of the residual's field, where every vertex hears from all."""
+        """Measure the change of the residual's field, if every vertex gathers from all."""
         norm = self.program.residual
         if norm is None or not hears_all(self.program):
             return math.nan

@@ -1,4 +1,4 @@
-"""Crews of threads, and whole graphs cut into shares, for tests of what ranks do together."""
+"""Ranks as threads, and whole graphs cut into shards, for tests of collectives."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.device import device
 
-WAIT = 120  # seconds, after which a rank that was left alone fails
+WAIT = 120  # seconds, after which a rank that waits alone fails
 
 
 class ThreadCommunicator:
-    """A rank of a crew of threads."""
+    """A rank in a thread."""
 
     on_device = True
     request: str | None = None
@@ -45,7 +45,7 @@ class ThreadCommunicator:
 
 
 def on_ranks(size: int, work: Callable[[ThreadCommunicator], Any]) -> list[Any]:
-    """Run `work` once for each rank, all at once; return what each returns.
+    """Run `work` on all ranks at once; return their results, by rank.
 
     An error of one rank ends the wait of the others, and is raised.
     """
@@ -84,7 +84,7 @@ class ThreadLinks:
         self.post(sent, taken)
 
     def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        assert not sent[self._rank], "nobody writes to himself"
+        assert not sent[self._rank], "no rank sends to itself"
         assert not taken[self._rank]
         for peer, box in enumerate(sent):
             for array in box:
@@ -92,7 +92,7 @@ class ThreadLinks:
         for peer, box in enumerate(taken):
             for array in box:
                 came = self._ways[peer, self._rank].get(timeout=60)
-                assert came.nbytes == array.nbytes, "lengths are told before"
+                assert came.nbytes == array.nbytes, "lengths are known before"
                 array[...] = came.reshape(array.shape)
 
     def gather(self, own: Any, everyone: Any) -> None:
@@ -109,7 +109,9 @@ class ThreadLinks:
         for peer, text in texts.items():
             self._ways[self._rank, peer].put(text)
         came = {peer: self._ways[peer, self._rank].get(timeout=60) for peer in texts}
-        assert all(isinstance(text, bytes) for text in came.values()), "all are at the same meeting"
+        assert all(isinstance(text, bytes) for text in came.values()), (
+            "all ranks are in the same collective"
+        )
         return came
 
     def mark(self) -> None:
@@ -132,7 +134,7 @@ class WholeVertices:
         self._all = graph._vertices
         self._low = int(cuts[rank])
         self.numbering = self._all.numbering
-        self.positions = np.empty(0, np.int64)  # of the share, once it is made
+        self.positions = np.empty(0, np.int64)  # of the shard, once it is built
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._all, name)
@@ -145,7 +147,7 @@ class WholeVertices:
 
 
 def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
-    """Lay a share out as one that is built on a GPU is, with ghosts in their owners' order."""
+    """Lay a shard out as one built on a GPU, with ghosts in their owners' order."""
     graph, _, boundaries = shard.laid_out()
     owned, size = shard.owned, graph.size
     ranges = [(first - owned, last - owned) for first, last in shard.ghosts]
@@ -175,7 +177,7 @@ def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
 
 
 def share(graph: Graph, comm: ThreadCommunicator, cuts: Any = None) -> ShardGraph:
-    """Cut a rank's share out of a whole graph."""
+    """Cut a rank's shard out of a whole graph."""
     n = graph.number_of_vertices
     if cuts is None:
         cuts = [n * rank // comm.size for rank in range(comm.size + 1)]

@@ -1,4 +1,4 @@
-"""A graph built by a crew against the same graph built alone."""
+"""A graph built on several ranks against the same graph built on one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cugraph_ws.partition.build import build_shard
 
 
 class Strict:
-    """A rank that hears what processes would: copies that are read-only, and plain values."""
+    """A rank that receives what processes would: read-only copies, and plain values."""
 
     on_device = False
 
@@ -30,7 +30,7 @@ class Strict:
         for box in came:
             for array in box:
                 array.flags.writeable = False
-        self._comm.allgather(None)  # nobody goes on before all have copied
+        self._comm.allgather(None)  # no rank continues before all have copied
         return came
 
     def allgather(self, value: Any) -> list[Any]:
@@ -68,7 +68,7 @@ def deal(pieces: list[Any], size: int, seed: int = 0) -> list[list[tuple[int, An
 def build(
     size: int, hands: list[Any], *arguments: Any, work: Any = None, **options: Any
 ) -> list[Any]:
-    """Let a crew build a graph, and do some work with it."""
+    """Build a graph on several ranks, and do some work with it."""
 
     def on_rank(comm: ThreadCommunicator) -> Any:
         shard = build_shard(Strict(comm), hands[comm.rank], *arguments, **options)
@@ -78,7 +78,7 @@ def build(
 
 
 def described(shard: Any) -> dict[str, Any]:
-    """Tell what a rank knows, in vertex numbers; together."""
+    """Return what a rank holds, in vertex numbers; collective."""
     csc, csr = shard.csc, shard.csr
     positions = shard.positions
     return {
@@ -104,7 +104,7 @@ def described(shard: Any) -> dict[str, Any]:
 
 
 def stacked(frames: list[Any]) -> Any:
-    """Put ranks' result frames together, whose dtypes must be equal."""
+    """Concatenate ranks' result frames, which must have equal dtypes."""
     if isinstance(frames[0], pd.DataFrame):
         assert len({tuple(map(str, frame.dtypes)) for frame in frames}) == 1
         return pd.concat(frames, ignore_index=True)
@@ -125,7 +125,7 @@ def assert_frames_equal(left: Any, right: Any) -> None:
 
 
 def assert_same(graph: Graph, told: list[dict[str, Any]]) -> None:
-    """Compare what a crew has built with the whole graph."""
+    """Compare a graph built on several ranks with the whole graph."""
     n = graph.number_of_vertices
     csc, csr = graph.csc, graph.csr
     rows = [csc.indices[a:b].tolist() for a, b in zip(csc.offsets, csc.offsets[1:], strict=False)]

@@ -311,7 +311,7 @@ class Halfway:
 
 @entry()
 class Overwriting:
-    """A maximum that replaces the state, whatever that was: news may be worse."""
+    """A maximum that replaces the state, whatever that was: a new state may be worse."""
 
     x: ws.int64
 
@@ -570,7 +570,7 @@ class Reciprocal:
 
 @entry(message=bool)
 class Contradiction:
-    """A flag that is set by those who have none."""
+    """A flag that is set by vertices without one."""
 
     on: ws.boolean
 
@@ -624,7 +624,7 @@ class LaterWorse:
 
 @entry()
 class ActiveForAWhile:
-    """A minimum of which nobody is active any more after the second superstep."""
+    """A minimum without active vertices after the second superstep."""
 
     x: ws.int64
 
@@ -692,7 +692,7 @@ class AllAtOnce:
 
 @entry(compiled=True)
 class WorthTelling:
-    """A minimum of which small changes are not news: a threshold in `active`."""
+    """A minimum of which small changes do not count: a threshold in `active`."""
 
     x: ws.int64
 
@@ -735,7 +735,7 @@ class WorthTellingActive:
 
 @entry(from_first)
 class NoFurther:
-    """Hops, told on only within three: a limit in `active`."""
+    """Hops, passed on only within three: a limit in `active`."""
 
     hops: ws.int32
     start: ws.vertex_parameter
@@ -1174,7 +1174,7 @@ class Frozen:
 
 @entry(message=float)
 class FrozenSum:
-    """A sum of which settled vertices still send, and hear nothing."""
+    """A sum of which settled vertices still send, and receive nothing."""
 
     x: ws.float64
     max_iter = 5
@@ -1196,7 +1196,7 @@ class FrozenSum:
 
 @entry(from_some, message=bool)
 class TakenBack:
-    """A flag that is: whoever hears of one has it no more."""
+    """A flag that a message of a set flag clears."""
 
     on: ws.boolean
     start: ws.vertex_set
@@ -1221,7 +1221,7 @@ class TakenBack:
 
 @entry(from_some, message=bool)
 class Sometimes:
-    """A flag of two fields, that counts the supersteps in which somebody was heard."""
+    """A flag of two fields, that counts the supersteps with a message."""
 
     on: ws.boolean
     heard: ws.int32
@@ -1320,7 +1320,7 @@ class HalfOfThem:
 
 @entry()
 class AlikeAndGrowing:
-    """All alike at first, with news for each other all the same."""
+    """All equal at first, though messages change them."""
 
     x: ws.int64
 
@@ -1357,7 +1357,7 @@ class AlikeAcross:
 
 @entry(from_first)
 class TwoHops:
-    """A limit of the program's own: news travels two edges."""
+    """A limit of the program's own: messages travel two edges."""
 
     x: ws.int64
     start: ws.vertex_parameter
@@ -1678,7 +1678,7 @@ class NotANumber:
         return math.nan if old.degree == 0 else gathered
 
 
-# ------------------------------------------------------------ who sends, and who hears silence
+# ------------------------------------------------------------ which vertices send, and which get no message
 
 
 @entry(lambda n: {"k": 2}, compiled=True)
@@ -1712,7 +1712,7 @@ class Peel:
 
 @entry(from_some)
 class Echo:
-    """Active without a change: whoever heard in the first supersteps speaks up again."""
+    """Active without a change: vertices with messages in the first supersteps send again."""
 
     times: ws.int64
     start: ws.vertex_set
@@ -1764,7 +1764,7 @@ class EchoCounted:
 
 @entry(from_some)
 class ChangedAndSilent:
-    """A maximum of the active, where a change upwards is news at even values only."""
+    """A maximum of the active, where a rise counts at even values only."""
 
     x: ws.int64
     start: ws.vertex_set
@@ -1907,7 +1907,7 @@ class SilenceIsZero:
 
 @entry()
 class NeverActive:
-    """A sum of which nobody is ever active: one superstep."""
+    """A sum without active vertices: one superstep."""
 
     x: ws.int64
 
@@ -1928,7 +1928,7 @@ class NeverActive:
 
 @entry()
 class NobodyStarts:
-    """Nobody starts, which does not matter where all send."""
+    """No vertex starts, which does not matter if all send."""
 
     x: ws.int64
     max_iter = 3

@@ -174,9 +174,13 @@ class WeaklyConnectedComponents:
         parent = state.integers("parent", vertices, 0, np.arange(vertices))  # never a larger number
         ends = np.array([SAMPLED, arcs, vertices - 1])
         sampled, arc, largest = state.integers("reached", 3, [0, 0, -1], ends).tolist()
-        state.require("reached", sampled == SAMPLED or arc == 0, "has arcs before all samples")
+        state.require(
+            "reached",
+            sampled == SAMPLED or arc == 0,
+            "counts linked arcs before sampling has ended",
+        )
         root = largest < 0 or parent[largest] == largest
-        state.require("reached", root, "skips the rows of a tree that is none")
+        state.require("reached", root, "names a largest tree that is not a root")
         if "linked" in state:  # absent on a GPU, which samples differently
             state.number("linked", 0, SAMPLED)
 

@@ -261,7 +261,9 @@ class CoreNumber:
             return
         level = state.number("level", -1, 2 * graph.number_of_arcs)
         at_level = core[state.flags("waiting", graph.owned)] == level
-        state.require("waiting", at_level.all(), "names a vertex that has not fallen to the level")
+        state.require(
+            "waiting", at_level.all(), "marks a vertex whose core number is not the level"
+        )
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume at a level."""

@@ -74,7 +74,7 @@ def maximal_bipartite_matching(
     Raises
     ------
     InputError
-        If an edge joins two vertices of one side, or the frame or an argument is invalid.
+        If an edge matches two vertices of one side, or the frame or an argument is invalid.
     ConvergenceError
         If the run is stopped early; `.result` has the matching so far.
 
@@ -260,9 +260,13 @@ def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
         chosen = state.integers(name, vertices, least, vertices - 1)
         known = np.flatnonzero(chosen >= 0)
         across = left[chosen[known]] != left[known]
-        state.require(name, across.all(), "joins two vertices of one side")
+        state.require(name, across.all(), "matches two vertices of one side")
         if name == "mate":
-            state.require(name, (chosen[chosen[known]] == known).all(), "has a mate of nobody")
+            state.require(
+                name,
+                (chosen[chosen[known]] == known).all(),
+                "names a mate that is matched to another vertex",
+            )
 
 
 def _refuse_inside(part: Part, own: tuple[int, int, bool] | None) -> None:

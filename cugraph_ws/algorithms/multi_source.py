@@ -112,14 +112,14 @@ class MultiSource:
         **parameters: Any,
     ) -> None:
         if not isinstance(program, VertexProgram):
-            raise InputError(f"program={shown(program)} is no vertex program; give BFS or SSSP")
+            raise InputError(f"program={shown(program)} is not a vertex program; give BFS or SSSP")
         sets = {name: one for name, one in program.constants.items() if isinstance(one, VertexSet)}
         if not isinstance(argument, str) or argument not in {
             *sets,
             *(one.alias for one in sets.values()),
         }:
             raise InputError(
-                f"argument={shown(argument)}: {program.name} has no such set of vertices; it has "
+                f"argument={shown(argument)}: {program.name} has no vertex set of this name; it has: "
                 f"{', '.join(sets) or 'none'}"
             )
         check_word("engine", engine)
@@ -154,7 +154,7 @@ class MultiSource:
         batched = on_device and any(_are_alike(program, one) for one in BATCHED)
         if on_device and not batched and graph.whole:
             raise InputError(
-                f"many searches at once are of BFS or SSSP on the CUDA engine, not {program.name}; "
+                f"multi-source searches on the CUDA engine run BFS or SSSP, not {program.name}; "
                 "use engine='cpu'"
             )
         if "distance" not in program.state or program.predecessor != "predecessor":

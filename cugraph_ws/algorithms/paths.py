@@ -183,7 +183,9 @@ def _walk(tree: _Tree, targets: Integers) -> tuple[Integers, Integers, Integers]
         # Floyd's cycle detection: the second walker is twice as fast, and they meet only in a
         # cycle.
         if tree.graph.any_rank(bool((vertex == ahead).any())):
-            raise InputError("result: the predecessors run in a circle; give a search's own result")
+            raise InputError(
+                "result: the predecessors form a cycle; give the unchanged result of a search"
+            )
         paths.append(path)
         vertices.append(vertex)
     row_path, row_vertex = np.concatenate(paths), np.concatenate(vertices)
@@ -197,7 +199,7 @@ def _tree_of_result(result: Result) -> _Tree:
     predecessor = result.arrays.get(PREDECESSOR)
     if not isinstance(predecessor, VertexNumbers):
         raise InputError(
-            f"result: it has no column {PREDECESSOR!r}, it has {', '.join(result.arrays)}; run a "
+            f"result: it has no column {PREDECESSOR!r}, only {', '.join(result.arrays)}; run a "
             f"program that declares `{PREDECESSOR}: ws.predecessor`"
         )
     if result.graph.any_rank(len(predecessor.numbers) != result.graph.owned):
@@ -246,7 +248,7 @@ def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
         return ["vertex"], [PREDECESSOR]
     if not ids:
         raise InputError(
-            f"result: it has no column {PREDECESSOR!r}, it has {', '.join(map(str, frame.names))}; give what "
+            f"result: it has no column {PREDECESSOR!r}, only {', '.join(map(str, frame.names))}; give what "
             f"bfs, sssp or widest_path returned"
         )
     return ids, [f"{PREDECESSOR}_{name}" for name in ids]

@@ -165,8 +165,8 @@ def gathers_only(bound: BoundProgram, direction: str) -> InputError:
     if program.idempotent:
         reason = why_not_monotone(program, bound.types.state)
         why = (
-            f"; that its answer does not depend on the order of messages is not proved ({reason}): if it "
-            "does not, declare asynchronous = True"
+            f"; it is not proved that its answer is independent of the order of messages ({reason}): if "
+            "it is, declare asynchronous = True"
         )
     return InputError(
         f"direction={direction!r}: {program.name} gathers from all in-neighbours in every superstep; use "

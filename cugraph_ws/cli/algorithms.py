@@ -34,7 +34,10 @@ def _values(name: str, help_text: str, *, required: bool = False) -> Callable[[F
 
     def decorate(function: F) -> F:
         file = click.option(
-            f"--{name}-file", type=A_FILE, metavar="FILE", help="The same, from a file of vertices."
+            f"--{name}-file",
+            type=A_FILE,
+            metavar="FILE",
+            help="The same, from a file with a row for each vertex.",
         )
         more = " (This or the file is required.)" if required else ""
         word = click.option(f"--{name}", metavar="NUMBER|COLUMN", help=help_text + more)
@@ -48,7 +51,7 @@ def _set(name: str, help_text: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         file = click.option(
-            f"--{name}-file", type=A_FILE, metavar="FILE", help="More of them, from a file."
+            f"--{name}-file", type=A_FILE, metavar="FILE", help="A file with more of them."
         )
         return click.option(f"--{name}", multiple=True, metavar="ID", help=help_text)(
             file(function)
@@ -90,9 +93,9 @@ def _vertex_file(path: Path) -> pa.Table:
 
 
 TO = click.option(
-    "--to", multiple=True, metavar="ID", help="Write the paths to these vertices instead."
+    "--to", multiple=True, metavar="ID", help="Write the shortest paths to these vertices instead."
 )
-EACH = click.option("--each", is_flag=True, help="A search of its own from each start.")
+EACH = click.option("--each", is_flag=True, help="Run a separate search from each start.")
 
 
 def _paths(job: Job, targets: tuple[str, ...]) -> Callable[[Result], pa.Table] | None:
@@ -114,7 +117,7 @@ def _one_search(job: Job, each: bool, targets: tuple[str, ...]) -> None:
 @click.command("bfs")
 @job_options
 @_set("start", "Vertex to start from; can be repeated.")
-@click.option("--depth-limit", type=click.IntRange(min=0), help="Most hops.")
+@click.option("--depth-limit", type=click.IntRange(min=0), help="Greatest number of hops.")
 @EACH
 @TO
 def bfs_command(
@@ -160,7 +163,7 @@ def sssp_command(
     each: bool,
     to: tuple[str, ...],
 ) -> None:
-    """Measure shortest paths.
+    """Find shortest paths.
 
     Edges are as long as their weights, and 1 without any.  Result: vertex, distance, predecessor;
     with --each the start before them; with --to the paths.
@@ -187,7 +190,7 @@ def sssp_command(
 def widest_path_command(
     job: Job, start: tuple[str, ...], start_file: Path | None, to: tuple[str, ...]
 ) -> None:
-    """Measure widest paths.
+    """Find widest paths.
 
     A path is as wide as its narrowest edge; edges are as wide as their weights, and 1 without any.
     Result: vertex, width, predecessor; with --to the paths.
@@ -211,15 +214,15 @@ VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_ou
 
 @click.command("pagerank")
 @job_options
-@click.option("--alpha", type=float, default=0.85, show_default=True, help="Odds to follow edges.")
-@_values("personalization", "Where the surfer goes otherwise, by vertex.")
-@_values("nstart", "First ranks.")
-@_values("dangling", "Where the surfer goes from vertices without out-edges.")
+@click.option("--alpha", type=float, default=0.85, show_default=True, help="Damping factor.")
+@_values("personalization", "Teleport distribution over the vertices.")
+@_values("nstart", "Initial ranks.")
+@_values("dangling", "Distribution of the rank of vertices without out-edges.")
 @_values("precomputed-vertex-out-weight", "Sums of the vertices' out-weights.")
 @option_flag("max_iter", 100)
 @TOLERANCE
 def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
-    """Rank vertices by a random surfer's time.
+    """Rank vertices by PageRank.
 
     Result: vertex, pagerank.
     """
@@ -262,7 +265,7 @@ def core_number_command(job: Job, degree_type: Any) -> None:
 
 @click.command("k-core")
 @job_options
-@click.option("-k", type=click.IntRange(min=0), help="The core; default: the innermost.")
+@click.option("-k", type=click.IntRange(min=0), help="Which core; default: the innermost.")
 @DEGREE_TYPE
 def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
     """Extract the edges of a core.
@@ -273,14 +276,16 @@ def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
     from cugraph_ws.cli.output import deliver
 
     if job.trace is not None:
-        raise click.UsageError("k-core writes no trace; core-number does the same run and has one")
+        raise click.UsageError(
+            "k-core writes no trace; core-number does the same run and writes one"
+        )
     with job.graph() as graph:
         deliver(job, k_core(graph, k, degree_type=degree_type, **job.options.given()))
 
 
 @click.command("heat")
 @job_options
-@_values("temperature", "First temperature of every vertex.", required=True)
+@_values("temperature", "Initial temperature of every vertex.", required=True)
 @_set("fixed", "Vertex that keeps its temperature; can be repeated.")
 @option_flag("max_iter", 10_000)
 @TOLERANCE
@@ -291,7 +296,7 @@ def heat_command(
     fixed: tuple[str, ...],
     fixed_file: Path | None,
 ) -> None:
-    """Let heat flow until convergence.
+    """Simulate heat flow until convergence.
 
     Weights are the coefficients.  Result: vertex, temperature.
     """
@@ -322,7 +327,7 @@ def circuit_command(job: Job, sources: str | None, sources_file: Path | None) ->
 
 @click.command("neural-network")
 @job_options
-@_values("activation", "First activation of every neuron.", required=True)
+@_values("activation", "Initial activation of every neuron.", required=True)
 @_set("fixed", "Neuron that keeps its activation; can be repeated.")
 @option_flag("max_iter", 1_000)
 @TOLERANCE
@@ -350,15 +355,21 @@ def neural_network_command(
 @click.option(
     "--priors", multiple=True, metavar="COLUMN", help="Column of --vertices, one for each state."
 )
-@click.option("--priors-file", type=A_FILE, metavar="FILE", help="Vertices and a column a state.")
+@click.option(
+    "--priors-file", type=A_FILE, metavar="FILE", help="Vertices, and a column for each state."
+)
 @click.option(
     "--coupling",
     required=True,
     metavar="MATRIX|COLUMN",
-    help='Rows between semicolons, as "2,1;1,2", or the edge column of Potts strengths.',
+    help='Matrix with rows between semicolons, as "2,1;1,2", or the edge column of Potts strengths.',
 )
 @click.option(
-    "--damping", type=float, default=0.0, show_default=True, help="Share of old messages."
+    "--damping",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Weight of the old message in each update.",
 )
 @option_flag("max_iter", 100)
 @TOLERANCE
@@ -398,7 +409,7 @@ def _matrix(text: str) -> list[list[float]] | None:
 @job_options
 @_set("left", "Vertex on the left; can be repeated.")
 @click.option("--left-column", metavar="COLUMN", help="Column of --vertices, true on the left.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another one, another mate.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random order.")
 def matching_command(
     job: Job, left: tuple[str, ...], left_file: Path | None, left_column: str | None, seed: int
 ) -> None:

@@ -43,7 +43,7 @@ def cluster_options(job: Job) -> bool:
     if job.workers is not None and job.scheduler is not None:
         raise click.UsageError("give --workers for a local cluster or --scheduler, not both")
     if given and job.scheduler is None:
-        raise click.UsageError(f"{given[0]} is for --scheduler; give its address")
+        raise click.UsageError(f"{given[0]} belongs to --scheduler; give its address")
     if given and len(given) < len(tls):
         missing = ", ".join(name for name in tls if name not in given)
         raise click.UsageError(f"{given[0]} is not enough; give {missing} too")
@@ -157,12 +157,12 @@ def _schema(job: Job) -> pa.Schema:
     if first is None:
         raise FileError(f"{path}: the folder has no .parquet files; give another one")
     if job.format not in (None, "parquet"):
-        raise FileError(f"{path}: a cluster reads Parquet alone; leave --format out")
+        raise FileError(f"{path}: a cluster reads Parquet only; leave --format out")
     try:
         return parquet.read_schema(first)
     except (OSError, pa.ArrowException) as error:
         raise FileError(
-            f"{first}: is not a Parquet file; a cluster reads Parquet alone: a folder of files, or one"
+            f"{first}: is not a Parquet file; a cluster reads Parquet only: a folder of files, or one"
         ) from error
 
 

@@ -36,13 +36,15 @@ def check_folder(path: Path) -> Path:
     """
     path = path.resolve()
     if path.suffix.lower() in (".csv", ".tsv", ".gz"):
-        raise FileError(f"{path}: a cluster writes folders of Parquet files; name one, as ranks/")
+        raise FileError(
+            f"{path}: a cluster writes folders of Parquet files; name a folder, such as ranks/"
+        )
     if path.exists() and not path.is_dir():
         raise FileError(f"{path}: is a file, and a cluster writes folders; give another path")
     if not path.parent.is_dir():
         raise FileError(f"{path}: there is no folder {path.parent}; make it first")
     if path.is_dir() and any(_is_foreign(one) for one in path.iterdir()):
-        raise FileError(f"{path}: the folder holds other files than Parquet; give another path")
+        raise FileError(f"{path}: the folder has files that are not Parquet; give another path")
     temporary = _beside(path)
     try:
         temporary.mkdir()
@@ -94,7 +96,7 @@ def write_folder(frame: Any, path: Path) -> int:
         missing = [name for name in names if not name.is_file()]
         if missing:
             raise FileError(
-                f"{path}: workers have written files that are not here; give a folder on a disk that all "
+                f"{path}: files that workers wrote are not visible here; give a folder on a disk that all "
                 "workers and this process share"
             )
         _replace(temporary, path)

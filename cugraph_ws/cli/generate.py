@@ -31,7 +31,7 @@ def _options(function: F) -> F:
         debug_option,
         click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
         click.option(
-            "--chunk", type=int, metavar="EDGES", help="Edges made and written at a time."
+            "--chunk", type=int, metavar="EDGES", help="Edges generated and written at a time."
         ),
         click.option(
             "--weights",
@@ -55,33 +55,37 @@ def _options(function: F) -> F:
 def _odds(function: F) -> F:
     for name, default in (("c", 0.19), ("b", 0.19), ("a", 0.57)):
         function = click.option(
-            f"-{name}", type=float, default=default, show_default=True, help="Odds of a quadrant."
+            f"-{name}",
+            type=float,
+            default=default,
+            show_default=True,
+            help="Probability of a quadrant.",
         )(function)
     return function
 
 
 @generate_group.command()
 @click.argument("scale", type=int, required=False)
-@click.option("--edge-factor", type=float, default=16, show_default=True, help="Edges a vertex.")
+@click.option("--edge-factor", type=float, default=16, show_default=True, help="Edges per vertex.")
 @click.option("--vertices", type=int, help="Number of vertices, instead of SCALE.")
 @click.option("--edges", type=int, help="Number of edges, instead of --edge-factor.")
 @_odds
 @_options
 def rmat(**given: Any) -> None:
-    """Make few hubs, many of low degree.
+    """Make an R-MAT graph: few hubs, many vertices of low degree.
 
-    An R-MAT graph of 2**SCALE vertices.
+    It has 2**SCALE vertices.
     """
     _write("rmat", **given)
 
 
 @generate_group.command()
 @click.argument("scale", type=int)
-@click.option("--edge-factor", type=float, default=16, show_default=True, help="Edges a vertex.")
+@click.option("--edge-factor", type=float, default=16, show_default=True, help="Edges per vertex.")
 @click.option("--permute/--no-permute", default=True, show_default=True, help="Rename vertices.")
 @_options
 def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
-    """Make the graph of Graph 500.
+    """Make a Kronecker graph, as Graph500 does.
 
     It has 2**SCALE vertices, and weights in [0, 1) unless others are asked for.
     """
@@ -91,8 +95,10 @@ def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
 @generate_group.command("erdos-renyi")
 @click.argument("vertices", type=int)
 @click.option("--edges", type=int, help="Number of edges.")
-@click.option("--probability", type=float, help="Of each pair to be an edge, instead of --edges.")
-@click.option("--undirected", is_flag=True, help="Unordered pairs, each written once.")
+@click.option(
+    "--probability", type=float, help="Probability that a pair is an edge, instead of --edges."
+)
+@click.option("--undirected", is_flag=True, help="Write each unordered pair once.")
 @_options
 def erdos_renyi(undirected: bool, **given: Any) -> None:
     """Draw edges uniformly from all pairs."""
@@ -102,10 +108,12 @@ def erdos_renyi(undirected: bool, **given: Any) -> None:
 @generate_group.command()
 @click.argument("rows", type=int)
 @click.argument("columns", type=int)
-@click.option("--drop", type=float, default=0.0, show_default=True, help="Share of edges left out.")
+@click.option(
+    "--drop", type=float, default=0.0, show_default=True, help="Share of edges to leave out."
+)
 @_options
 def grid(**given: Any) -> None:
-    """Make a grid, much like roads.
+    """Make a grid, similar to a road network.
 
     Neighbours are joined in both directions.
     """

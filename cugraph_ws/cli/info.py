@@ -21,7 +21,7 @@ BY_CUDA = {"cudf": "cudf-cu{}", "cupy": "cupy-cuda{}x", "rmm": "rmm-cu{}"}
 
 
 @click.command("info")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @debug_option
 def info_command(as_json: bool) -> None:
     """Show engines, devices and versions."""

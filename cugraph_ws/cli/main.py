@@ -17,6 +17,7 @@ from cugraph_ws.cli import algorithms as cli_algorithms
 from cugraph_ws.cli import generate as cli_generate
 from cugraph_ws.cli import info as cli_info
 from cugraph_ws.cli import run as cli_run
+from cugraph_ws.cli import warm_up as cli_warm_up
 from cugraph_ws.cli.options import Settings, debug_option
 from cugraph_ws.errors import CugraphWsError
 from cugraph_ws.runtime.paths import argument_text
@@ -47,6 +48,7 @@ for _command in (
     cli_run.run_command,
     cli_generate.generate_group,
     cli_info.info_command,
+    cli_warm_up.warm_up_command,
 ):
     commands.add_command(_command)
 commands.add_command(cli_algorithms.components_command, "wcc")

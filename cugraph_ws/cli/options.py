@@ -393,13 +393,13 @@ FORMATS = _choice("parquet", "csv", "tsv", "snap", "matrix-market")
 DUPLICATES = _choice("keep", "sum", "min", "max", "mean", "first", "error")
 
 GRAPH_OPTIONS = (
-    click.option("--format", type=FORMATS, help="Of the edges; default: told from the file."),
+    click.option("--format", type=FORMATS, help="Format of the edge file; default: detected."),
     click.option(
         "--source",
         multiple=True,
         default=("source",),
         metavar="COLUMN",
-        help="Column of the edges' sources (default: source); repeated, ids of several columns.",
+        help="Column of the edges' sources (default: source); repeat it for ids of several columns.",
     ),
     click.option(
         "--destination",
@@ -413,36 +413,38 @@ GRAPH_OPTIONS = (
         metavar="COLUMN",
         help="Column of the weights; default: weight, if there is one and weights matter.",
     ),
-    click.option("--unweighted", is_flag=True, help="Read no weights, not even a column weight."),
-    click.option("--undirected", is_flag=True, help="Every edge goes both ways."),
+    click.option("--unweighted", is_flag=True, help="Ignore weights, even a column named weight."),
+    click.option("--undirected", is_flag=True, help="Treat edges as undirected."),
     click.option(
         "--duplicates",
         type=DUPLICATES,
         default="keep",
         show_default=True,
-        help="What becomes of parallel edges.",
+        help="What to do with parallel edges.",
     ),
     click.option(
         "--self-loops",
         type=_choice("keep", "drop", "error"),
         default="keep",
         show_default=True,
-        help="What becomes of edges from a vertex to itself.",
+        help="What to do with self-loops.",
     ),
     click.option(
         "--vertices",
         type=A_FILE,
         metavar="FILE",
-        help="Vertices, isolated ones too, and columns of attributes.",
+        help="File of vertices: isolated ones, and columns of attributes.",
     ),
 )
 RUN_OPTIONS = (
     *map(option_flag, [name for name in declared("run") if name != "progress"]),
-    click.option("--trace", type=A_FILE, metavar="FILE", help="Write a row for each superstep."),
+    click.option(
+        "--trace", type=A_FILE, metavar="FILE", help="Write a table with a row for each superstep."
+    ),
     click.option(
         "--partial",
         is_flag=True,
-        help="Write the state so far where a run is stopped before its end.",
+        help="If the run is stopped before its end, write the state so far.",
     ),
 )
 CLUSTER_OPTIONS = (
@@ -457,15 +459,17 @@ CLUSTER_OPTIONS = (
         metavar="ADDRESS|FILE",
         help="Run on a Dask cluster: tcp://…, tls://… or a scheduler file, .json.",
     ),
-    click.option("--tls-ca", type=A_FILE, metavar="FILE", help="Certificate of its authority."),
-    click.option("--tls-cert", type=A_FILE, metavar="FILE", help="One's own certificate."),
-    click.option("--tls-key", type=A_FILE, metavar="FILE", help="One's own key."),
+    click.option(
+        "--tls-ca", type=A_FILE, metavar="FILE", help="Certificate of the cluster's authority."
+    ),
+    click.option("--tls-cert", type=A_FILE, metavar="FILE", help="Certificate of this client."),
+    click.option("--tls-key", type=A_FILE, metavar="FILE", help="Key of this client."),
 )
 OUTPUT_OPTIONS = (
     click.option(
         "--progress/--no-progress",
         default=None,
-        help="Always or never; default: where stderr is a terminal.",
+        help="Show progress always or never; default: if stderr is a terminal.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="No progress and no summary."),
     click.option(
@@ -473,7 +477,7 @@ OUTPUT_OPTIONS = (
         type=click.IntRange(min=0),
         default=20,
         show_default=True,
-        help="Rows to show where there is no -o.",
+        help="Rows to show if there is no -o.",
     ),
     click.option(
         "-o",

@@ -117,7 +117,7 @@ def _parse(job: Job, program: VertexProgram, words: Sequence[str]) -> dict[str, 
     for word in words:
         name, separator, text = word.partition("=")
         if not separator:
-            raise click.UsageError(f"{word!r} is no parameter; write it as NAME=VALUE")
+            raise click.UsageError(f"{word!r} is not a parameter; write it as NAME=VALUE")
         if name in given:
             raise click.UsageError(f"{name} is given twice")
         if name in options.declared():

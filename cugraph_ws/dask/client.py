@@ -58,8 +58,8 @@ SPLIT = "split-stage"
 
 
 AGAIN = (
-    "Run it again: the graph is built anew from its frame, by the workers that are there; with "
-    "checkpoint= a run goes on by itself"
+    "Run it again: the remaining workers build the graph again from its frame; with checkpoint=, "
+    "a run continues by itself"
 )
 
 
@@ -403,7 +403,7 @@ class RankTasks:
     def abandon(self) -> None:
         """Ask ranks that are still at work to abandon the run."""
         if not self._over:
-            self._give_up("the caller has gone")
+            self._give_up("the client has abandoned the run")
 
     def release(self) -> None:
         """Release the ranks' tasks and their results; frames have tasks of their own."""
@@ -579,14 +579,14 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
         there = sorted(client.nthreads())
     if not there:
         raise EngineError(
-            f"the cluster has no workers, nor had one come within {START:.0f} s; start some"
+            f"the cluster has no workers, and none joined within {START:.0f} s; start workers"
         )
     if wanted is None:
         return there
     missing = [one for one in wanted if one not in there]
     if missing:
         raise EngineError(
-            f"worker {missing[0]} is not there; the cluster has {', '.join(there) or 'none'}"
+            f"worker {missing[0]} is not in the cluster, which has: {', '.join(there) or 'none'}"
         )
     return list(wanted)
 

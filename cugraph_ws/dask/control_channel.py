@@ -120,7 +120,7 @@ class PairKeys:
         """
         for one in shown:
             if len(one) != PUBLIC or not 1 < int.from_bytes(one, "big") < PRIME - 1:
-                raise HandshakeError("a rank has shown a public number that cannot be one")
+                raise HandshakeError("a rank has sent an invalid public number")
         self._shown, self._keys = list(shown), {}
         self._context = b"".join([MAGIC, hashlib.sha256(run.encode()).digest(), *shown])
 
@@ -264,7 +264,7 @@ def listen(transport: Transport) -> socket.socket:
             return socket.create_server((host, 0), family=family)
     tried = ", ".join(repr(one) for one in transport.hosts)
     raise EngineError(
-        f"a worker cannot listen at {tried}: that is no address of one of this machine's interfaces, and "
+        f"a worker cannot listen at {tried}: it is not an address of this machine, and "
         "connections between GPU workers are never opened on all of them; start the worker with an address "
         "of its own, for example `dask worker --listen-address tcp://10.0.0.5:0`"
     )
@@ -355,7 +355,7 @@ def call(
         if not hmac.compare_digest(
             talk.read(PROOF), _proof(key, b"called", rank, other, what, nonces)
         ):
-            raise HandshakeError("whoever listens there has not proved to be that rank")
+            raise HandshakeError("the listener has not proved to be that rank")
     except BaseException:
         talk.line.close()
         raise

@@ -80,20 +80,20 @@ def translated(client: Client, name: str) -> Iterator[None]:
     except Exception as error:
         if is_closed(client):
             raise EngineError(
-                f"{name}: the Dask client was closed while workers were at it; keep the client open until "
+                f"{name}: the Dask client was closed before the workers had finished; keep the client open until "
                 "the result has been computed, and make the graph again with a new client"
             ) from error
         if isinstance(error, CugraphWsError):
             raise
         if isinstance(error, KilledWorker):
             raise FrameLostError(
-                f"{name}: {error.allowed_failures + 1} workers in turn died over partition "
+                f"{name}: {error.allowed_failures + 1} workers, one after another, died over partition "
                 f"{error.task!r} of the frame; give workers more memory, or the frame more partitions"
             ) from error
         if isinstance(error, BROKEN):
             raise WorkerLostError(
                 f"{name}: a connection to the cluster broke ({type(error).__name__}: {error}); "
-                "see whether scheduler and workers are there, and run it again"
+                "check that the scheduler and the workers are running, and run it again"
             ) from error
         raise
 
@@ -138,9 +138,9 @@ class PausedWorkers:
         for one, since in self._since.items():
             if now - since >= PAUSED:
                 raise GraphMemoryError(
-                    f"{self._name}: Dask has paused worker {one}, since its memory is nearly full "
+                    f"{self._name}: Dask has paused worker {one}: its memory is nearly full "
                     f"({format_bytes(told[one]['metrics']['memory'])} of "
-                    f"{format_bytes(told[one]['memory_limit'])}), so that nothing begins there; give workers "
+                    f"{format_bytes(told[one]['memory_limit'])}), so it starts no task; give workers "
                     "more memory (memory_limit=), use more of them, or free what they hold"
                 )
 
@@ -173,7 +173,7 @@ def refuse_killed_for_memory(
 def _refuse(name: str, event: dict[str, Any], error: WorkerLostError) -> NoReturn:
     """Raise GraphMemoryError for an event of a nanny."""
     raise GraphMemoryError(
-        f"{name}: worker {event['worker']} was ended because its memory was full: it held "
+        f"{name}: worker {event['worker']} was killed because its memory was full: it held "
         f"{format_bytes(event['rss'])}; give workers more memory (memory_limit=), use more of them, or leave "
         "out weight= and attributes="
     ) from error

@@ -211,7 +211,7 @@ class ClusterGraph:
         """Build the graph on the current workers."""
         if self._edges is None:
             raise FrameLostError(
-                "a worker was lost, and the frame that the graph was built of is not kept "
+                "a worker was lost, and the frame that the graph was built from was not kept "
                 "(consume=True); make the graph again"
             )
         client = self._client
@@ -243,7 +243,7 @@ class ClusterGraph:
             "graph",
             [f"{len(places)} of {len(parts)} partitions of the edge frame" for places in shares],
             nccl=self._nccl,
-            advice=f"It has been tried {RESTARTS + 1} times; see why workers are lost, and run it again",
+            advice=f"The build was tried {RESTARTS + 1} times; find out why workers are lost, and run it again",
         )
         self._facts = client.gather(self._shares)
         self._report: GraphReport | None = None
@@ -644,8 +644,8 @@ def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
             _raise(part)
         if part.status in ("lost", "cancelled"):
             raise FrameLostError(
-                f"graph: partition {place} of {len(parts)} of a frame is {part.status}: it was held by a "
-                "worker that is gone, and nothing tells how to compute it again; load the frame again"
+                f"graph: partition {place} of {len(parts)} of a frame is {part.status}: its worker is "
+                "lost, and Dask cannot compute it again; load the frame again"
             )
     return parts
 

@@ -137,7 +137,7 @@ class Heartbeat:
             comm.check()
             if time.monotonic() > until:
                 late = self._addresses[min(self._missing())]
-                raise WorkerLostError(f"worker {late} does not come")
+                raise WorkerLostError(f"worker {late} has not connected")
 
     def _missing(self) -> set[int]:
         """Return the ranks without both connections."""
@@ -308,7 +308,7 @@ class Heartbeat:
             read += some
 
     def _gone(self, rank: int) -> WorkerLostError:
-        return WorkerLostError(f"worker {self._addresses[rank]} is gone")
+        return WorkerLostError(f"worker {self._addresses[rank]} was lost")
 
     # --------------------------------------------------------------------------------- watching
 

@@ -322,7 +322,7 @@ class _Reply:
             self._value, listed = msgpack.unpackb(text, use_list=False, strict_map_key=False)
             self._listed = [_checked(*one) for one in listed]
         except (ValueError, TypeError, msgpack.exceptions.UnpackException) as error:
-            raise WorkerLostError(f"a worker has sent what is no message ({error})") from error
+            raise WorkerLostError(f"a worker has sent an invalid message ({error})") from error
         self.contents = [
             device().xp.empty(shape, kind)
             for kind, shape, held in self._listed

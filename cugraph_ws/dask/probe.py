@@ -127,7 +127,7 @@ def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = N
         probe_rank,
         [()] * len(addresses),
         "cluster_scan",
-        ["what it was measuring"] * len(addresses),
+        ["its measurements"] * len(addresses),
     )
     try:
         found: list[dict[str, Any]] = client.gather(futures)

@@ -125,7 +125,7 @@ def at_work(context: RankContext) -> Iterator[Any]:
     here = worker.address
     if here != context.addresses[context.rank]:
         raise WorkerLostError(
-            f"worker {context.addresses[context.rank]} is gone, and with it what it held of a graph or a "
+            f"worker {context.addresses[context.rank]} was lost, with its partitions of a graph or a "
             "result; run the algorithm again, or go on from its checkpoint with resume="
         )
     secede()
@@ -141,7 +141,7 @@ def _wait_for(freeing: Future[Any], worker: Worker) -> None:
         freeing.result(ANSWER)
     except (OSError, CancelledError) as error:  # TimeoutError is an OSError
         raise WorkerLostError(
-            f"worker {worker.address} does not reach the scheduler ({type(error).__name__}: {error})"
+            f"worker {worker.address} cannot reach the scheduler ({type(error).__name__}: {error})"
         ) from error
 
 
@@ -440,7 +440,7 @@ def _share(worker: Worker, key: Any, comm: Communicator) -> ShardGraph:
     held = office(worker).shards.get(key)
     if held is None:
         raise WorkerLostError(
-            f"worker {worker.address} no longer holds its share of the graph; build the graph again"
+            f"worker {worker.address} no longer holds its shard of the graph; build the graph again"
         )
     shard: ShardGraph = copy.copy(held)
     shard.join(comm)

@@ -138,7 +138,7 @@ class RankPlugin(WorkerPlugin):
         at_work = start in ("executing", "long-running")
         if at_work and finish in ("released", "cancelled") and str(key).startswith(NAME):
             # The client is gone, so ranks must not go on waiting for each other.
-            self.abandon(_run_of(key), "its client is gone")
+            self.abandon(_run_of(key), "its client has left")
 
     def program(self, content: bytes) -> Any:
         """Return the cached program with this pickled form; unpickle it if there is none."""
@@ -178,7 +178,7 @@ class RankPlugin(WorkerPlugin):
             if not owned.done() and key not in self.worker.state.tasks:
                 self.early.drop(key)  # its task will not come
                 if not outcome.done():
-                    self.abandon(_run_of(key), "its client is gone")
+                    self.abandon(_run_of(key), "its client has left")
                 return None  # otherwise the worker's threads are busy, or the call takes long
         if outcome.exception() is not None or owned.exception() is not None:
             return None

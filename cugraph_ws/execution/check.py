@@ -171,10 +171,12 @@ def check(
     """
     if not isinstance(program, VertexProgram):
         raise InputError(
-            f"program={program!r} is no vertex program; give what ws.vertex_program made"
+            f"program={program!r} is not a vertex program; give what ws.vertex_program made"
         )
     if is_dask_frame(graph) or getattr(graph, "is_spread", False):
-        raise InputError("graph is on a cluster; give a part of its edges, as edges.head(1000)")
+        raise InputError(
+            "graph is on a cluster; give a part of its edges, such as edges.head(1000)"
+        )
     check_count("max_edges", max_edges, least=1)
     if max_iter is not None:
         check_count("max_iter", max_iter)

@@ -298,7 +298,7 @@ def read_checkpoint(
         _check_facts(facts, table, lengths)
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(
-            f"{origin}: what the checkpoint says of itself makes no sense ({error}); resume from "
+            f"{origin}: the checkpoint's metadata is invalid ({error}); resume from "
             "another checkpoint, or start anew"
         ) from error
     differing = [name for name in identity if written.get(name) != identity[name]]
@@ -335,8 +335,8 @@ def _read_whole(path: str | os.PathLike[str], digest: str | None) -> Any:
             expected = _digest_of(file, place)
             if found != expected.encode() or (digest is not None and expected != digest):
                 raise FileError(
-                    f"{origin} is damaged, or another run's: its content is not what its digest was made "
-                    "of; resume from another checkpoint, or start anew"
+                    f"{origin} is damaged, or another run's: its content does not match its "
+                    "digest; resume from another checkpoint, or start anew"
                 )
             file.seek(0)
             return pq.read_table(file)
@@ -355,10 +355,10 @@ def _unsealed(origin: str, file: IO[bytes]) -> FileError:
     end = file.read()
     if _KEY in end and b'"identity"' in end:
         return FileError(
-            f"{origin} is cut short, damaged, or was written by an earlier version, without a digest that "
-            "would tell damage; start the run anew"
+            f"{origin} is cut short, damaged, or was written by an earlier version, without a digest; "
+            "start the run anew"
         )
-    return FileError(f"{origin} is no checkpoint; give a file that checkpoint= wrote")
+    return FileError(f"{origin} is not a checkpoint; give a file that checkpoint= wrote")
 
 
 def _check_facts(facts: dict[str, Any], table: Any, lengths: dict[str, Any]) -> None:
@@ -366,7 +366,7 @@ def _check_facts(facts: dict[str, Any], table: Any, lengths: dict[str, Any]) -> 
     import pyarrow.types as kinds
 
     if sorted(lengths) != sorted(table.column_names):
-        raise ValueError("its columns are others than those that it names")
+        raise ValueError("its columns differ from those that it names")
     for name, length in lengths.items():
         if type(length) is not int or not 0 <= length <= table.num_rows:
             raise ValueError(f"column {name!r} of {table.num_rows} rows has {length!r}")

@@ -200,9 +200,9 @@ class Options:
             Choice(get_args(Engine)),
             "run",
             "Where to run: by default on the GPU if the graph is in its memory, else on the CPU. "
-            '"python" is the reference: it runs the program\'s functions uncompiled, slow and open to pdb, '
-            "in supersteps of which each reads what the last one left, and refuses a number that does not fit "
-            "the declared state; there `math` functions raise where compiled code gives NaN or an infinity.",
+            '"python" is the reference: it runs the program\'s functions uncompiled, one superstep after the '
+            "other. It is slow, and pdb can step through it. It refuses a number that does not fit the declared state, and "
+            "its `math` functions raise where compiled code gives NaN or an infinity.",
         ),
     )
     max_iter: int | None = field(
@@ -210,8 +210,8 @@ class Options:
         metadata=_option(
             Count(),
             "program",
-            "The most supersteps; the program's own default if not given. News travels so many edges: a "
-            "run with a limit takes no liberty with the order of messages.",
+            "Greatest number of supersteps; by default the program's own. With a limit, a message travels "
+            "one edge per superstep, on every engine.",
         ),
     )
     tol: float | None = field(
@@ -219,19 +219,23 @@ class Options:
         metadata=_option(
             Number(finite=True),
             "program",
-            "Bound of the residual; the program's own default if not given.",
+            "Bound of the residual; by default the program's own.",
         ),
     )
     direction: WantedDirection = field(
         default="auto",
-        metadata=_option(Choice(get_args(WantedDirection)), "program", "A direction to hold to."),
+        metadata=_option(
+            Choice(get_args(WantedDirection)),
+            "program",
+            "The direction of every superstep, instead of the planned ones.",
+        ),
     )
     in_place: bool | None = field(
         default=None,
         metadata=_option(
             Flag(),
             "program",
-            "Whether dense supersteps read what they have written already; then the result's `synchronous` "
+            "Whether dense supersteps may read states of the same superstep; then the result's `synchronous` "
             "is False.",
         ),
     )
@@ -240,7 +244,7 @@ class Options:
         metadata=_option(
             Flag(),
             "program",
-            "Whether the program's `priority` is honoured; on a GPU, where a frontier is held to pushes.",
+            'Whether the program\'s `priority` is honoured; on a GPU, this needs `direction="push"`.',
         ),
     )
     fused: bool = field(
@@ -248,7 +252,7 @@ class Options:
         metadata=_option(
             Flag(),
             "program",
-            "Whether supersteps may run several to a call, or to a launch on a GPU.",
+            "Whether one call, or one launch on a GPU, may run several supersteps.",
         ),
     )
     predecessors: bool = field(
@@ -256,7 +260,7 @@ class Options:
         metadata=_option(
             Flag(),
             "program",
-            "Whether the program's predecessor column, if it declares one, is found at the end.",
+            "Whether the program's predecessor column, if it declares one, is computed at the end.",
         ),
     )
     partitions: int = field(
@@ -264,8 +268,8 @@ class Options:
         metadata=_option(
             Count(1, MOST_PARTITIONS),
             "program",
-            "Into how many partitions to cut the graph, 1 to 1,024, which exchange what changes at their "
-            "boundaries; on one machine it is for trying out.",
+            "Number of partitions of the graph, 1 to 1,024, which exchange updates at their boundaries; on one "
+            "machine, for tests.",
         ),
     )
     exchange: ExchangeMethod = field(
@@ -273,9 +277,9 @@ class Options:
         metadata=_option(
             Choice(get_args(ExchangeMethod)),
             "program",
-            "What partitions send each other: of the vertices at a boundary those that have changed (`vr`, "
-            "Vertex Refinement), or all (`ms`, the maximal subset); or all that they own (`all`, a baseline). "
-            "By default `vr` or `ms`, whichever is less.",
+            "What partitions send each other: the boundary vertices that have changed (`vr`, Vertex "
+            "Refinement), all boundary vertices (`ms`, the maximal subset), or all owned vertices (`all`, a "
+            "baseline). By default `vr` or `ms`, whichever is smaller.",
         ),
     )
     layout: WantedLayout = field(
@@ -295,8 +299,8 @@ class Options:
         metadata=_option(
             Choice(get_args(Method)),
             "gpu",
-            "The GPU's schedule: warp segmentation, with a warp for each vertex of middle and blocks for each "
-            "of high in-degree; or virtual warps of so many lanes, a baseline.",
+            "The GPU's schedule: warp segmentation (`ws`), with a warp for each vertex of middle degree and "
+            "blocks for each of high degree; or virtual warps of that many lanes (`vwc-8`), a baseline.",
         ),
     )
     filter: Filter = field(
@@ -304,9 +308,9 @@ class Options:
         metadata=_option(
             Choice(get_args(Filter)),
             "gpu",
-            "How the GPU lists a frontier that pushes: each vertex when a message changes it (`online`), from a bitmap "
-            "afterwards (`ballot`), or the former as long as there is room. Where floats are summed the latter "
-            "by itself, in order, so that the sums are the same from run to run.",
+            "How the GPU lists the frontier of a push: each vertex when a message changes it (`online`), or from "
+            "a bitmap afterwards (`ballot`). `auto` is `online` while there is room. Sums of floats use `ballot`, "
+            "whose order makes them the same from run to run.",
         ),
     )
     progress: Progress = field(
@@ -331,10 +335,11 @@ class Options:
         metadata=_option(File(), "run", "Parquet file to which the state is written, atomically."),
     )
     every: int = field(
-        default=10, metadata=_option(Count(1), "run", "Supersteps between checkpoints, at least.")
+        default=10,
+        metadata=_option(Count(1), "run", "Least number of supersteps between checkpoints."),
     )
     resume: str | os.PathLike[str] | None = field(
-        default=None, metadata=_option(File(), "run", "A checkpoint to go on from.")
+        default=None, metadata=_option(File(), "run", "Checkpoint from which to continue.")
     )
 
     def __post_init__(self) -> None:

@@ -180,7 +180,7 @@ def _check_parts(parts: Any, ends: dict[str, int], origin: str) -> None:
         good = False
     if not good:
         raise InputError(
-            f"{origin}: the checkpoint's list of parts makes no sense; resume from another checkpoint, "
+            f"{origin}: the checkpoint's list of parts is invalid; resume from another checkpoint, "
             "or start anew"
         )
 

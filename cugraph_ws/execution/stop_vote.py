@@ -12,11 +12,11 @@ EVERY = 0.1  # approximate seconds between votes
 
 
 class StopVote:
-    """Asks now and then whether the run should end.
+    """Votes at intervals on whether the run should end.
 
     Parameters
     ----------
-    crew : Communicator
+    comm : Communicator
         All of its ranks call `ask` equally often.
     """
 

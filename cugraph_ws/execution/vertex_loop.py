@@ -229,7 +229,7 @@ class VertexLoop:
         if period is not None:
             raise ConvergenceError(
                 f"{self.name} will not converge: after {self._number} supersteps its states are those of "
-                f"{period} supersteps before; give max_iter, or change the program so that it comes to rest",
+                f"{period} supersteps before; give max_iter, or change the program so that it converges",
                 None,
             )
 

@@ -111,7 +111,7 @@ def edges_of_arrays(
         )
     for name, values in (attributes or {}).items():
         if not isinstance(name, str):
-            raise InputError(f"attributes: {name!r} is no name of a column; names are text")
+            raise InputError(f"attributes: {name!r} is not a column name; names are text")
         if name in columns:
             raise InputError(f"attributes: {name!r} is the name of another column; choose another")
         columns[name] = values
@@ -141,7 +141,7 @@ def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFr
     if not hasattr(matrix, "tocoo") or len(getattr(matrix, "shape", ())) != 2:
         raise InputError(
             f"matrix: a sparse matrix of SciPy or CuPy is needed, not {type(matrix).__name__}; "
-            f"scipy.sparse.csr_array(matrix) makes one of a dense one"
+            f"scipy.sparse.csr_array(matrix) converts a dense one"
         )
     rows, columns = matrix.shape
     if rows != columns:

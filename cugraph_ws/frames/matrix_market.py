@@ -66,7 +66,9 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
         good = pa.types.is_integer(ids.type) and ids.null_count == 0
         least, most = compute.min_max(ids).as_py().values()
         if not good or (entries and not 1 <= least <= most <= rows):
-            raise FileError(f"{text.path}: column {name!r} holds something else than 1 to {rows}")
+            raise FileError(
+                f"{text.path}: column {name!r} holds values that are not integers from 1 to {rows}"
+            )
     kind = FIELDS[field]
     if kind is not None:
         try:
@@ -91,7 +93,7 @@ def _header(text: TextFile) -> tuple[str, str]:
     layout, field, symmetry = words[2:]
     if layout != "coordinate" or field not in FIELDS or symmetry not in SYMMETRIES:
         raise FileError(
-            f"{text.path}: line 1 announces a matrix that is {' '.join(words[2:])}; an edge list "
+            f"{text.path}: line 1 declares a matrix that is {' '.join(words[2:])}; an edge list "
             f"is coordinate, one of {', '.join(FIELDS)}, and one of {', '.join(SYMMETRIES)}"
         )
     return field, symmetry

@@ -343,7 +343,7 @@ class Guarded:
                     line = self._lines + 1
                     raise FileError(
                         f"{self._path}: line {line} is longer than {format_bytes(LONGEST)}; "
-                        "this is no list of edges, or its lines end in another way"
+                        "this is not a list of edges, or its line endings are unusual"
                     )
                 self._length += len(block) - at
                 return

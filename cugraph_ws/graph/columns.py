@@ -123,7 +123,7 @@ def _names(columns: Any, argument: str) -> list[str]:
             )
         if not is_label(name):
             raise InputError(
-                f"{argument}: {name!r} is no name of a column; names are text or whole numbers"
+                f"{argument}: {name!r} is not a column name; names are text or whole numbers"
             )
     if not columns and argument != "attributes":
         raise InputError(f"{argument}=[]: name at least one column")

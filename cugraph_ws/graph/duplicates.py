@@ -93,7 +93,7 @@ def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge
             return rough.astype(values.dtype)
     if np.abs(rough).max() > 2.0**62:  # well below 2**63, since `rough` is rounded
         raise InputError(
-            f"duplicates='sum': the sums of column {name!r} come near int64's limit; cast it to float64"
+            f"duplicates='sum': the sums of column {name!r} could exceed int64; cast it to float64"
         )
     return np.asarray(np.add.reduceat(values, starts))
 

@@ -128,7 +128,7 @@ class Framed(ABC, Generic[FrameT]):
         return self._vertices.numbers(values, argument, on_device=on_device)
 
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
-        """Return a mask of the given vertices, by position; collective.
+        """Return a mask of the given vertices; collective.
 
         Parameters
         ----------
@@ -138,6 +138,7 @@ class Framed(ABC, Generic[FrameT]):
         Returns
         -------
         array of bool, shape (length,)
+            By position, in a `Graph` by vertex number.
         """
         self._open()
         marks = array_module(on_device).zeros(self.length, dtype=np.bool_)
@@ -183,7 +184,7 @@ class Framed(ABC, Generic[FrameT]):
         *,
         on_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Return values that are given for vertices, by position; collective.
+        """Return values that are given for vertices; collective.
 
         Parameters
         ----------
@@ -203,6 +204,7 @@ class Framed(ABC, Generic[FrameT]):
         Returns
         -------
         values : array of `dtype`, shape (length,)
+            By position, in a `Graph` by vertex number.
         given : array of bool, shape (length,)
             Which vertices were given a value.
 
@@ -356,9 +358,9 @@ class Framed(ABC, Generic[FrameT]):
         for source, destination in ends:
             if source != destination and source in self._destination_names:
                 raise InputError(
-                    f"column {source!r} is one part of the sources' ids and another of the "
-                    f"destinations', and an undirected edge may come back turned around; give either "
-                    f"end columns of its own"
+                    f"column {source!r} has another place in source= than in destination=, "
+                    f"but an undirected edge may be returned with its ends exchanged; give each end "
+                    f"columns of its own"
                 )
 
     def _frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> FrameT:

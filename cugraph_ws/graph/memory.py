@@ -105,7 +105,7 @@ def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None
         raise GraphMemoryError(
             f"the graph needs {format_bytes(estimate.peak)} while it is built and "
             f"{format_bytes(available)} are available ({estimate}); leave out weight= and "
-            f"attributes=, let the input go with consume=True, or use a larger machine"
+            f"attributes=, release the input with consume=True, or use a larger machine"
         )
 
 

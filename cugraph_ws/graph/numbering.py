@@ -385,7 +385,7 @@ def check_pairs(heads: int, width: int) -> None:
     if heads * width > _INT64_MAX:
         raise InputError(
             f"ids of several columns: {heads:,} times {width:,} combinations are "
-            f"more than int64 counts; make one column of strings of them"
+            f"more than int64 counts; combine the columns into one of strings"
         )
 
 

@@ -78,7 +78,7 @@ class Vertices:
         for row in rows:
             if not isinstance(row, (tuple, list)) or len(row) != len(self.types):
                 raise InputError(
-                    f"{argument}: {row!r} is no id; give a tuple of ({', '.join(self.sources)})"
+                    f"{argument}: {row!r} is not an id; give a tuple of ({', '.join(self.sources)})"
                 )
         parts = zip(*rows, strict=True) if rows else [[] for _ in self.types]
         return self._encode([open_values(list(part), argument) for part in parts], argument)
@@ -286,7 +286,7 @@ class Vertices:
     def _refuse_name(self, name: str, argument: str, have: Sequence[str]) -> NoReturn:
         """Raise InputError for an unknown attribute name."""
         raise InputError(
-            f"{argument}={name!r}: the graph has no such vertex attribute, it has "
+            f"{argument}={name!r}: the graph has no such vertex attribute; it has: "
             f"{', '.join(map(repr, have)) or 'none'}; "
             f"give the column in Graph(vertices=...), or values as a frame or a dict"
         )

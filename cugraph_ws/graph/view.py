@@ -226,12 +226,12 @@ class GraphView(Framed[FrameT]):
 
     @property
     def in_degrees(self) -> npt.NDArray[np.int64]:
-        """Number of edges into every vertex, on the host; int64, shape (length,); collective."""
+        """Number of edges into every vertex, on the host; see `degrees`."""
         return np.asarray(self.degrees(incoming=True))
 
     @property
     def out_degrees(self) -> npt.NDArray[np.int64]:
-        """Number of edges out of every vertex, on the host; int64, shape (length,); collective."""
+        """Number of edges out of every vertex, on the host; see `degrees`."""
         return np.asarray(self.degrees(incoming=False))
 
     def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
@@ -246,7 +246,8 @@ class GraphView(Framed[FrameT]):
         Returns
         -------
         array of int64, shape (length,)
-            By position; read-only.  Made when first needed, then kept until `close()`.
+            By position, in a `Graph` by vertex number; read-only.  Made when first needed, then
+            kept until `close()`.
         """
         check_flag("incoming", incoming)
         return self._kept_sums(
@@ -271,7 +272,8 @@ class GraphView(Framed[FrameT]):
         Returns
         -------
         array of float64, shape (length,)
-            By position; read-only.  Made when first needed, then kept until `close()`.
+            By position, in a `Graph` by vertex number; read-only.  Made when first needed, then
+            kept until `close()`.
 
         Raises
         ------
@@ -495,8 +497,8 @@ class GraphView(Framed[FrameT]):
     def _check_carried(self, name: str) -> None:
         if not isinstance(name, (str, int)) or name not in self._carried:
             raise InputError(
-                f"the graph keeps no edge column {shown(name)}, it keeps "
-                f"{', '.join(map(repr, self._carried)) or 'none'}; name it in "
+                f"the graph has no edge column {shown(name)}; it has: "
+                f"{', '.join(map(repr, self._carried)) or 'none'}; name the column in "
                 f"Graph(weight=...) or Graph(attributes=[...])"
             )
 

@@ -196,8 +196,8 @@ def _check_room(comm: Communicator, estimate: MemoryEstimate) -> None:
     room = getattr(comm, "room", None)  # only a Dask worker has such a limit
     if room is not None and estimate.peak > room:
         raise GraphMemoryError(
-            f"a worker needs {format_bytes(estimate.peak)} for its share of the graph while it is built, and "
-            f"{format_bytes(room)} are left of the worker's memory ({estimate}); give workers more memory "
+            f"a worker needs {format_bytes(estimate.peak)} to build its shard of the graph, and "
+            f"{format_bytes(room)} of the worker's memory are left ({estimate}); give workers more memory "
             "(memory_limit=), use more of them, or leave out weight= and attributes="
         )
 

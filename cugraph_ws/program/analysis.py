@@ -57,7 +57,7 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
     if len(program.state) != 1:
         return f"its state has {len(program.state)} fields"
     if program.combine == "any" and state != ("bool",):
-        return "combine is any, and its state is no flag"
+        return "combine is any, and its state is not a boolean"
     if program.residual is not None:
         return "its residual may end a run before the fixpoint"
     if program.reads_supersteps:

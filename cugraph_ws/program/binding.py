@@ -214,7 +214,7 @@ def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
             raise ProgramError(
                 f"{program.name}.init ({program.sources['init'].location}) gives `{field}` the vertex's number, "
                 f"which is not its id in this graph; declare `{field}: ws.vertex_id`, which comes back as an "
-                "id, or ws.hidden(…) for a field that is no column"
+                "id, or ws.hidden(…) for a field that is not returned"
             )
 
 
@@ -421,7 +421,9 @@ def _constant(
         return xp.full(_shared(n), default, dtype)
     if isinstance(given, np.ndarray) and given.shape == (n,):
         if given.dtype.kind not in "iufb" or np.isnan(given).any():
-            raise InputError(f"{name}: the array holds what is no number; give one for each vertex")
+            raise InputError(
+                f"{name}: the array has entries that are not numbers; give a number for each vertex"
+            )
         values = xp.asarray(given)
     else:
         if isinstance(declared, (Distribution, Constant)):

@@ -324,7 +324,7 @@ def vertex_program(cls: type) -> VertexProgram:
         If the program is wrong; the message names the function and the line.
     """
     if not isinstance(cls, type):
-        raise ProgramError(f"{shown(cls)} is no class; put @ws.vertex_program above a class")
+        raise ProgramError(f"{shown(cls)} is not a class; put @ws.vertex_program above a class")
     name = cls.__name__
     declared = _declarations(cls)
     state = _of_kind(declared, State)
@@ -406,7 +406,7 @@ def _declarations(cls: type) -> dict[str, Declaration]:
             and value.type.attribute not in attributes
         ):
             raise ProgramError(
-                f"{cls.__name__}.{name} is like `{value.type.attribute}`, which is no declared edge "
+                f"{cls.__name__}.{name} is like `{value.type.attribute}`, which is not a declared edge "
                 "attribute; declare it with ws.edge()"
             )
     return declared
@@ -529,7 +529,7 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
         raise ProgramError(f"{program.name}.residual is {norm!r}; use ws.l1_norm or ws.max_norm")
     if norm is not None and norm.field not in program.state:
         raise ProgramError(
-            f"{program.name}.residual is over `{norm.field}`, which is no state field; fields: "
+            f"{program.name}.residual is over `{norm.field}`, which is not a state field; fields: "
             f"{', '.join(program.state)}"
         )
     if program.tol is not None and norm is None:

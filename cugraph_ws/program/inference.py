@@ -183,7 +183,7 @@ class _Inferrer:
         identity = self.program.identity
         neutral = identity if isinstance(identity, tuple) else (identity,)
         if isinstance(identity, tuple) != is_tuple or len(neutral) != len(kinds):
-            raise self.fail("combine", f"identity {identity!r} is not of the message's shape")
+            raise self.fail("combine", f"identity {identity!r} does not have the message's shape")
         kinds = tuple(
             "float64" if isinstance(value, (float, np.floating)) and kind in ("bool", "int64") else kind
             for kind, value in zip(kinds, neutral, strict=True)
@@ -194,7 +194,7 @@ class _Inferrer:
                 "combine", self.program.sources["combine"].text, (one, one)
             )
             if tuple_found != is_tuple or len(found) != len(kinds):
-                raise self.fail("combine", "returns something of another shape than the messages")
+                raise self.fail("combine", "returns another shape than the messages have")
             wider = tuple(
                 self.gathered_as(np.promote_types(a, b).name)
                 for a, b in zip(kinds, found, strict=True)

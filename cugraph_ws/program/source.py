@@ -324,7 +324,7 @@ class _Reader:
                     self.fail(node, f"uses {node.value!r}; only numbers are allowed")
             if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
                 self.fail(
-                    node, f"`{ast.unparse(node)}` has no use but a side effect; only returns count"
+                    node, f"`{ast.unparse(node)}` only has a side effect; return a value instead"
                 )
 
     def check_attributes(

@@ -231,7 +231,7 @@ class Trial:
         """Refuse a combine that is plainly not commutative or associative, or has no identity."""
         identity = self.program.identity
         if is_tuple != isinstance(identity, tuple) or (is_tuple and len(identity) != len(message)):
-            raise self.fail("combine", f"identity {identity!r} is not of the message's shape")
+            raise self.fail("combine", f"identity {identity!r} does not have the message's shape")
         samples = self.messages[:4] + self.messages[-2:]
 
         def combine(a: Any, b: Any) -> Any:

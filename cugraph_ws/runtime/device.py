@@ -39,6 +39,7 @@ __all__ = [
 
 BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
 DECLARED = 4 << 10  # bytes of shared memory that a kernel may declare beside what a launch asks for
+REGISTERS = 1 << 16  # of a block, on any GPU
 FEW_PLACES = 4  # indices set one by one
 
 
@@ -193,6 +194,12 @@ class _Launch:
         self._parameters.change(place, value)
 
 
+def _most_threads(registers: int) -> int:
+    """Return the most threads of a block, whole warps, that so many registers allow; 0 for any."""
+    taken = -(-registers // 8) * 8
+    return 0 if not taken else REGISTERS // taken // 32 * 32
+
+
 class _Kernels:
     """A module whose kernels are compiled for the current GPU when they are first launched."""
 
@@ -200,7 +207,7 @@ class _Kernels:
         self._device = owner
         self._text = text
         self._functions = functions
-        # Functions, with the most threads of a block that registers allow; 0 without a limit
+        # Functions, with the most threads of a block that registers allow; 0 if that is not known
         self._loaded: dict[tuple[str, tuple[Kind, ...]], tuple[Function, int]] = {}
 
     def _load(self, name: str, kinds: tuple[Kind, ...]) -> tuple[Function, int]:
@@ -211,7 +218,8 @@ class _Kernels:
                 self._text, name, kinds, self._device.gpu.capability,
                 lambda: getattr(self._functions(), name),
             )  # fmt: skip
-            found = load_function(binary.code, name), binary.threads
+            threads = binary.threads or _most_threads(binary.registers)
+            found = load_function(binary.code, name), threads
             self._loaded[name, kinds] = found
         return found
 

@@ -36,13 +36,11 @@ from cugraph_ws.kernels.cuda.layout import (
     GROUP_BITS,
     NO_PLACE,
     NUMBER,
-    SHARD_BLOCK,
     STOP,
 )
 from cugraph_ws.kernels.cuda.primitives import (
     block,
     blocks,
-    bounded,
     inline,
     kernel,
     lane,
@@ -57,7 +55,6 @@ __all__ = ["fill_slots", "finish_shards", "gather_shards"]
 
 
 @kernel
-@bounded(SHARD_BLOCK)
 def fill_slots(
     tasks: Any, mapper: Any, sources: Any, width: Any, size: Any, slots: Any, state: Any,
     constants: Any, outbox: Any, control: Any,
@@ -200,7 +197,6 @@ def fold_cut(
 
 
 @kernel
-@bounded(SHARD_BLOCK)
 def gather_shards(
     shape: Any, shards: Any, slots: Any, parts: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
     constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
@@ -272,7 +268,6 @@ def gather_shards(
 
 
 @kernel
-@bounded(SHARD_BLOCK)
 def finish_shards(
     shape: Any, cuts: Any, parts: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
     constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,

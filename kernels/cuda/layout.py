@@ -59,7 +59,6 @@ __all__ = [
     "RECORDS",
     "ROLES",
     "ROW",
-    "SHARD_BLOCK",
     "STEPS",
     "STILL_WAITING",
     "STOP",
@@ -148,4 +147,3 @@ CURSOR = 16  # numbers from one cursor to the next, so that no two are in one li
 GROUP_BITS = 3
 GROUP = 1 << GROUP_BITS  # slots that are written together: a sector of four-byte values
 NO_PLACE = 0xFFFF  # of a slot that fills a group up
-SHARD_BLOCK = 512  # threads at most, of a shard

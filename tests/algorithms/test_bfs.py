@@ -68,7 +68,7 @@ def test_several_starts(starts):
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_larger_graphs_whose_frontier_grows_and_shrinks(directed):
+def test_larger_graphs_with_growing_and_shrinking_frontiers(directed):
     for edges in (rmat(12, 16, seed=8), grid(60, 60, 0.28, seed=9)):
         check(edges if directed else undirected(edges), int(edges.source[0]))
 

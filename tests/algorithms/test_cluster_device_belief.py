@@ -117,7 +117,7 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
             np.testing.assert_allclose(joined[name], whole[name], **EQUAL)
 
 
-def test_what_cannot_be_used_is_refused_by_all() -> None:
+def test_invalid_input_is_refused_by_all() -> None:
     weights = np.zeros(9)
     weights[[4, 7]] = 1000.0, -900.0
     edges = replace(SHAPES["short path"], weight=weights)

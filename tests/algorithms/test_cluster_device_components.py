@@ -1,4 +1,4 @@
-"""Components on ranks' GPUs, emulated: what is told of labels in each round, and what no longer is."""
+"""Components on ranks' GPUs, emulated: the labels sent in each round."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def never_contracted(monkeypatch: pytest.MonkeyPatch) -> None:
 def driven(
     edges: Edges,
     cuts: Sequence[int],
-    meet: Callable[..., Any] = on_ranks,
+    run_ranks: Callable[..., Any] = on_ranks,
     *,
     turned: bool = False,
 ) -> Any:
@@ -55,7 +55,7 @@ def driven(
         return np.asarray(loop.columns()["labels"].numbers), steps
 
     with build(edges) as graph:
-        ranks = meet(len(cuts) - 1, work)
+        ranks = run_ranks(len(cuts) - 1, work)
     assert all(steps == ranks[0][1] for _, steps in ranks)
     return np.concatenate([labels for labels, _ in ranks]), ranks[0][1]
 
@@ -190,7 +190,7 @@ CASES: dict[str, tuple[Edges, list[int]]] = {
 
 @pytest.mark.usefixtures("never_contracted")
 @pytest.mark.parametrize("name", CASES)
-def test_what_rounds_tell(name: str) -> None:
+def test_labels_sent_in_each_round(name: str) -> None:
     edges, cuts = CASES[name]
     labels, steps = driven(edges, cuts)
     oracle = Oracle(edges, cuts)
@@ -259,8 +259,8 @@ def test_ghosts_are_taken_into_the_largest_tree(monkeypatch: pytest.MonkeyPatch)
     assert sum(inside[1]) > len(np.unique(seen)) // 2
 
 
-def test_a_giant_component_with_vertex_0_is_told_by_bits() -> None:
-    """What the cases are for: some settle nearly all, some nothing, and some labels go far."""
+def test_a_giant_component_with_vertex_0_is_sent_as_bits() -> None:
+    """What the cases are for: some finish nearly all vertices at once, some none, and some labels go far."""
     counts = {}
     for name, (edges, cuts) in CASES.items():
         oracle = Oracle(edges, cuts)
@@ -281,7 +281,7 @@ def test_a_giant_component_with_vertex_0_is_told_by_bits() -> None:
 @pytest.mark.usefixtures("never_contracted")
 @pytest.mark.parametrize("name", ["giant, three ranks", "far, beside the giant", "sparse 3"])
 @pytest.mark.parametrize("way", ["links", "host"])
-def test_by_whatever_way_the_mail_goes(name: str, way: str) -> None:
+def test_the_same_labels_over_any_transport(name: str, way: str) -> None:
     def by_host(size: int, work: Callable[[Any], Any]) -> list[Any]:
         def slowly(comm: ThreadCommunicator) -> Any:
             return work(Slower(comm.rank, comm.size, comm._board, comm._barrier))
@@ -349,53 +349,53 @@ def test_contraction_after_ends_have_been_settled(
 
 
 class Counting(ThreadCommunicator):
-    """A rank that counts the meetings it comes to."""
+    """A rank that counts its exchanges."""
 
-    meetings = 0
+    exchanges = 0
 
     def allgather(self, value: Any) -> list[Any]:
-        self.meetings += 1  # an exchange among threads is one as well
+        self.exchanges += 1  # exchanges among threads count too
         return super().allgather(value)
 
 
 @pytest.mark.usefixtures("never_contracted")
 @pytest.mark.parametrize("name", ["giant", "far, beside the giant"])
-def test_ranks_meet_twice_a_round(name: str) -> None:
+def test_ranks_exchange_twice_a_round(name: str) -> None:
     """To exchange labels, and to add up what is not known everywhere."""
     edges, cuts = CASES[name]
 
     def work(comm: ThreadCommunicator) -> Any:
-        loop, meetings = ws.WeaklyConnectedComponents(), []
+        loop, exchanges = ws.WeaklyConnectedComponents(), []
         counting = Counting(comm.rank, comm.size, comm._board, comm._barrier)
         loop.start(share(graph, counting, cuts), on_device=True)
         while not loop.converged:
-            before = counting.meetings
+            before = counting.exchanges
             loop.step()
-            meetings.append(counting.meetings - before)
-        return meetings
+            exchanges.append(counting.exchanges - before)
+        return exchanges
 
     with build(edges) as graph:
-        for meetings in on_ranks(len(cuts) - 1, work):
-            assert set(meetings) == {2}
+        for exchanges in on_ranks(len(cuts) - 1, work):
+            assert set(exchanges) == {2}
 
 
-def test_nobody_is_met_where_nobody_else_is() -> None:
+def test_a_single_rank_exchanges_nothing() -> None:
     edges = random_edges(200, 150, seed=4)
 
     def work(comm: ThreadCommunicator) -> Any:
         loop = ws.WeaklyConnectedComponents()
         counting = Counting(comm.rank, comm.size, comm._board, comm._barrier)
         loop.start(share(graph, counting), on_device=True)
-        before, steps = counting.meetings, 0
+        before, steps = counting.exchanges, 0
         while not loop.converged:
             loop.step()
             steps += 1
-        return np.asarray(loop.columns()["labels"].numbers), steps, counting.meetings - before
+        return np.asarray(loop.columns()["labels"].numbers), steps, counting.exchanges - before
 
     with build(edges) as graph:
-        ((labels, steps, meetings),) = on_ranks(1, work)
+        ((labels, steps, exchanges),) = on_ranks(1, work)
         np.testing.assert_array_equal(labels, oracles.components(edges))
-    assert (steps, meetings) == (1, 0)
+    assert (steps, exchanges) == (1, 0)
 
 
 def test_no_arcs_and_no_vertices() -> None:

@@ -124,7 +124,7 @@ def test_frames_on_gpus(directed: bool, wide: bool, monkeypatch: pytest.MonkeyPa
     assert len(whole[-1])
 
 
-def test_mail_by_the_host_and_engines_by_name() -> None:
+def test_transport_by_the_host_and_engines_by_name() -> None:
     frame = frame_of(medley(), 2)
     with ws.Graph(frame) as graph:
         expected, core = ws.core_number(graph), ws.k_core(graph)
@@ -156,7 +156,7 @@ def test_edges_of_a_core_of_one_gpu() -> None:
 def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], degree_type: Any, tmp_path: Any
 ) -> None:
-    """Of three ranks with news that has not been passed on, for two ranks."""
+    """A checkpoint of three ranks with unsent updates, resumed by two ranks."""
     path = tmp_path / "state.parquet"
 
     def begin(comm: Any) -> int:

@@ -53,7 +53,7 @@ def built(frame: pd.DataFrame, comm: Any, **options: Any) -> Any:
 
 
 def path(n: int, size: int) -> Edges:
-    """Return a path whose every vertex has another owner than the next, if cuts are even."""
+    """Return a path on which adjacent vertices have different owners, if range offsets are even."""
     order = np.arange(n).reshape(size, -1).T.ravel()
     return Edges(order[:-1], order[1:], n)
 
@@ -114,7 +114,7 @@ def test_labels_are_those_of_the_whole_graph(
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_shares_that_were_built_on_the_host(directed: bool) -> None:
+def test_shards_built_on_the_host(directed: bool) -> None:
     frame = frame_of(random_edges(40, 25, seed=3), 3)
     alone = pd.DataFrame({"vertex": np.arange(0, 150, 5)})
     whole = expected(frame, vertices=alone, directed=directed)
@@ -156,7 +156,7 @@ def test_wide_integers(narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("turn", [lambda edges: edges, undirected], ids=["directed", "undirected"])
 @pytest.mark.parametrize("name", ["path", "random sparse", "all isolated"])
-def test_shares_of_any_kind_of_frame(name: str, turn: Any) -> None:
+def test_shards_of_any_kind_of_frame(name: str, turn: Any) -> None:
     """Empty ranks, isolated vertices, frames of pandas."""
     edges = turn(SHAPES[name])
     cuts = np.array([0, 0, edges.n // 3, edges.n // 3, edges.n, edges.n])
@@ -172,7 +172,7 @@ def test_shares_of_any_kind_of_frame(name: str, turn: Any) -> None:
 
 
 class Slower(ThreadCommunicator):
-    """A rank whose mail comes by the host."""
+    """A rank that receives messages through the host."""
 
     on_device = False
 
@@ -199,7 +199,7 @@ def test_a_path_that_crosses_ranks_all_the_time_takes_few_steps() -> None:
     assert told[0][-1][1] == 0
 
 
-def test_two_rounds_are_enough_where_ranks_meet_at_once() -> None:
+def test_two_rounds_are_enough_if_ranks_agree_at_once() -> None:
     frame = frame_of(rmat(6, 3, seed=2))
     (_, steps), _ = on_ranks(2, lambda comm: driven(frame, comm))
     assert [one.direction for one in steps] in (["link"], ["link", "spread"])
@@ -207,7 +207,7 @@ def test_two_rounds_are_enough_where_ranks_meet_at_once() -> None:
     assert steps[0].edges >= len(frame)
 
 
-def test_mail_by_nccl_and_by_the_host() -> None:
+def test_transport_by_nccl_and_by_the_host() -> None:
     frame = frame_of(random_edges(70, 60, seed=9), 2)
     whole = expected(frame)["labels"]
 

@@ -93,7 +93,7 @@ def test_limits_and_sources_without_end() -> None:
     assert results[0].trace["active"].tolist() == [3, 0]
 
 
-def test_ranks_tell_of_a_superstep_what_one_gpu_does() -> None:
+def test_ranks_report_the_same_supersteps_as_one_gpu() -> None:
     edges = rmat(4, 3, seed=7)
     with build(edges) as graph:
         loop = loop_of(ws.BFS, [0, 3])

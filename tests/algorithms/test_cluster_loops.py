@@ -1,4 +1,4 @@
-"""Loops of their own on a crew: the answers of one machine, for any number of ranks and any cuts."""
+"""Algorithms with their own loops on several ranks: the answers of one machine, for any number of ranks and any range offsets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph
 
-CREWS = (1, 2, 3, 7)
+SIZES = (1, 2, 3, 7)
 
 
 def cuts_of(n: int, size: int, seed: int) -> Array:
@@ -52,7 +52,7 @@ def cuts_of(n: int, size: int, seed: int) -> Array:
 
 
 def on_shards(graph: Any, size: int, work: Callable[[ShardGraph], Any], seed: int = 0) -> list[Any]:
-    """Do the same on every rank's share of a graph."""
+    """Do the same on every rank's shard of a graph."""
     cuts = cuts_of(graph.number_of_vertices, size, seed)
     return on_ranks(size, lambda comm: work(share(graph, comm, cuts)))
 
@@ -64,7 +64,7 @@ def values(one: Any) -> Array:
 def finish(
     make: Callable[[], Any], *, on_device: bool = False
 ) -> Callable[[ShardGraph], dict[str, Array]]:
-    """Return what drives a loop to its end on a share."""
+    """Return a function that runs a loop to its end on a shard."""
 
     def work(shard: ShardGraph) -> dict[str, Array]:
         loop = make()
@@ -113,7 +113,7 @@ def matching_of(edges: Edges) -> Callable[[], MaximalBipartiteMatching]:
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("size", CREWS)
+@pytest.mark.parametrize("size", SIZES)
 def test_components_on_every_shape(shape, directed, size):
     edges = shape if directed else undirected(shape)
     with build(edges) as graph:
@@ -121,7 +121,7 @@ def test_components_on_every_shape(shape, directed, size):
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("size", CREWS[1:])
+@pytest.mark.parametrize("size", SIZES[1:])
 def test_cores_on_every_shape(shape, directed, size):
     edges = shape if directed else undirected(shape)
     with build(edges) as graph:
@@ -130,7 +130,7 @@ def test_cores_on_every_shape(shape, directed, size):
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("size", CREWS[1:])
+@pytest.mark.parametrize("size", SIZES[1:])
 def test_matchings_on_every_shape(shape, directed, size):
     edges = sides(shape if directed else undirected(shape))
     with build(edges) as graph:
@@ -329,7 +329,7 @@ def test_the_residual_is_that_of_all_ranks():
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("coupled", [True, False], ids=["one coupling", "strengths"])
-def test_beliefs_are_to_the_last_bit_those_of_one_rank(monkeypatch, directed, coupled):
+def test_beliefs_equal_those_of_one_rank_bit_by_bit(monkeypatch, directed, coupled):
     """However the messages that a rank sends are cut into tasks."""
     monkeypatch.setattr(messages, "MESSAGES_A_TASK", 7)
     shape = random_edges(40, 160, seed=9)  # with self-loops and parallel edges
@@ -466,7 +466,7 @@ def test_paths_of_several_searches_are_refused_by_all():
         on_shards(graph, 3, walk)
 
 
-def test_loops_made_for_a_gpu_take_shares():
+def test_loops_made_for_a_gpu_take_shards():
     edges = rmat(3, 3, seed=3)
     across = sides(edges)
     with emulated(), build(edges) as graph:
@@ -527,7 +527,11 @@ def test_another_number_of_ranks_goes_on(monkeypatch, tmp_path, case, after, dir
         begun = on_shards(graph, 3, begin, seed=1)
         parts = on_shards(graph, 2, resume, seed=2)
     assert len({iterations for iterations, _ in parts}) == 1
-    if case in ("beliefs", "strengths", "searches"):  # each step is the same for any crew
+    if case in (
+        "beliefs",
+        "strengths",
+        "searches",
+    ):  # each step is the same for any number of ranks
         assert begun == [after] * 3
         assert parts[0][0] == {"searches": 4}.get(case, 12)
     if case in ("components", "cores", "matching"):
@@ -617,7 +621,7 @@ def test_only_what_has_changed_is_sent():
     assert shown == [([2, 0], [2, 4 + 8])] * 2
 
 
-def test_what_is_reduced_may_be_overwritten_at_once():
+def test_reduced_arrays_may_be_overwritten_at_once():
     """Ranks that are threads read it when they get to it."""
 
     class Recorder(ThreadCommunicator):
@@ -653,7 +657,7 @@ def test_rows_come_to_their_owners_in_the_order_of_the_senders():
     assert third == [[9, 4] * 3, list(itertools.chain(*([90 + r, 40 + r] for r in range(3))))]
 
 
-# Graphs that a crew has built itself, whose ranks know their own ids alone
+# Graphs built on ranks that know only their own ids
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
@@ -681,7 +685,7 @@ def test_graphs_built_by_a_group(size, directed):
     }
 
     def spread(graph: Any) -> Any:
-        """Give each rank of a crew some rows of the priors."""
+        """Give each rank some rows of the priors."""
         if not isinstance(graph, ShardGraph):
             return priors
         return Partitions([priors.iloc[graph.comm.rank :: graph.comm.size]])

@@ -79,7 +79,7 @@ def test_rows_of_the_largest_component_are_skipped():
         check_components(edges, column(result.frame, "labels"))
 
 
-def test_a_component_that_meets_the_largest_late_gives_it_its_label(monkeypatch):
+def test_a_component_joined_to_the_largest_late_gives_it_its_label(monkeypatch):
     # 0 - 1 - 2 hang on the last of many arcs of the hub, after every vertex but those is joined.
     hub = np.full(40, 3)
     leaves = np.arange(4, 44)
@@ -158,7 +158,7 @@ def test_samples_link_the_first_and_the_last_neighbour(dtype):
     assert parent.tolist() == [0, 0, 0, 0, 0]
 
 
-def test_ways_to_the_root_are_halved_and_then_gone():
+def test_paths_to_the_root_are_halved_and_then_compressed():
     parent = np.array([0, 0, 1, 2, 3, 4, 5], np.int32)
     offsets, indices = np.array([0] * 7 + [1]), np.array([0], np.int32)  # an arc from 0 to 6
     assert link_arcs(offsets, indices, parent, 0, -1, 6, 0, 1) == 1

@@ -99,7 +99,7 @@ def test_strengths_of_edges(states, directed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_goes_first(seed, monkeypatch):
+def test_any_thread_order(seed, monkeypatch):
     monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed])
     edges = turned(random_edges(40, 70, seed=seed), directed=bool(seed % 2))
     found, expected = both(edges, 3, coupling_of(3, symmetric=True), seed=seed)
@@ -152,7 +152,7 @@ def test_checkpoints_go_from_engine_to_engine(engines, coupling, directed, tmp_p
     np.testing.assert_allclose(found, expected, **EQUAL)
 
 
-def test_what_is_refused():
+def test_invalid_arguments_are_refused():
     edges = turned(SHAPES["path"], directed=True)
     strengths = np.zeros(49)
     strengths[7] = 700.0

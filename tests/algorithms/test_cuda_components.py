@@ -37,7 +37,7 @@ def test_every_shape(name, turn):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-def test_whatever_goes_first(seed, directed, monkeypatch):
+def test_any_thread_order(seed, directed, monkeypatch):
     monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed % 4])
     monkeypatch.setattr(algorithm, "ARCS_A_STEP", 1 << 30 if seed % 2 else 70)
     edges = (SPARSE, grid(9, 8, drop=0.4, seed=3), rmat(6, 2, seed=4))[seed % 3]
@@ -68,7 +68,7 @@ def test_the_largest_components_rows_are_skipped():
         # The first sample joins all: there is no need of another.
         assert trace["direction"].tolist() == ["sample"] + ["link"] * (1 + directed)
         read[directed] = trace["edges"].tolist()
-    # In a row of one end only, an arc may be from someone who is not in the component.
+    # In a row of one end only, an arc may come from a vertex outside the component.
     assert read == {True: [200, 0, 400], False: [200, 0]}
 
 
@@ -89,7 +89,7 @@ def test_long_rows_beside_the_largest_component(turn):
 
 
 @pytest.mark.parametrize("name", BATTERY)
-def test_with_rows_of_out_neighbours_at_hand(name, monkeypatch):
+def test_with_existing_rows_of_out_neighbours(name, monkeypatch):
     """Each arc is in a row of either end; no others are to be looked for."""
     monkeypatch.setattr(algorithm, "ARCS_A_STEP", 70)
     with build(BATTERY[name]) as graph, emulated(seed=2):
@@ -186,7 +186,7 @@ def test_a_loop_that_ran_on_a_gpu_runs_on_a_cpu():
     assert np.array_equal(found, first)
 
 
-def test_stopped_early_the_labels_are_those_so_far():
+def test_a_run_stopped_early_returns_the_labels_so_far():
     with build(SHAPES["path"]) as graph, emulated(seed=6):
         loop = ws.WeaklyConnectedComponents()  # or the one for all engines
         result = ws.run(loop, graph, engine="cuda", progress=lambda made: False)

@@ -57,7 +57,7 @@ def oracle(edges):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_goes_first(seed, monkeypatch):
+def test_any_thread_order(seed, monkeypatch):
     monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed % 4])
     edges = (rmat(6, 6, seed=4), grid(8, 9, drop=0.2, seed=5), random_edges(70, 300, seed=6))[
         seed % 3

@@ -61,7 +61,7 @@ def test_the_same_mates_as_on_the_cpu(size, directed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_goes_first(seed, monkeypatch):
+def test_any_thread_order(seed, monkeypatch):
     monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed % 4])
     edges, left = bipartite(30, 40, 160, seed, directed=bool(seed % 2))
     with graph_of(edges) as graph, emulated(seed=seed, multiprocessors=1 + seed % 3):

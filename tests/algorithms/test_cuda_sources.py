@@ -69,7 +69,7 @@ def test_undirected_shapes(name):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_goes_first(seed, monkeypatch):
+def test_any_thread_order(seed, monkeypatch):
     monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96)[seed % 3])
     edges = (rmat(5, 3, seed=8), TIES, grid(6, 5, drop=0.2, seed=9))[seed % 3]
     sources = np.random.default_rng(seed).integers(0, edges.n, 1 + 2 * seed).tolist()
@@ -199,7 +199,7 @@ def test_checkpoints_go_from_engine_to_engine(program, engines, tmp_path, monkey
     assert_same(found, expected)
 
 
-def test_what_is_refused():
+def test_invalid_arguments_are_refused():
     negative = Edges(np.array([0, 1]), np.array([1, 2]), 3, np.array([1.0, -1.0]))
     faster = ws.MultiSource(ws.SSSP, "source", [0], speed=3)
     wider = ws.MultiSource(ws.WidestPath, "source", [0])

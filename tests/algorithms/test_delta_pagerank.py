@@ -46,7 +46,7 @@ def test_the_ranks_are_those_of_pagerank(name, engine):
     assert error <= 2 * TOLERANCE / (1 - 0.85)
 
 
-def test_fewer_and_fewer_speak_up():
+def test_the_active_set_shrinks():
     with graph_of(rmat(7, 6, seed=2)) as graph:
         vertices = graph.number_of_vertices
         found = ws.run(ws.DeltaPageRank, graph, engine="cpu", tolerance=1e-4)
@@ -55,7 +55,7 @@ def test_fewer_and_fewer_speak_up():
     assert active[-1] < active[0] / 4
 
 
-def test_a_tolerance_that_nobody_exceeds_ends_at_once():
+def test_a_tolerance_that_no_vertex_exceeds_ends_at_once():
     with graph_of(SHAPES["path"]) as graph:
         found = ws.run(ws.DeltaPageRank, graph, engine="cpu", tolerance=10.0)
     assert found.iterations == 0

@@ -214,7 +214,7 @@ def test_ranks_are_the_same_from_both_ends_and_spread():
     assert 0 <= min(ranks) < 2**50 < max(ranks) < 2**53
 
 
-def test_a_choice_is_looked_for_again_only_when_it_is_gone():
+def test_a_choice_is_searched_again_only_when_it_is_matched():
     offsets, indices = np.array([0, 2, 3, 4]), np.array([1, 2, 0, 0], np.int32)
     adjacency = offsets, indices, offsets, indices[:0]
     mate, best = np.full(3, -1, np.int32), np.full(3, UNDECIDED, np.int32)

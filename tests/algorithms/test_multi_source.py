@@ -104,7 +104,7 @@ def test_sources_that_are_no_list(sources):
 
 
 @pytest.mark.parametrize("search", [ws.multi_source_bfs, ws.multi_source_sssp])
-def test_what_is_refused(search):
+def test_invalid_arguments_are_refused(search):
     limit = "depth_limit" if search is ws.multi_source_bfs else "cutoff"
     with build(EDGES) as graph:
         with pytest.raises(ws.InputError, match="starts"):

@@ -251,7 +251,7 @@ def test_out_weights_are_added_up_once_on_a_gpu(monkeypatch):
     assert first.equals(again)
 
 
-def test_sums_kept_on_a_gpu_are_not_needed_once_it_is_gone():
+def test_sums_cached_on_a_gpu_are_not_needed_after_it_is_freed():
     with build(SHAPES["random"]) as graph:
         with emulated():
             graph.weight_sums("weight", incoming=True, on_device=True)

@@ -187,9 +187,9 @@ def test_unknown_targets_are_refused():
 
 def test_results_without_predecessors_are_refused():
     edges = frame(CHAIN)
-    with pytest.raises(ws.InputError, match="no column 'predecessor', it has vertex, pagerank"):
+    with pytest.raises(ws.InputError, match="no column 'predecessor', only vertex, pagerank"):
         shortest_path(ws.pagerank(edges), "c")
-    with pytest.raises(ws.InputError, match="no column 'predecessor', it has labels; run a"):
+    with pytest.raises(ws.InputError, match="no column 'predecessor', only labels; run a"):
         shortest_path(ws.run(WeaklyConnectedComponents(), edges), "c")
     with pytest.raises(ws.InputError, match=r"result: .* DataFrame"):
         shortest_path({"vertex": [1]}, 1)
@@ -222,7 +222,7 @@ def test_a_part_of_a_result_is_refused():
 @pytest.mark.parametrize("before", [["b", "a", "b"], ["c", "a", "b"], ["a", "a", "b"]])
 def test_predecessors_in_a_circle_are_refused(before):
     result = frame({"vertex": ["a", "b", "c"], "distance": [0, 1, 2], "predecessor": before})
-    with pytest.raises(ws.InputError, match="run in a circle"):
+    with pytest.raises(ws.InputError, match="form a cycle"):
         shortest_path(result, "c")
 
 

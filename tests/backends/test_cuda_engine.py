@@ -91,7 +91,7 @@ def test_methods(name, method):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_goes_first(seed, monkeypatch):
+def test_any_thread_order(seed, monkeypatch):
     block, chunk = (32, 64, 96)[seed % 3], (7, 33, 16)[seed % 3]
     set_classes(monkeypatch, block=block, hub=20 + seed, chunk=chunk, middle=3 + seed)
     for name in ("minimum in place", "superstep, parameter, aggregates", "any from an outbox"):
@@ -164,7 +164,7 @@ def test_functions(name, directed):
 # --------------------------------------------------------------------------------- predecessors
 
 
-# How ties are searched: from those who wait, or from those attached, by one block alone or by all.
+# How tight arcs are searched: from waiting vertices or from attached ones, by one block or by all.
 GROWN = {
     "who wait": {"direction": "pull"},
     "branches": {"ALONE": 2, "ALONE_ARCS": 9},
@@ -176,7 +176,7 @@ GROWN = {
 
 
 def grown(monkeypatch, how: str) -> dict[str, str]:
-    """Set how ties are searched; return options for that."""
+    """Set how tight arcs are searched; return options for that."""
     options = {}
     for name, value in GROWN[how].items():
         if name == "direction":
@@ -245,7 +245,7 @@ def test_predecessors_of_a_tie_far_from_the_start(how, monkeypatch):
     ],
 )
 def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
-    """Vertices whose rows are shared out in pieces, and one behind, whatever a launch's share."""
+    """Vertices with rows divided into pieces, and one after them, for any number of rows per launch."""
     monkeypatch.setattr(predecessors, "LEVELS_A_LAUNCH", most)
     options = grown(monkeypatch, how)
     many = layout.PIECE + 1
@@ -260,7 +260,7 @@ def test_predecessors_of_a_tie_with_many(most, how, monkeypatch):
 
 @pytest.mark.parametrize("hub", [200, 1000])
 @pytest.mark.parametrize("part", [2, 99])
-def test_predecessors_in_rows_that_lanes_share(part, hub, monkeypatch):
+def test_predecessors_in_rows_shared_by_lanes(part, hub, monkeypatch):
     """Of 300 neighbours one in so many is on a shortest path; a block looks at them, or a warp."""
     set_classes(monkeypatch, block=64, hub=hub, chunk=64, middle=32)
     many = 300
@@ -426,7 +426,7 @@ def test_checkpoints_go_from_engine_to_engine(place, tmp_path, monkeypatch):
         ({"tol": 0.1}, "declares no residual"),
     ],
 )
-def test_what_cannot_be_run_is_refused(options, told):
+def test_impossible_runs_are_refused(options, told):
     options = {"program": Hops, "engine": "cuda", **options}
     program = options.pop("program")
     given = {"start": 0} if program is Hops else {}

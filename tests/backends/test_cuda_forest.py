@@ -1,4 +1,4 @@
-"""Predecessors on GPUs of a crew, in the emulator: ties that cross borders, what is read, what is told."""
+"""Predecessors on several ranks with GPUs, in the emulator: ties across boundaries, reads, and messages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CHAINS = {
     "one at last": [0, 2, 3, 1, 4, 5, 7, 6, 9, 8, 11, 10],
 }
 
-LINKS = slice(None, -1), slice(1, None)  # of a chain: from whom, and to whom
+LINKS = slice(None, -1), slice(1, None)  # of a chain: sources and destinations
 
 
 @pytest.fixture(autouse=True)
@@ -126,14 +126,16 @@ class Stairs:
 
 
 class Notes:
-    """What ranks launch, and what of a forest they send."""
+    """The kernels that ranks launch, and the tree updates that they send."""
 
     def __init__(self, monkeypatch):
         self.names = defaultdict(list)  # by rank's thread
         self.listed = defaultdict(list)  # vertices and ghosts from which levels of branches started
-        self.arcs = defaultdict(list)  # how many arcs the launch was told that they have
+        self.arcs = defaultdict(list)  # the number of their arcs, an argument of the launch
         self.expected_arcs = defaultdict(list)
-        self.codeless = set()  # whether most of the states reached had no code, of those who chose
+        self.codeless = (
+            set()
+        )  # whether most of the states reached had no code, by launch of `choose`
         self.told = defaultdict(list)  # by rank, of each time: by peer, how many vertices
         launch = EmulatedKernels.launch
 
@@ -272,7 +274,7 @@ def test_states_with_codes_and_without(kind, case, ranks, monkeypatch):
     ("way", "direction"),
     [*((way, "auto") for way in CHAINS), *zip(CHAINS, DIRECTIONS[1:], strict=False)],
 )
-def test_a_chain_over_borders(way, direction, monkeypatch):
+def test_a_chain_across_boundaries(way, direction, monkeypatch):
     """No link has a weight, so that there is a level of the forest for each."""
     ranks = 2 + list(CHAINS).index(way) % 2
     if direction in ("auto", "push") and ranks == 2:
@@ -304,7 +306,7 @@ def test_ranks_without_vertices(cuts, direction):
 
 
 def test_vertices_without_arcs_to_others():
-    """The second rank's vertices wait for each other, the third's for nobody."""
+    """The second rank's vertices wait for each other, the third's for none."""
     edges = Edges(np.array([0, 2, 3, 4, 6]), np.array([1, 3, 4, 2, 7]), 9, np.zeros(5))
     with graph_of(edges) as graph, tuned():
         check(Case("", ws.SSSP, {"source": [0, 2, 6]}), graph, 3, (0, 2, 6, 9))
@@ -312,7 +314,7 @@ def test_vertices_without_arcs_to_others():
 
 @pytest.mark.parametrize("rank", range(3))
 def test_only_one_rank_waits(rank, monkeypatch):
-    """Paths tie within one rank's share; what it is told comes from those who do not wait."""
+    """Paths tie within one rank's shard; it receives updates only of vertices that do not wait."""
     source, target = np.arange(11), np.arange(1, 12)
     weight = np.where(target // 4 == rank, 0.0, 1.0)
     with graph_of(Edges(source, target, 12, weight)) as graph, tuned():
@@ -321,7 +323,7 @@ def test_only_one_rank_waits(rank, monkeypatch):
     assert sum(sum(arcs) > 0 for arcs in notes.arcs.values()) == 1
 
 
-def test_nobody_waits(monkeypatch):
+def test_no_vertex_waits(monkeypatch):
     """Then nothing is told, and no branch is begun."""
     with graph_of(chain(range(12), 1.0)) as graph, tuned():
         notes = Notes(monkeypatch)
@@ -354,11 +356,11 @@ def test_random_partitions(ends, inner, seed, direction, alone, kind):
         check(case, graph, len(cuts) - 1, cuts, seed=seed, direction=direction)
 
 
-# --------------------------------------------------------------------------- what is read and told
+# --------------------------------------------------------------------------- reads and messages
 
 
 @pytest.mark.parametrize("most", [1, 1000])
-def test_branches_follow_tight_arcs_into_who_waits(most, monkeypatch):
+def test_branches_follow_tight_arcs_into_waiting_vertices(most, monkeypatch):
     """Or all arcs, where there are more of those than there is room for."""
     monkeypatch.setattr(predecessors, "TIES_FROM", 0)
     monkeypatch.setattr(predecessors, "TIES_PART", most)
@@ -404,8 +406,8 @@ def test_each_row_is_read_once(ranks, monkeypatch):
         assert len(np.unique(rows)) == len(rows)
 
 
-def test_who_is_done_tells_nothing_twice(monkeypatch):
-    """The first rank waits for nobody any more while the second has half of its chain before it."""
+def test_a_finished_rank_sends_nothing_twice(monkeypatch):
+    """The first rank has no waiting vertices while the second has half of its chain left."""
     with graph_of(chain(range(12))) as graph, tuned():
         notes = Notes(monkeypatch)
         check(SHORTEST, graph, 2)
@@ -415,7 +417,7 @@ def test_who_is_done_tells_nothing_twice(monkeypatch):
         assert len(np.unique(rows)) == len(rows)
 
 
-def test_who_has_no_rows_of_out_neighbours_grows_otherwise(monkeypatch):
+def test_trees_grow_without_rows_of_out_neighbours(monkeypatch):
     with graph_of(ties(24, 110, 6, "f")) as graph, tuned():
         notes = Notes(monkeypatch)
         check(WIDEST, graph, 2, direction="pull")
@@ -424,27 +426,27 @@ def test_who_has_no_rows_of_out_neighbours_grows_otherwise(monkeypatch):
 
 
 def drop_after(levels, monkeypatch):
-    """Have it looked after so many levels who is attached, whichever way ties are followed."""
+    """Read the attached vertices after this many levels, for either way along tight arcs."""
     monkeypatch.setattr(predecessors, "DROPPED", levels)
     monkeypatch.setattr(device_exchange, "LEVELS", levels)
 
 
 def last_look(level, dropped):
-    """Return the first level of those of whom is still told: at first, then every so-manieth time."""
+    """Return the first level of vertices that are still sent: at first, then every `DROPPED` levels."""
     return 0 if level == 0 else 1 + dropped * ((level - 1) // dropped)
 
 
 @pytest.mark.parametrize(
     ("direction", "dropped"), [*((one, 1) for one in DIRECTIONS), ("auto", 2), ("auto", 4)]
 )
-def test_who_was_attached_is_not_told_of_again(direction, dropped, monkeypatch):
+def test_attached_vertices_are_not_sent_again(direction, dropped, monkeypatch):
     """Each vertex of a chain is the other rank's ghost, and one is attached a level."""
     drop_after(dropped, monkeypatch)
     order = CHAINS["a border with every link"]
     with graph_of(chain(order)) as graph, tuned():
         notes = Notes(monkeypatch)
         check(SHORTEST, graph, 2, direction=direction)
-    # The last has no successor; when it is attached nobody waits any more.
+    # The last has no successor; once it is attached no vertex waits.
     expected = {
         rank: [
             sum(place >= last_look(level, dropped) for place in range(rank, 11, 2))
@@ -472,8 +474,8 @@ def levels_of(found, edges):
 
 @pytest.mark.parametrize("dropped", [1, 4])
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_less_and_less_is_told(ranks, dropped, monkeypatch):
-    """At first of the whole boundary, then of those who were not attached when last looked through."""
+def test_messages_shrink_level_by_level(ranks, dropped, monkeypatch):
+    """At first for the whole boundary, then for vertices that the last check found unattached."""
     drop_after(dropped, monkeypatch)
     edges = ties(30, 60, 6, "f")
     cuts = [30 * rank // ranks for rank in range(ranks + 1)]

@@ -32,7 +32,7 @@ BATTERY = {
     "ties and zeros": random_edges(20, 70, seed=6, weights="ties"),
     "integer weights": random_edges(20, 70, seed=5, weights="integers"),
 }
-# How a frontier is listed, by whom it is worked on, and who is due: each combination must not matter.
+# How a frontier is listed, which threads work on it, and which vertices are due: results are equal for each combination.
 DIRECTIONS = ("auto", "push", "pull")
 FILTERS = ("auto", "online", "ballot")
 SETTINGS = {
@@ -137,7 +137,7 @@ def test_a_road_takes_a_superstep_a_level(first):
 
 @pytest.mark.parametrize("leaves", [31, 32, 33])
 def test_a_list_overflows_at_its_last_place(leaves):
-    """One vertex more than there is room for, and the bitmap takes over; nobody is lost."""
+    """With one vertex more than there is room for, the bitmap takes over; no vertex is lost."""
     ends = np.arange(1, leaves + 1)
     edges = Edges(
         np.concatenate([np.zeros(leaves, np.int64), ends]),
@@ -188,11 +188,11 @@ def test_a_pull_stops_at_the_first_that_settles():
         found = ws.run(ws.BFS, graph, start=0, engine="cuda", direction="pull")
     # Superstep 0: each of the middle reads one arc, and the last vertex the first few of its own.
     assert found.rows.edges[0] >= 200
-    assert found.rows.edges[1] <= 1 + 100  # nobody else is left
+    assert found.rows.edges[1] <= 1 + 100  # no other vertex is left
 
 
 @pytest.mark.parametrize("near", [0, 1, 100, 128, 129, 255, 256, 300])
-def test_those_left_are_put_together_or_taken_as_they_lie(near):
+def test_remaining_vertices_are_compacted_or_read_in_place(near):
     """Of a pull's 256 vertices in a row so many are left; more than half of them stay in their places."""
     ends = np.arange(1, 301)
     # The first are reached from the next behind them, all others, and all where there is none, from the start.
@@ -223,7 +223,7 @@ def test_a_heavy_frontier_is_left_for_a_gather():
 
 
 def test_priorities_save_work():
-    """Along a path with dear short cuts, those who go in order send once."""
+    """On a path with expensive short cuts, each vertex sends once if priorities are honoured."""
     n = 40
     path = np.arange(n - 1)
     near, far = (path, path + 1), (np.zeros(n - 2, np.int64), np.arange(2, n))
@@ -289,7 +289,7 @@ def test_one_superstep_a_launch_without_fusing():
         (ws.BFS, {"start": 0}, {"method": "ws"}, "method= is a schedule of gathers"),
     ],
 )
-def test_what_cannot_be_pushed_is_refused(program, given, options, told):
+def test_impossible_pushes_are_refused(program, given, options, told):
     with graph_of(medley()) as graph, emulated(), pytest.raises(ws.InputError, match=told):
         ws.run(program, graph, engine="cuda", direction="push", **given, **options)
 
@@ -297,7 +297,7 @@ def test_what_cannot_be_pushed_is_refused(program, given, options, told):
 @pytest.mark.parametrize(
     ("program", "given", "options", "told"),
     [
-        (Rank, {}, {"engine": "cuda", "filter": "ballot"}, "has no frontier that is listed"),
+        (Rank, {}, {"engine": "cuda", "filter": "ballot"}, "lists no frontier"),
         (ws.BFS, {"start": 0}, {"engine": "cpu", "filter": "online"}, "choice of engine='cuda'"),
         (ws.BFS, {"start": 0}, {"engine": "cuda", "filter": "list"}, "filter='list' is not known"),
     ],
@@ -322,7 +322,7 @@ def test_warps_agree_on_the_least_priority():
     with graph_of(edges) as graph, tuned(DUE_PART=2), emulated(1, multiprocessors=2):
         found = ws.run(ws.SSSP, graph, source=0, engine="cuda", direction="push")
     assert found.arrays["distance"].values.tolist() == [0.0, *edges.weight]
-    assert found.iterations >= 3  # who is not near waits
+    assert found.iterations >= 3  # vertices that are not near wait
 
 
 @pytest.mark.parametrize("lead", [1, 7, 19, 40])

@@ -1,4 +1,4 @@
-"""Predecessors for which not all arcs are read, in the emulator: the same ones, and who is asked."""
+"""Predecessors for which not all arcs are read, in the emulator: the same predecessors, and the vertices read."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def check(case, graph, ranks, seed=0):
 
 
 class Notes:
-    """The forest's kernels that were launched, in order; of `branch` the level from which somebody started."""
+    """The predecessor kernels that were launched, in order; for `branch` the first level with vertices."""
 
     def __init__(self, monkeypatch):
         self.names = []
@@ -156,7 +156,7 @@ def test_the_least_four_of_every_row(lanes, monkeypatch):
 
 
 def test_one_is_asked_where_one_is_enough(monkeypatch):
-    """Whoever was reached from a large frontier; few arcs of a small one are followed."""
+    """Vertices reached from a large frontier; few arcs of a small one are followed."""
     generator = np.random.default_rng(3)
     hubs, leaves = np.arange(1, 9), np.arange(9, 309)
     source = np.concatenate([np.zeros(8, np.int64), generator.integers(1, 9, 2000)])
@@ -183,8 +183,8 @@ def test_one_is_asked_where_one_is_enough(monkeypatch):
 
 
 @pytest.mark.parametrize(("worth", "gives"), [(1500, True), (15_000, False)])
-def test_arcs_are_reckoned_by_those_that_were_counted(worth, gives, monkeypatch):
-    """Of one vertex in four: 300 whom one gives its number have 3,300 arcs in."""
+def test_arcs_are_estimated_from_counts(worth, gives, monkeypatch):
+    """Sampled from one vertex in four: 300 receivers of one number have 3,300 in-arcs."""
     monkeypatch.setattr(predecessors, "SAMPLE", 75)
     monkeypatch.setattr(predecessors, "WORTH", worth)
     monkeypatch.setattr(predecessors, "WIDEST", 1000)
@@ -204,7 +204,7 @@ def reckoned(counts, step, giving, worth):
     arcs_out, arcs_in = step * counts.reshape(2, CODES).astype(np.float64)
     asked = np.flatnonzero(arcs_in[:-1])
     above = np.arange(CODES) < asked[:, None]
-    above[:, -1] = True  # for all that a code tells
+    above[:, -1] = True  # as far as a code shows
     ahead = above @ arcs_out
     rows = arcs_in[asked] * (1 - ahead / max(1.0, arcs_out.sum())) ** 4
     told = np.zeros((2, CODES), np.uint8)
@@ -220,7 +220,7 @@ def reckoned(counts, step, giving, worth):
 
 @pytest.mark.parametrize("worth", [0, 1 << 20])
 @pytest.mark.parametrize("seed", range(6))
-def test_who_gives_is_reckoned(seed, worth, monkeypatch):
+def test_the_choice_of_senders_is_weighed(seed, worth, monkeypatch):
     """Of any numbers of arcs; whatever comes out, predecessors are the same."""
     generator = np.random.default_rng(seed)
     monkeypatch.setattr(predecessors, "GIVING", seed)
@@ -313,7 +313,7 @@ def is_reached(state):
 
 @ws.vertex_program
 class Guarded:
-    """Hops; some vertices think nothing of what they hear late."""
+    """Hops; some vertices ignore late messages."""
 
     level: ws.int32
     before: ws.predecessor
@@ -333,7 +333,7 @@ class Guarded:
 
 @ws.vertex_program
 class Renamed:
-    """As `Guarded`, but what `active` reads of a vertex is not told by the vertex's own name."""
+    """As `Guarded`, but what `active` reads of a vertex has another name than the vertex's field."""
 
     level: ws.int32
     before: ws.predecessor
@@ -354,7 +354,7 @@ class Renamed:
 
 @ws.vertex_program
 class Plain:
-    """Hops, of whose news nothing is said."""
+    """Hops without an `active`."""
 
     level: ws.int32
     before: ws.predecessor
@@ -367,14 +367,14 @@ class Plain:
     settled = is_reached
 
 
-def test_a_program_may_leave_out_who_is_active():
+def test_a_program_may_leave_out_active():
     assert reads_states_alone(Plain, "active")
     with graph_of(medley()) as graph, tuned():
         check(Case("plain", Plain, {"start": [0]}), graph, 1)
 
 
 @pytest.mark.parametrize("program", [Guarded, Renamed], ids=lambda one: one.name)
-def test_who_is_better_by_more_than_states(program, monkeypatch):
+def test_programs_that_compare_more_than_states(program, monkeypatch):
     assert reads_states_alone(ws.BFS, "active")
     assert not reads_states_alone(program, "active")
     notes = Notes(monkeypatch)

@@ -1,4 +1,4 @@
-"""Frontiers of crews whose ranks have a GPU each, in the emulator: news across borders."""
+"""Partitioned frontiers of ranks with a GPU each, in the emulator: updates across boundaries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LINE = Edges(np.arange(11), np.arange(1, 12), 12)
 
 
 def check(case, graph, ranks, cuts=None, seed=0, **options):
-    """Compare a run over links with one on the whole graph; return what the first rank tells of it."""
+    """Compare a run over links with one on the whole graph; return the first rank's result."""
     expected = case.run(graph, engine="python", fused=False)
     options = {"direction": "auto", **options}
 
@@ -154,7 +154,7 @@ def test_boundaries_of_several_hundreds(place, exchange):
     assert found.trace["active"].max() > 32 * GROUPS
 
 
-def test_who_pulls_looks_at_hubs_first_whoever_owns_them():
+def test_pulls_read_hubs_first_on_any_owner():
     """Two of three ranks have them as ghosts, which come behind own vertices."""
     hubs, many = np.arange(3), np.arange(3, 90)
     inner = random_edges(87, 200, seed=4)
@@ -179,9 +179,9 @@ def test_who_pulls_looks_at_hubs_first_whoever_owns_them():
     assert sum(read["hubs"]) < sum(read["front"])
 
 
-def test_a_pull_that_finds_nobody_leaves_nothing_behind():
+def test_a_pull_without_hits_leaves_no_state_behind():
     """Of one rank: what another rank sends afterwards must reach it alone."""
-    # 0 to 9 form a path over the border and back; 10 to 15 are pulled in vain.
+    # 0 to 9 form a path across the boundary and back; 10 to 15 are pulled in vain.
     source = np.array([0, 8, 1, 9, 2, 10, 3, *range(11, 15)])
     destination = np.array([8, 1, 9, 2, 10, 3, 11, *range(12, 16)])
     setting = {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0}
@@ -190,7 +190,7 @@ def test_a_pull_that_finds_nobody_leaves_nothing_behind():
     assert found.iterations > 4
 
 
-def test_what_a_superstep_reads():
+def test_arcs_read_by_a_superstep():
     """A search pushed from one end of a path reads an arc a superstep, on whatever rank it is.
 
     But for the first: what has nothing to send is not proved across partitions.
@@ -240,7 +240,7 @@ def test_partitions_that_are_not_linked_do_not_push():
     with (
         graph_of(rmat(4, 5, seed=1)) as graph,
         emulated(),
-        pytest.raises(ws.InputError, match="partitions gather on the GPU"),
+        pytest.raises(ws.InputError, match="partitions cannot push on the GPU"),
     ):
         ws.run(Hops, graph, start=0, engine="cuda", partitions=2, direction="push")
 

@@ -102,7 +102,7 @@ def test_every_combination(half, direction, kept, fused):
         found = check(BY_NAME[name], graph, 1, **options)
     if direction == "push":
         assert set(found.rows.direction) == {"push"}
-        # Where nobody is called there is nothing to list.
+        # If no vertex is marked there is nothing to list.
         wanted = {"online", "ballot"} if kept == "auto" else {kept}
         assert set(found.rows.filter[:-1]) <= wanted
     assert set(found.rows.fused) == {fused}
@@ -141,7 +141,7 @@ def test_random_graphs(ends, seed, case, direction, kept, fused, setting):
 
 @pytest.mark.parametrize("leaves", [31, 32, 33])
 def test_a_list_overflows_at_its_last_place(leaves):
-    """One vertex more than there is room for, and the bits take over; nobody is lost."""
+    """With one vertex more than there is room for, the bits take over; no vertex is lost."""
     ends = np.arange(1, leaves + 1)
     edges = Edges(np.zeros(leaves, np.int64), ends, leaves + 1)
     with graph_of(edges) as graph, tuned(ROOM_SHARE=(leaves + 1) // 32, ALONE=relay.NOBODY):
@@ -152,8 +152,8 @@ def test_a_list_overflows_at_its_last_place(leaves):
     assert found.arrays["seed"].numbers.tolist() == [0] * (leaves + 1)
 
 
-def test_what_a_superstep_reads():
-    """Out-arcs of those who call, then in-arcs of those called: nobody else's."""
+def test_arcs_read_by_a_superstep():
+    """Out-arcs of active vertices, then in-arcs of marked ones, and no others."""
     path = np.arange(30)
     edges = Edges(np.concatenate([path, [40, 41]]), np.concatenate([path + 1, [42, 42]]), 43)
     with graph_of(edges) as graph, tuned(), emulated():
@@ -192,7 +192,7 @@ def test_a_heavy_frontier_is_left_for_a_pull():
 
 @pytest.mark.parametrize("setting", ["as it is", "heavy ones left for a pull"])
 def test_sums_of_floats_are_the_same_each_time(setting):
-    """Whoever is called first: they are listed in order."""
+    """Marked vertices are listed in order, whichever was marked first."""
     ranks = []
     with graph_of(random_edges(20, 100, seed=2)) as graph, tuned(**SETTINGS[setting]):
         for seed in range(2):
@@ -259,15 +259,15 @@ def test_nothing_to_do(name):
 
 
 @pytest.mark.parametrize("program", [Rank, Fading])
-def test_who_gathers_from_all_has_no_frontier(program):
+def test_programs_that_gather_from_all_have_no_frontier(program):
     with graph_of(medley()) as graph, emulated():
         found = ws.run(program, graph, engine="cuda", max_iter=3)
         assert found.rows.direction == ["gather"] * 3
-        with pytest.raises(ws.InputError, match="no frontier that is listed"):
+        with pytest.raises(ws.InputError, match="lists no frontier"):
             ws.run(program, graph, engine="cuda", filter="ballot")
 
 
-def test_what_keeps_states_from_being_swapped():
+def test_reasons_against_compare_and_swap():
     """Every case is here for one of the reasons, and each reason has a case."""
     reasons = set()
     with graph_of(medley()) as graph:

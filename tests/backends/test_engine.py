@@ -175,7 +175,7 @@ def crossing(edges: Edges, cuts: list[int]) -> list[tuple[int, list[int]]]:
 
 @pytest.mark.parametrize("exchange", ["vr", "ms", "all"])
 def test_bytes_of_a_search_over_partitions(exchange):
-    """A search that pulls: who was reached in a superstep has news after it."""
+    """A search that pulls: vertices reached in a superstep are active after it."""
     edges = rmat(6, 4, seed=14)
     with build(edges) as graph:
         bound = bind(ws.BFS, graph, {"start": [0]})
@@ -191,7 +191,7 @@ def test_bytes_of_a_search_over_partitions(exchange):
             told = sum(reached[vertex] == step for vertex in boundary)
             owned = range(cuts[one], cuts[one + 1])
             if exchange == "all":
-                sent += 5 * len(owned)  # four bytes for a level, one for whether it is news
+                sent += 5 * len(owned)  # four bytes for a level, one for the active flag
                 told = sum(reached[vertex] == step for vertex in owned)
             else:
                 sent += 8 * told if exchange == "vr" else 5 * len(boundary)
@@ -206,7 +206,7 @@ def test_bytes_of_a_search_over_partitions(exchange):
     ("program", "given"),
     [(ws.BFS, {"start": [0]}), (Nearest, {"seeds": [0]}), (Rank, {"max_iter": 9, "tol": 0.0})],
 )
-def test_by_itself_the_exchange_sends_the_less(program, given):
+def test_auto_exchange_sends_the_smaller_message(program, given):
     def sent(exchange: str) -> Any:
         options = {"engine": "python", "partitions": 2, "exchange": exchange, **given}
         return ws.run(program, graph, **options).trace["bytes_sent"].to_numpy()
@@ -295,7 +295,7 @@ def test_hubs_are_split(tiny_tasks, threads):
 
 
 @mark_threads
-def test_a_sum_is_rounded_alike_for_any_number_of_threads(tiny_tasks):
+def test_sums_are_rounded_equally_for_any_number_of_threads(tiny_tasks):
     edges = random_edges(300, 2000, seed=17)
     tiny_tasks.setattr(cpu, "LONG_ROW", 1 << 16)
     ranks = []
@@ -379,7 +379,7 @@ class TestQuietBackground:
     def test_a_background_that_speaks_to_itself_is_not_quiet(self):
         @ws.vertex_program
         class Growing:
-            """Everyone but the start counts up to 3."""
+            """All vertices but the start count up to 3."""
 
             level: ws.int64
             start: ws.vertex_parameter
@@ -402,7 +402,7 @@ class TestQuietBackground:
     def test_a_background_that_speaks_to_the_others_is_not_quiet(self):
         @ws.vertex_program
         class Lifted:
-            """The background's 3 is news to the start alone, whose 1 is news to nobody."""
+            """The background's 3 changes only the start, whose 1 changes no vertex."""
 
             level: ws.int64
             start: ws.vertex_parameter
@@ -422,7 +422,7 @@ class TestQuietBackground:
         assert self.first_active(Lifted, edges, start=0) == edges.n
         assert set(answer(Lifted, edges, start=0, engine="python")["level"]) == {3}
 
-    def test_a_constant_of_the_vertex_may_make_it_speak(self):
+    def test_a_vertex_constant_may_make_it_active(self):
         @ws.vertex_program
         class Gifted:
             """A vertex sends its gift as well as its level."""
@@ -477,7 +477,7 @@ class TestThePlan:
         assert filters == ["list"] * 50
         assert all(fused)
 
-    def test_sums_over_everyone_gather(self):
+    def test_sums_over_all_vertices_gather(self):
         directions, filters, fused = self.directions(Rank, SHAPES["cycle"], max_iter=2, tol=0.0)
         assert set(directions) == {"gather"}
         assert set(filters) == {"all"}

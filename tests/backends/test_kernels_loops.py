@@ -97,7 +97,7 @@ def test_long_rows_in_parts(state):
     assert totals.tolist() == [1, FAR - 1, FAR - 1]
 
 
-def test_what_a_run_starts_from(state):
+def test_initial_selections(state):
     selected = np.empty(N, np.int64)
     assert plain(dense.select_started)(0, N, state, (), (), selected) == 1
     assert selected[0] == 0
@@ -254,7 +254,7 @@ class TestBuckets:
         numbers[buckets.GOAL] = 4
         return np.empty(room, np.int64), np.empty(room, np.int64), numbers
 
-    def test_everything_comes_out_once_in_about_the_order_of_rank(self):
+    def test_all_vertices_come_out_once_roughly_by_priority(self):
         generator = np.random.default_rng(82)
         ranks = generator.integers(0, 1000, N)
         marks, piles = np.zeros(N, np.uint8), self.piles()
@@ -280,7 +280,7 @@ class TestBuckets:
         filed = [plain(buckets.file_later)(vertex, 5, marks, within) for vertex in (0, 0, 1, 2)]
         assert filed == [True, True, True, False]
 
-    def test_what_a_push_left_pending_is_filed_or_near(self):
+    def test_pending_vertices_of_a_push_are_filed_or_near(self):
         marks, piles = np.zeros(N, np.uint8), self.piles(room=2)
         pending = np.array([4, 5, 6, 7])
         marks[[4, 5, 6]] = buckets.PENDING
@@ -298,7 +298,7 @@ class TestBuckets:
         assert 0 < size < N
         assert near[:size].max() == size - 1, "the least ranks stay"
 
-    def test_a_crowd_of_one_rank_stays_together(self):
+    def test_many_vertices_of_one_priority_stay_in_one_pile(self):
         marks, piles = np.full(N, buckets.NEAR, np.uint8), self.piles()
         near = np.arange(N)
         equal = (np.full(N, 7),)

@@ -144,7 +144,7 @@ def test_an_accessor_of_that_name_is_left_alone(hook):
     assert registered == {"ws": EdgeFrameAccessor}
 
 
-def test_nothing_but_the_frame_is_kept(edges):
+def test_only_the_frame_is_kept(edges):
     one = edges.ws
     one.core_number(**NAMES)
     assert list(vars(one)) == ["_frame"]

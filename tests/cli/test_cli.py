@@ -383,7 +383,7 @@ def test_run_with_sets_of_ids_of_several_columns():
         ("broken.py:Hops", [], 1, "cannot be imported: ZeroDivisionError: division by zero"),
         ("exits.py:Hops", [], 1, "cannot be imported: SystemExit: 3"),
         ("wrong.py:Hops", [], 1, "declares no state"),
-        ("program.py:Hops", ["source"], 2, "'source' is no parameter; write it as NAME=VALUE"),
+        ("program.py:Hops", ["source"], 2, "'source' is not a parameter; write it as NAME=VALUE"),
         ("program.py:Hops", ["source=a", "source=b"], 2, "source is given twice"),
         ("program.py:Hops", ["source=z"], 1, "z"),
         ("program.py:Hops", ["source=a", "speed=3"], 1, "speed"),
@@ -440,7 +440,7 @@ def test_a_program_may_import_its_neighbours_and_replaces_no_module():
         (["generate", "rmat", "3", "-o", "no/r.csv"], "there is no folder"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_in_one_line(words, message, capsys, folder):
+def test_errors_are_one_line(words, message, capsys, folder):
     before = sorted(os.listdir(folder))
     assert run(*words) == 1
     out, err = capsys.readouterr()
@@ -678,7 +678,7 @@ def test_a_reader_that_leaves_early_is_no_reason_to_complain():
 
 def test_ctrl_c_ends_a_process_with_130():
     words = ["neural-network", "ring.txt", "--weight", "weight", "--activation", "1"]
-    ring = "".join(f"{i} {(i + 1) % 50} 1\n" for i in range(50))  # settles very slowly
+    ring = "".join(f"{i} {(i + 1) % 50} 1\n" for i in range(50))  # converges very slowly
     Path("ring.txt").write_text(ring)
     process = subprocess.Popen(
         [*COMMAND, *words, "--tol", "0", "--max-iter", "1000000000", "--engine", "python",

@@ -178,7 +178,7 @@ def test_an_earlier_result_is_replaced_and_nothing_else(cluster, capsys):
     ]  # fmt: skip
     Path("many/notes.txt").write_text("precious")
     assert run("bfs", "edges", "--start", "3", *where) == 1
-    assert "holds other files than Parquet" in capsys.readouterr().err
+    assert "has files that are not Parquet" in capsys.readouterr().err
     assert Path("many/notes.txt").read_text() == "precious"
 
 
@@ -218,7 +218,7 @@ def test_a_folder_that_a_worker_does_not_see(tmp_path):
     [
         (["absent"], "absent: there is no such file"),
         (["empty"], "the folder has no .parquet files"),
-        (["program.py"], "program.py: is not a Parquet file; a cluster reads Parquet alone"),
+        (["program.py"], "program.py: is not a Parquet file; a cluster reads Parquet only"),
         (["edges", "--format", "csv"], "leave --format out"),
         (["edges", "-o", "ranks.csv"], "a cluster writes folders of Parquet files"),
         (["edges", "-o", "program.py"], "is a file, and a cluster writes folders"),
@@ -229,7 +229,7 @@ def test_a_folder_that_a_worker_does_not_see(tmp_path):
         (["edges", "--max-iter", "1"], "PageRank was stopped by max_iter after 1 supersteps"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(words, message, cluster, capsys):
+def test_errors_are_one_line(words, message, cluster, capsys):
     Path("empty").mkdir()
     before = sorted(os.listdir())
     assert run("pagerank", *words, "--scheduler", cluster.scheduler_address) == 1
@@ -247,7 +247,7 @@ def test_what_is_wrong_is_said_in_one_line(words, message, cluster, capsys):
     [
         (["--workers", "2", "--scheduler", "tcp://x:1"], "not both"),
         (["--workers", "0"], "--workers"),
-        (["--tls-ca", "ca.pem"], "--tls-ca is for --scheduler"),
+        (["--tls-ca", "ca.pem"], "--tls-ca belongs to --scheduler"),
         (["--scheduler", "tls://x:1", "--tls-ca", "c"], "give --tls-cert, --tls-key too"),
         (["--workers", "2", "--to", "3"], "--to is for one machine"),
     ],
@@ -276,7 +276,7 @@ def test_schedulers_that_do_not_answer(scheduler, message, monkeypatch, capsys):
 def test_ctrl_c_on_a_terminal_ends_with_130():
     ring = {"source": range(50), "destination": [*range(1, 50), 0], "w": [1.0] * 50}
     Path("ring").mkdir()
-    pq.write_table(pa.table(ring), "ring/0.parquet")  # settles very slowly
+    pq.write_table(pa.table(ring), "ring/0.parquet")  # converges very slowly
     line = "neural-network ring --weight w --activation 1 --tol 0 --max-iter 1000000000 --progress"
     process = subprocess.Popen(
         [sys.executable, "-m", "cugraph_ws.cli.main", *line.split(), "--workers", "2", "-o", "many"],

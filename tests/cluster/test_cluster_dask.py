@@ -1,4 +1,4 @@
-"""Graphs on Dask workers: what a user gets is what one machine gives, and lies where it was made."""
+"""Graphs on Dask workers: results equal those of one machine, and stay where they were computed."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_a_program_of_the_users_own(crowd):
 
 @pytest.mark.parametrize("told", [True, False])
 def test_frames_are_named_by_their_keys(told, monkeypatch):
-    """Also where Dask cannot be told a frame's name any more, and finds one by itself."""
+    """Also if Dask takes no name for a frame, and makes one itself."""
 
     def gone(keys: list[str]) -> str:
         raise TypeError("unexpected keyword argument '_determ_token'")
@@ -243,7 +243,7 @@ def test_workers_keep_programs_and_what_they_have_found_out(pair):
         assert known[worker].items() <= programs.items(), "neither made nor bound again"
 
 
-def test_results_lie_where_they_were_computed_and_are_sorted(crowd):
+def test_results_stay_where_they_were_computed_and_are_sorted(crowd):
     with on_workers(SKEWED) as graph:
         frame = ws.pagerank(graph)
         assert isinstance(frame, dd.DataFrame)
@@ -603,7 +603,7 @@ def test_some_of_the_workers(crowd):
     with ws.Graph(spread_edges(SKEWED), workers=chosen[:1]) as alone:
         assert [one["ghosts"] for one in alone.partitions] == [0]
         assert_same(ws.bfs(alone, 0), ws.bfs(edge_frame(SKEWED), 0))
-    with pytest.raises(ws.EngineError, match=r"tcp://10\.0\.0\.1:1 is not there"):
+    with pytest.raises(ws.EngineError, match=r"tcp://10\.0\.0\.1:1 is not in the cluster"):
         ws.Graph(spread_edges(SKEWED), workers=["tcp://10.0.0.1:1"])
 
 
@@ -646,7 +646,7 @@ def resident(dask_worker: Worker) -> int:
     return int(dask_worker.monitor.proc.memory_info().rss)
 
 
-def test_closing_and_dropping_a_graph_free_its_shares(pair):
+def test_closing_and_dropping_a_graph_free_its_shards(pair):
     gc.collect()
     eventually(lambda: not any(pair.client.run(shares).values()))
     graph = on_workers(SKEWED)
@@ -714,12 +714,12 @@ def told_at_most(number: int) -> None:
     rank_tasks.TOLD = number
 
 
-def test_what_is_too_long_to_be_told_is_asked_for(pair, monkeypatch):
+def test_summaries_too_long_for_an_event_are_requested(pair, monkeypatch):
     from cugraph_ws.dask.tasks import TOLD
 
     monkeypatch.setattr(
         DirectStart, "of", classmethod(lambda *_: None)
-    )  # who asks is told all of it
+    )  # a request gets the whole summary
 
     with on_workers(SKEWED) as graph, build(SKEWED) as whole:
         pair.client.run(told_at_most, 0)
@@ -743,14 +743,14 @@ def held_up(name: str) -> None:
 
 
 def steal(dask_scheduler: Any) -> None:
-    """Have the scheduler take tasks for long ones, and move those that wait to who is idle."""
+    """Have the scheduler take tasks for long ones, and move waiting ones to idle workers."""
     for name in {SPLIT, held_up.__name__} & set(dask_scheduler.task_prefixes):
         dask_scheduler.task_prefixes[name].duration_average = 10.0
     dask_scheduler.extensions["stealing"].balance()
 
 
 def test_a_result_stays_with_its_worker_that_is_busy(pair):
-    """Nobody waits until it is taken out, nor is it sent to who has time for that."""
+    """No call waits until it is taken out, and it is not sent to an idle worker."""
     busy: list[Any] = []
     with on_workers(SKEWED) as graph:
         addresses = [one["worker"] for one in graph.partitions]
@@ -769,7 +769,7 @@ def test_a_result_stays_with_its_worker_that_is_busy(pair):
         assert len(keys) == len(addresses)
         for _ in range(5):
             pair.client.run_on_scheduler(steal)
-            pair.client.run(int)  # until who is asked to give tasks away has answered
+            pair.client.run(int)  # until the worker has answered requests to give tasks away
         Event("over").set()
         wait(busy)
         eventually(lambda: all(pair.client.who_has().get(key) for key in keys))
@@ -790,8 +790,8 @@ def test_a_result_stays_with_its_worker_that_is_busy(pair):
     ids=["a frame", "k_core", "a result", "progress"],
 )
 @pytest.mark.parametrize("used", [False, True], ids=["unread", "read"])
-def test_what_a_call_returned_goes_when_nobody_has_it(pair, call, used):
-    """Only the graph's own shares stay, and on the client nothing of a run."""
+def test_results_are_freed_when_the_last_reference_goes(pair, call, used):
+    """Only the graph's own shards stay, and on the client nothing of a run."""
     from cugraph_ws.dask import client as driver
 
     with on_workers(SKEWED) as graph:
@@ -861,8 +861,8 @@ def test_a_partition_that_cannot_be_read_is_the_users_error(pair):
 # ------------------------------------------------------------------------------- workers that go
 
 
-def test_a_graph_whose_worker_is_retired_is_built_again():
-    """What stands for the share is with another worker then, so that nothing seems to be lost."""
+def test_a_graph_is_built_again_after_its_worker_is_retired():
+    """The shard's handle has moved to another worker, so Dask reports no loss."""
     with workers(3) as crowd, build(SKEWED) as whole, on_workers(SKEWED) as graph:
         expected = ws.bfs(whole, 0)
         assert_same(ws.bfs(graph, 0), expected)
@@ -877,8 +877,8 @@ def test_a_graph_whose_worker_is_retired_is_built_again():
         assert graph.report.vertices == SKEWED.n
 
 
-def test_a_graph_whose_worker_is_killed_between_calls_is_built_again(monkeypatch):
-    """The client hears of it by itself."""
+def test_a_graph_is_built_again_after_its_worker_is_killed_between_calls(monkeypatch):
+    """Dask informs the client."""
     with workers(2) as crowd, build(SKEWED) as whole, on_workers(SKEWED) as graph:
         expected = ws.bfs(whole, 0)
         frame = ws.bfs(graph, 0)

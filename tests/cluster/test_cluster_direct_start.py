@@ -175,7 +175,7 @@ class TestCalls:
             assert_same(found, expected, rtol=1e-5)
 
     def test_a_task_that_comes_first_does_it_itself(self, pair, graph, tree, counts, monkeypatch):
-        """Every call is late: its task has come to the worker, and Dask tells of its end."""
+        """Every call is late: its task has reached the worker, and Dask reports its end."""
         usual = DirectStart._ask
 
         async def late(self: DirectStart, *call: Any) -> None:
@@ -194,7 +194,7 @@ class TestCalls:
         assert set(counts().values()) == {2}
         eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
 
-    def test_nothing_is_left_of_results_that_nobody_keeps(self, pair, graph):
+    def test_nothing_is_left_of_results_without_references(self, pair, graph):
         for _ in range(20):
             ws.bfs(graph, 0)
         gc.collect()
@@ -231,14 +231,14 @@ class TestCalls:
             ws.run(Endless, graph)
         assert caught.value.result.stopped == "interrupt"
 
-    def test_a_result_whose_worker_dies_at_once_is_an_error_and_no_hang(self, pair):
+    def test_a_worker_that_dies_with_its_result_is_an_error_and_no_hang(self, pair):
         pair.wait_for(2)
         with on_workers(SKEWED) as lost:
             ws.run(Endless, lost, max_iter=1)
             frame = ws.run(Endless, lost, max_iter=2).frame
             begun = time.monotonic()
             pair.signal(lost.partitions[1]["worker"], signal.SIGKILL)
-            with pytest.raises(ws.WorkerLostError, match="is gone, and with it"):
+            with pytest.raises(ws.WorkerLostError, match="was lost, with its partitions"):
                 frame.compute()
             assert time.monotonic() - begun < WITHIN
         pair.wait_for(2)
@@ -261,12 +261,12 @@ class TestEarlyStarts:
             begun.outcome.result(30)
 
     @pytest.mark.parametrize("how", ["claim", "drop"])
-    def test_nothing_begins_for_a_task_that_has_come_or_never_will(self, how):
+    def test_no_direct_start_for_tasks_that_have_come_or_never_will(self, how):
         starts = EarlyStarts()
         getattr(starts, how)("key")
         assert starts.begin("key", lambda: pytest.fail("it must not begin")) is None
 
-    def test_what_is_remembered_is_bounded(self, monkeypatch):
+    def test_remembered_tasks_are_bounded(self, monkeypatch):
         monkeypatch.setattr(early, "REMEMBERED", 3)
         starts = EarlyStarts()
         for number in range(5):
@@ -314,7 +314,7 @@ def test_workers_that_are_started_again(pair, tree):
 
 
 def linked(context: Any) -> tuple[bool, int, bytes]:
-    """Open the control channel between ranks, and send each other a word."""
+    """Open the control channel between ranks, and exchange a word."""
     with rank_tasks.at_work(context) as comm:
         lines = Heartbeat(comm, context.addresses)
         encrypted = all(isinstance(one._line, ssl.SSLSocket) for one in lines._mail.values())
@@ -377,8 +377,8 @@ async def asked_for_nobody(dask_worker: Worker) -> Any:
     return told, len(plugin.early._begun)
 
 
-def test_what_no_task_comes_for_is_dropped_after_a_while(pair, graph, tree):
-    assert_same(ws.bfs(graph, 0), tree)  # workers have all that crews need
+def test_work_without_a_task_is_dropped_after_a_while(pair, graph, tree):
+    assert_same(ws.bfs(graph, 0), tree)  # the workers can still run calls
     assert set(pair.client.run(asked_for_nobody).values()) == {(None, 0)}
 
 
@@ -412,11 +412,11 @@ def test_a_task_that_waits_for_a_thread_is_waited_for(pair, graph, tree):
     assert set(pair.client.run(unclaimed).values()) == {0}
 
 
-def test_a_summons_is_over_when_one_cannot_answer(pair):
+def test_a_direct_start_ends_when_a_worker_cannot_reply(pair):
     calls = [
         (address, f"nobody-{place}", b"no pickle") for place, address in enumerate(pair.pids())
     ]
-    summons = DirectStart(pair.client, calls)
-    assert summons.wait(30.0)
-    assert not summons.done
-    assert summons.summary is None
+    started = DirectStart(pair.client, calls)
+    assert started.wait(30.0)
+    assert not started.done
+    assert started.summary is None

@@ -197,7 +197,7 @@ def test_nothing_is_left_with_the_survivors(crowd, graph, tree):
 
 
 def rank(crowd: Workers, graph: Any, rank: int) -> str:
-    """Return the address of a worker that has a share of the graph, while all workers are there."""
+    """Return the address of a worker that has a shard of the graph, while no worker is lost."""
     crowd.wait_for(SIZE)
     ws.run(Endless, graph, max_iter=1)
     return graph.partitions[rank]["worker"]
@@ -252,7 +252,7 @@ def test_a_worker_that_stays_stopped_is_lost(crowd, graph, ranks, rank, delay):
         assert isinstance(found, ws.WorkerLostError)
         assert stopped in str(found)
         assert took < WITHIN
-        # It is stopped still, and nobody waits for it.
+        # It is still stopped, and no rank waits for it.
         assert_same(ws.run(ws.PageRank, graph, **LONG).frame, ranks, rtol=1e-9)
         assert stopped not in [one["worker"] for one in graph.partitions]
     finally:

@@ -1,4 +1,4 @@
-"""Connections by which ranks notice that another one is gone, beside Dask's own."""
+"""Connections beside Dask's own, by which ranks notice that another one is lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PLAIN = Transport("run", ["127.0.0.1"])
 
 
 class Checked(ThreadCommunicator):
-    """A crew that nobody gives up."""
+    """A communicator of a run that is never abandoned."""
 
     transport = PLAIN
 
@@ -68,7 +68,7 @@ def joined(comm: Any) -> Heartbeat:
 
 @contextmanager
 def lines() -> Iterator[tuple[list[Heartbeat], list[queue.Queue[Exception]]]]:
-    """Give each rank's, watched, and what each is told."""
+    """Give each rank's heartbeat, watched, and the errors that it reports."""
     made = on_ranks(len(WHO), joined)
     told = [queue.Queue[Exception]() for _ in made]
     for one, into in zip(made, told, strict=True):
@@ -80,17 +80,17 @@ def lines() -> Iterator[tuple[list[Heartbeat], list[queue.Queue[Exception]]]]:
             one.close()
 
 
-def test_a_rank_that_is_gone_is_named_to_all() -> None:
+def test_a_lost_rank_is_reported_to_all() -> None:
     with lines() as (made, told):
         made[1].close()
         for rank in (0, 2):
             error = told[rank].get(timeout=WAIT)
             assert isinstance(error, WorkerLostError)
-            assert str(error) == "worker tcp://127.0.0.1:1 is gone"
+            assert str(error) == "worker tcp://127.0.0.1:1 was lost"
         assert told[1].empty(), "nobody is told of himself"
 
 
-def test_a_rank_that_leaves_a_run_takes_those_along_who_are_still_in_it(monkeypatch: Any) -> None:
+def test_a_rank_that_leaves_a_run_ends_it_for_the_others(monkeypatch: Any) -> None:
     monkeypatch.setattr(heartbeat, "GRACE", 0.2)
     with lines() as (made, told):
         for one in made[:2]:
@@ -100,12 +100,12 @@ def test_a_rank_that_leaves_a_run_takes_those_along_who_are_still_in_it(monkeypa
         made[0].end(failed=True)
         error = told[1].get(timeout=WAIT)
         assert isinstance(error, RunAbandonedError)
-        made[2].close()  # all the rest that it was told has been heard
+        made[2].close()  # its earlier signals have arrived
         assert isinstance(told[0].get(timeout=WAIT), WorkerLostError)
         assert told[2].empty(), "it had left by itself"
 
 
-def test_who_follows_before_long_is_not_told(monkeypatch: Any) -> None:
+def test_a_rank_that_follows_in_time_gets_no_signal(monkeypatch: Any) -> None:
     monkeypatch.setattr(heartbeat, "GRACE", 0.1)
     with lines() as (made, told):
         for one in made:
@@ -122,11 +122,11 @@ def test_who_follows_before_long_is_not_told(monkeypatch: Any) -> None:
 
 
 def never() -> Callable[[], bool]:
-    """Nobody asks in another way; whoever has waited for too long fails, and lets the test end."""
+    """No rank asks over Dask; a rank that waits for too long fails, and lets the test end."""
     until = time.monotonic() + WAIT
 
     def is_called() -> bool:
-        assert time.monotonic() < until, "not all have been told"
+        assert time.monotonic() < until, "not all ranks have the signal"
         return False
 
     return is_called
@@ -138,7 +138,7 @@ def asked(made: list[Heartbeat], run: str, free: list[bool]) -> list[bool | None
         return list(executor.map(lambda one, here: one.are_free(run, here, never()), made, free))
 
 
-def test_all_hear_whether_all_are_free() -> None:
+def test_all_ranks_learn_whether_all_gpus_are_free() -> None:
     with lines() as (made, told):
         assert asked(made, "run 1", [True, True, True]) == [True, True, True]
         for busy in range(3):
@@ -159,7 +159,7 @@ def test_runs_that_begin_at_once_are_not_confused() -> None:
     assert found == [False, True, True, False, False, True]
 
 
-def test_who_asks_hears_of_one_that_is_gone() -> None:
+def test_a_waiting_request_learns_of_a_lost_rank() -> None:
     with lines() as (made, told):
         with ThreadPoolExecutor(2) as executor:
             answers = [executor.submit(one.are_free, "run 1", True, never()) for one in made[:2]]
@@ -169,7 +169,7 @@ def test_who_asks_hears_of_one_that_is_gone() -> None:
         assert made[0].are_free("run 2", True, never()) is None
 
 
-def test_who_asks_can_be_called_off_or_away() -> None:
+def test_a_waiting_request_can_be_abandoned_or_called_over_dask() -> None:
     def given_up() -> bool:
         raise RunAbandonedError("the run is over")
 
@@ -180,7 +180,7 @@ def test_who_asks_can_be_called_off_or_away() -> None:
 
 
 def has_heard_of(one: Heartbeat, run: str) -> bool:
-    """Wait until a rank has been told something of a run."""
+    """Wait until a rank has received a signal of a run."""
     with one._news:
         return one._news.wait_for(lambda: heartbeat._word(run) in one._free, WAIT)
 
@@ -199,7 +199,7 @@ def test_runs_that_never_begin_are_forgotten(monkeypatch: Any) -> None:
 
 
 def swapped(made: list[Heartbeat], texts: Any) -> list[dict[int, bytes]]:
-    """Have each rank give every other one a text; `texts` takes who gives it, and to whom."""
+    """Have each rank send every other one a text; `texts` takes the sender and the receiver."""
 
     def swap(rank: int) -> dict[int, bytes]:
         others = [one for one in range(len(made)) if one != rank]
@@ -211,7 +211,7 @@ def swapped(made: list[Heartbeat], texts: Any) -> list[dict[int, bytes]]:
 
 @pytest.mark.parametrize("length", [0, 1, channel.CHUNK, 5_000_000])
 def test_texts_of_any_length_are_swapped(length: int) -> None:
-    """Also of more than a connection holds on its way: nobody waits for others to read first."""
+    """Also with more bytes than a connection buffers: no rank waits for others to read first."""
     with lines() as (made, told):
         for one in made:
             one.begin("run")
@@ -226,7 +226,7 @@ def test_texts_of_any_length_are_swapped(length: int) -> None:
         assert all(one.empty() for one in told)
 
 
-def test_mail_that_comes_before_it_is_asked_for_waits() -> None:
+def test_messages_that_arrive_early_are_kept() -> None:
     """Two ranks are ahead of the third by one letter."""
     with lines() as (made, _):
         for one in made:
@@ -239,9 +239,9 @@ def test_mail_that_comes_before_it_is_asked_for_waits() -> None:
             assert made[2].swap({0: b"", 1: b""}, list) == {0: letter, 1: letter}
 
 
-def test_mail_of_a_run_that_was_given_up_is_thrown_away() -> None:
+def test_messages_of_an_abandoned_run_are_dropped() -> None:
     with lines() as (made, _):
-        stale = b"half of a meeting"
+        stale = b"half of a message"
         made[0].begin("run 1")
         made[0]._mail[1].send(heartbeat.LETTER.pack(heartbeat._word("run 1"), len(stale)) + stale)
         for one in made:
@@ -249,15 +249,15 @@ def test_mail_of_a_run_that_was_given_up_is_thrown_away() -> None:
         assert swapped(made, lambda a, b: b"%d to %d" % (a, b))[1] == {0: b"0 to 1", 2: b"2 to 1"}
 
 
-def test_who_waits_for_mail_hears_of_one_that_is_gone(monkeypatch: Any) -> None:
+def test_a_wait_for_messages_ends_when_a_rank_is_lost(monkeypatch: Any) -> None:
     with lines() as (made, _), ThreadPoolExecutor(1) as executor:
         answer = executor.submit(made[0].swap, {1: b"", 2: b""}, list)
         made[1].close()
-        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 is gone"):
+        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 was lost"):
             answer.result(WAIT)
 
 
-def test_who_waits_for_mail_can_be_called_off(monkeypatch: Any) -> None:
+def test_a_wait_for_messages_can_be_abandoned(monkeypatch: Any) -> None:
     monkeypatch.setattr(heartbeat, "GLANCE", 0.01)
 
     def given_up() -> None:
@@ -289,8 +289,8 @@ def test_one_rank_without_certificates_makes_all_go_without(encrypted: Transport
 
 
 @pytest.mark.parametrize("number", [8, 40])
-def test_silent_strangers_hold_nobody_up(monkeypatch: Any, number: int) -> None:
-    """They are there before any rank calls, and have for ever to say who they are."""
+def test_silent_strangers_delay_no_rank(monkeypatch: Any, number: int) -> None:
+    """They connect before any rank does, and never authenticate."""
     monkeypatch.setattr(channel, "HANDSHAKE", 3600.0)
     monkeypatch.setattr(channel, "PENDING", 32)
     strangers: list[socket.socket] = []
@@ -323,23 +323,23 @@ def test_silent_strangers_hold_nobody_up(monkeypatch: Any, number: int) -> None:
             stranger.close()
 
 
-def test_lengths_that_nobody_sends_end_a_connection() -> None:
+def test_invalid_lengths_end_a_connection() -> None:
     with lines() as (made, _):
         made[0].begin("run")
         made[1]._mail[0].send(heartbeat.LETTER.pack(heartbeat._word("run"), heartbeat.LONGEST + 1))
-        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 is gone"):
+        with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 was lost"):
             made[0].swap({1: b"", 2: b""}, list)
 
 
-def test_who_takes_no_word_is_taken_for_gone(monkeypatch: Any) -> None:
+def test_a_rank_that_reads_nothing_counts_as_lost(monkeypatch: Any) -> None:
     def full(*given: Any) -> None:
         raise TimeoutError("nothing could be sent")
 
     with lines() as (made, told):
         monkeypatch.setattr(made[0]._lines[1], "send_all", full)
         made[0]._say(heartbeat._word("run"), heartbeat.FREE)
-        assert str(told[0].get(timeout=WAIT)) == "worker tcp://127.0.0.1:1 is gone"
-        assert str(told[1].get(timeout=WAIT)) == "worker tcp://127.0.0.1:0 is gone"
+        assert str(told[0].get(timeout=WAIT)) == "worker tcp://127.0.0.1:1 was lost"
+        assert str(told[1].get(timeout=WAIT)) == "worker tcp://127.0.0.1:0 was lost"
 
 
 def test_a_rank_that_cannot_be_reached_is_named(monkeypatch: Any) -> None:
@@ -390,7 +390,7 @@ def test_a_rank_that_never_comes_is_named(monkeypatch: Any) -> None:
         else:
             comm.allgather((1, PairKeys().public, True))  # and dies
 
-    with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:2 does not come"):
+    with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:2 has not connected"):
         on_ranks(3, on_rank)
 
 

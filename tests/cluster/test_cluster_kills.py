@@ -73,7 +73,7 @@ def ranks(whole: ws.Graph) -> pd.DataFrame:
 
 
 def die_at(dask_worker: Worker, meeting: int) -> None:
-    """Have this worker's process end at one of the meetings of its next build."""
+    """Have this worker's process end in one of the collectives of its next build."""
     from cugraph_ws.dask.worker import DaskCommunicator
 
     usual = DaskCommunicator._exchange
@@ -153,7 +153,7 @@ class TestBuilds:
             assert_same(ws.bfs(graph, 0), tree)
             assert are_gone(crowd, killed)
 
-    def test_who_loses_workers_again_and_again_is_told(self, crowd, monkeypatch):
+    def test_repeated_losses_are_reported(self, crowd, monkeypatch):
         lost: list[int] = []
 
         def build(self: Any) -> None:
@@ -194,7 +194,7 @@ class TestResults:
             found = ws.run(ws.SSSP, graph, **options).frame
             rows = rows_or_error(found)
             if isinstance(rows, ws.WorkerLostError):
-                assert re.search(rf"{killed} is gone.*resume=", str(rows))
+                assert re.search(rf"{killed} was lost.*resume=", str(rows))
                 again = ws.run(ws.SSSP, graph, source=0, resume=tmp_path / "state")
                 assert len(again.trace) == 0
                 rows = again.frame.compute()
@@ -203,7 +203,7 @@ class TestResults:
             pd.testing.assert_series_equal(distance, paths["distance"])
             assert_same(ws.bfs(graph, 0), tree)
 
-    def test_what_is_lost_before_it_is_told_is_computed_again(
+    def test_results_lost_before_they_are_reported_are_computed_again(
         self, crowd, ranks, tmp_path, monkeypatch
     ):
         """The worker that has the summary dies before the client has asked for it."""
@@ -227,7 +227,7 @@ class TestResults:
 
 class TestFrames:
     def test_partitions_that_only_a_lost_worker_had(self, crowd):
-        """They were put there by hand: nothing tells how to compute them again."""
+        """They were placed by hand: Dask cannot compute them again."""
         crowd.wait_for(SIZE)
         rows = edge_frame(EDGES)
         parts = crowd.client.scatter([rows.iloc[:100], rows.iloc[100:]], broadcast=False)
@@ -245,7 +245,9 @@ class TestFrames:
             raise KilledWorker("part-1", None, 3)  # type: ignore[arg-type]
 
         monkeypatch.setattr(ClusterGraph, "_build_once", build)
-        with pytest.raises(ws.WorkerLostError, match=r"4 workers in turn died.*'part-1'.*memory"):
+        with pytest.raises(
+            ws.WorkerLostError, match=r"4 workers, one after another, died.*'part-1'.*memory"
+        ):
             ws.Graph(frame())
 
 
@@ -326,11 +328,11 @@ def set_paused(dask_worker: Worker, paused: bool) -> None:
 
 class TestMemory:
     def test_a_worker_that_was_ended_for_its_memory_is_not_tried_again(self, crowd):
-        """Another one would be ended too, and so on for ever."""
+        """Another worker would be killed too, and so on."""
         (killed,) = doom(crowd, 3)
         event = {"worker": killed, "pid": 1, "rss": 400 << 20}
         crowd.client.log_event("worker-restart-memory", event)
-        with pytest.raises(ws.GraphMemoryError, match=rf"{killed} was ended.*400\.0 MiB.*_limit"):
+        with pytest.raises(ws.GraphMemoryError, match=rf"{killed} was killed.*400\.0 MiB.*_limit"):
             ws.bfs(frame(), 0)
         assert are_gone(crowd, [killed])
 

@@ -1,4 +1,4 @@
-"""Vertices and columns that a call names are looked up by the client, before the workers hear of it."""
+"""Vertices and columns that a call names are looked up by the client, before the workers get the call."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_a_worker_without_the_shard_has_no_answer():
         *(("device", kind) for kind in ("dense", "gaps")),
     ],
 )
-def test_ranks_that_would_own_ids_tell_their_numbers(where, kind):
+def test_owners_of_ids_send_their_numbers(where, kind):
     make, bad = {**KINDS, "gaps": (lambda one: 3 * one - 4, 777)}[kind]
     on_device = where == "device"
     ends = np.random.default_rng(5).integers(0, 12, (2, 40)).tolist()

@@ -84,19 +84,19 @@ def test_a_run_takes_what_the_last_one_left(pools: Any) -> None:
 
 
 def test_links_that_only_some_ranks_know_of_yet_are_not_asked(pools: Any) -> None:
-    """Another run is making them: the ranks who do not see them meet, and call the others."""
+    """Another run is making them: the ranks that do not see them wait in a collective, and call the others."""
     first = lent(pools, "one")
     pools[1]._held.clear()
     assert lent(pools, "two") != first
     assert lent(pools, "three") == [pool._held[tuple(WHO)][1] for pool in pools]
 
 
-def test_who_is_free_is_told_over_links_that_are_kept(pools: Any, monkeypatch: Any) -> None:
-    """And not over the crew's slower way."""
+def test_free_gpus_are_signalled_over_kept_links(pools: Any, monkeypatch: Any) -> None:
+    """And not over the slower communicator."""
     first = lent(pools, "one")
 
     def meet(comm: ThreadCommunicator, value: Any) -> Any:
-        raise AssertionError("nobody need meet")
+        raise AssertionError("no collective is needed")
 
     with monkeypatch.context() as patch:
         patch.setattr(ThreadCommunicator, "allgather", meet)
@@ -104,7 +104,7 @@ def test_who_is_free_is_told_over_links_that_are_kept(pools: Any, monkeypatch: A
 
 
 def test_runs_take_turns(pools: Any) -> None:
-    """Whoever comes first, wherever: a GPU does one run's work at a time, and none waits for ever."""
+    """In any order of arrival: a GPU does one run's work at a time, and no run waits for ever."""
     inside, most, done = [0, 0], [0, 0], []
     counting = threading.Lock()
 
@@ -129,7 +129,7 @@ def test_runs_take_turns(pools: Any) -> None:
     assert Links.made == 2, "all take the same links"
 
 
-def test_who_waits_for_a_turn_can_be_called_off(pools: Any, monkeypatch: Any) -> None:
+def test_a_wait_for_a_turn_can_be_abandoned(pools: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(links, "LOOK", 0.01)
 
     def give_up() -> None:
@@ -140,7 +140,7 @@ def test_who_waits_for_a_turn_can_be_called_off(pools: Any, monkeypatch: Any) ->
         with pytest.raises(TimeoutError, match="the run is over"):
             lent(pools, "one")
     monkeypatch.setattr(ThreadCommunicator, "check", staticmethod(lambda: None))
-    assert len(lent(pools, "two")) == 2, "nobody has kept a turn"
+    assert len(lent(pools, "two")) == 2, "no run has kept its turn"
 
 
 def test_links_that_one_rank_has_lost_are_given_up_by_all(pools: Any) -> None:
@@ -148,7 +148,7 @@ def test_links_that_one_rank_has_lost_are_given_up_by_all(pools: Any) -> None:
     first[0].alive = False
     second = lent(pools, "two")
     assert all(one is not other for one, other in zip(first, second, strict=True))
-    assert not first[1].alive, "nobody will come to them"
+    assert not first[1].alive, "no run will use them"
     assert all(one.alive for one in second)
     assert lent(pools, "three") == second
 

@@ -1,4 +1,4 @@
-"""What is found out about a cluster, and what is proposed; facts of GPUs are made up."""
+"""Measurements of a cluster, and the proposal; facts of GPUs are made up."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_only_the_workers_asked_for(client):
     assert found.proposal == {"workers": [last], "balance": [1.0]}
     assert len(found.links) == 0
     assert "1 worker on 1 node" in str(found)
-    with pytest.raises(ws.EngineError, match="worker tcp://nowhere:1 is not there"):
+    with pytest.raises(ws.EngineError, match="worker tcp://nowhere:1 is not in the cluster"):
         ws.cluster_scan(workers=["tcp://nowhere:1"])
 
 
@@ -122,11 +122,11 @@ def test_without_dask(monkeypatch):
         ws.cluster_scan()
 
 
-# --- who meets whom -------------------------------------------------------------------------
+# --- rounds of pairs -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", range(10))
-def test_everybody_meets_everybody_once(size):
+def test_every_pair_of_workers_is_measured_once(size):
     rounds = survey.pairs(size)
     assert len(rounds) <= size
     met = []

@@ -30,7 +30,7 @@ def test_serves_the_names_that_kernels_may_import():
 
 
 @pytest.mark.parametrize(("grid", "block"), [(1, 32), (3, 32), (5, 96), (7, 64), (2, 1024)])
-def test_who_am_i(grid, block):
+def test_thread_and_block_indices(grid, block):
     body = """
 @kernel
 def k(out):

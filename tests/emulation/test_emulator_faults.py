@@ -37,7 +37,7 @@ def test_a_fault_names_its_place():
     "use", ["len(out)", "out[1:2]", "out.shape", "[x for x in out]", "bool(out)", "k(out)",
             "load_fresh(shared(1, np.int32), 0)", "print(1)"]
 )  # fmt: skip
-def test_what_a_pointer_cannot_do(use):
+def test_operations_that_pointers_lack(use):
     fails(faults.NotOnDevice, f"\n@kernel\ndef k(out):\n    {use}\n", ints(3), seeds=[0])
 
 
@@ -47,7 +47,7 @@ def test_other_errors_keep_their_kind_and_get_a_note():
     assert "in k," in caught.value.__notes__[0]
 
 
-def test_shared_memory_that_nobody_wrote():
+def test_shared_memory_that_was_never_written():
     text = """
 @kernel
 def k(out):
@@ -127,7 +127,7 @@ def k(a, out):
 """
 
 
-def test_of_warp_primitives_only_sync_warp_orders_memory():
+def test_only_sync_warp_orders_memory_among_warp_primitives():
     _, out = passes(EXCHANGE.format(meeting="sync_warp(FULL)"), ints(64), ints(64), block=64)
     assert np.array_equal(out, np.arange(64) ^ 1)
     pair = "sync_warp(3 << (lane() & ~1))"
@@ -193,7 +193,7 @@ def k(a, flags, out):
         run(body.format("pass"), ints(96), ints(96, "int32"), ints(96), **options)
 
 
-def test_a_swap_that_fails_tells_nothing():
+def test_a_failed_swap_synchronises_nothing():
     body = """
 @kernel
 def k(a, flag):
@@ -214,7 +214,7 @@ def k(a, flag):
     fails(faults.Race, body.format(5), ints(1), ints(2, "uint32"), **options)
 
 
-def test_a_racy_store_tells_nothing():
+def test_a_racy_store_synchronises_nothing():
     body = """
 @kernel
 def k(a, flag):

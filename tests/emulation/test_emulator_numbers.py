@@ -348,7 +348,7 @@ def some(a, b):
     ]  # fmt: skip
 
 
-def test_what_is_no_number_of_the_device():
+def test_values_that_are_not_device_numbers():
     for value in ("text", None, np.float16(1), np.complex64(1), 1j):
         with pytest.raises(TypeError):
             scalar(value)

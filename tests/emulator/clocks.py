@@ -17,7 +17,7 @@ Knowledge = dict[int, list[int]]  # clocks of threads, by block
 
 
 def knows(lane: Any, other: Any, clock: int) -> bool:
-    """Tell whether `lane` comes after what `other`, not itself, did at its clock."""
+    """Return whether `lane` comes after the last access of `other` at its clock."""
     if other.block is lane.block:
         return bool(lane.near[other.thread] >= clock)
     far = lane.far.get(other.block.index)

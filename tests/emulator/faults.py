@@ -84,7 +84,7 @@ class DivergentBarrier(Fault):
 
 
 class Deadlock(Fault):
-    """All wait for something that nobody writes."""
+    """All wait for a value that is never written."""
 
 
 class NotCooperative(Fault):

@@ -154,7 +154,7 @@ class Machine:
                 self._start_block()
 
     def _look_for_stuck(self) -> None:
-        """Fail if threads wait that nobody is left to release."""
+        """Fail if threads wait and no thread is left to release them."""
         waiting = [lane for block in self.blocks.values() for lane in block.lanes if lane.waiting]
         for lane in waiting:
             if isinstance(lane.waiting, warps.Meeting):

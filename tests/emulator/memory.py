@@ -64,7 +64,7 @@ class Shadow:
         self.strong: dict[int, dict[Any, Access]] = {}  # atomics and racy stores since
         self.fresh: dict[int, dict[Any, Access]] = {}  # racy loads since
         self.heard: dict[int, Knowledge] = {}  # what atomics have published there
-        # The last values that atomics and racy stores have replaced, and who did so when
+        # The last values that atomics and racy stores have replaced, with the lane and its clock
         self.stale: dict[int, list[tuple[Any, Any, int]]] = {}
 
     def unordered(self, many: Any, lane: Any) -> Access | None:

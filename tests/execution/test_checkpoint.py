@@ -160,7 +160,7 @@ def test_a_run_may_go_on_in_another_way(mode, tmp_path):
     assert values_of(resumed) == values_of(whole)
 
 
-def test_how_often(tmp_path, monkeypatch):
+def test_frequency_of_checkpoints(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(
         checkpoint,
@@ -262,7 +262,7 @@ class TestFiles:
     def test_a_foreign_parquet_file(self, tmp_path):
         path = tmp_path / "other.parquet"
         pq.write_table(pa.table({"distance": [1, 2]}), path)
-        with pytest.raises(ws.FileError, match="is no checkpoint"):
+        with pytest.raises(ws.FileError, match="is not a checkpoint"):
             self.resume(path)
 
     def test_text(self, tmp_path):
@@ -318,7 +318,7 @@ def test_arrays_of_any_type_and_length_come_back_as_they_were(tmp_path):
         found[name][:] = 0  # a run goes on in them
 
 
-def test_fingerprints_tell_inputs_apart():
+def test_fingerprints_distinguish_inputs():
     ones = np.ones(2)
     inputs = [
         [ones],

@@ -1,4 +1,4 @@
-"""Programs whose supersteps are many and small go on with one rank: the same answers, one trace."""
+"""Programs with many small supersteps are coalesced to one rank: the same answers, one trace."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_on_gpus(name: str, on_gpu: bool) -> None:
 
 
 def supersteps_of(frame: pd.DataFrame, program: Any, **options: Any) -> list[int]:
-    """Return in how many shares each superstep was computed, by a crew of two."""
+    """Return in how many shards each superstep was computed, on two ranks."""
 
     def work(comm: ThreadCommunicator) -> Any:
         return ws.run(program, shard_of(frame, comm), **options).trace["partitions"].tolist()
@@ -155,14 +155,14 @@ def test_graphs_that_do_not_fit_on_the_gpu_stay() -> None:
     def work(comm: Any) -> Any:
         shard = shard_of(frame, comm, on_gpu=True)
         comm.allgather(None)
-        here.free_memory = lambda: 1 << 12  # once all shares are made
+        here.free_memory = lambda: 1 << 12  # once all shards are made
         return list(ws.run(ws.BFS, shard, start=1).trace["partitions"])
 
     with emulated() as here, stand_in_cudf.installed():
         assert {one for found in over_links(2, work) for one in found} == {2}
 
 
-def test_who_has_not_taken_long_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_runs_are_not_coalesced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(homing, "RATE", 1.0)
     assert set(supersteps_of(road(), ws.BFS, start=1)) == {2}
 
@@ -176,7 +176,7 @@ def test_a_limit_of_supersteps_is_kept() -> None:
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_checkpoints_from_home_are_those_of_shares(ranks: int, tmp_path: Path) -> None:
+def test_checkpoints_of_a_coalesced_run_are_those_of_shards(ranks: int, tmp_path: Path) -> None:
     frame, path = road(), tmp_path / "state.parquet"
     expected = whole(frame, ws.SSSP, source=1)
 
@@ -195,7 +195,7 @@ def test_checkpoints_from_home_are_those_of_shares(ranks: int, tmp_path: Path) -
     assert set(results[0][1]) == {ranks, 1}, "it moves again"
 
 
-def test_it_can_be_stopped_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coalesced_run_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.0, raising=False)
     frame = road(400, 2)
 
@@ -217,7 +217,7 @@ def test_it_can_be_stopped_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     assert iterations < 400
 
 
-def test_an_error_at_home_is_everybodys() -> None:
+def test_an_error_of_a_coalesced_run_reaches_all_ranks() -> None:
     frame = road()
 
     def work(comm: ThreadCommunicator) -> Any:

@@ -1,4 +1,4 @@
-"""Checkpoints are distrusted: damage is told by the digest, and forged ones by what loops may hold."""
+"""Checkpoints are distrusted: the digest detects damage, and range checks detect forged ones."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_damage_is_said(whole, tmp_path):
 
 
 def test_one_without_a_digest_is_refused(whole, tmp_path):
-    """As an earlier version wrote it: nothing tells whether it is whole."""
+    """As an earlier version wrote it: without a digest."""
     table = pq.read_table(whole)
     metadata = {b"cugraph_ws": table.schema.metadata[b"cugraph_ws"]}
     path = tmp_path / "state.parquet"
@@ -251,7 +251,7 @@ def forge(path: Path, column: str, change: Callable[[Any], Any], target: Path) -
     FORGED,
     ids=[f"{name} {column} {says}" for name, column, _, says in FORGED],
 )
-def test_what_no_run_has_is_refused(name, column, change, says, engine, written, tmp_path):
+def test_impossible_states_are_refused(name, column, change, says, engine, written, tmp_path):
     edges, run, _ = RUNS[name]
     path = tmp_path / "state.parquet"
     forge(written[f"{name} {engine}"], column, change, path)
@@ -263,7 +263,7 @@ def test_what_no_run_has_is_refused(name, column, change, says, engine, written,
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_what_is_whole_goes_on(name, written):
+def test_intact_checkpoints_resume(name, written):
     """Else nothing is shown by those that are refused."""
     edges, run, _ = RUNS[name]
     with build(edges) as graph, emulated(seed=3):
@@ -277,24 +277,30 @@ def test_a_tree_that_is_none(written, tmp_path):
     edges, run, _ = RUNS["components"]
     arrays, facts = contents(written["components python"])
     child = int(np.flatnonzero(arrays["parent"] != np.arange(N))[0])
-    for reached, says in (([2, 4, child], "a tree that is none"), ([1, 4, -1], "all samples")):
+    for reached, says in (
+        ([2, 4, child], "a largest tree that is not a root"),
+        ([1, 4, -1], "before sampling has ended"),
+    ):
         write_checkpoint(path, {**arrays, "reached": np.array(reached)}, facts)
         with build(edges) as graph, pytest.raises(ws.InputError, match=says):
             run(graph, resume=path)
 
 
-def test_a_mate_of_nobody(tmp_path, written):
+def test_a_mate_that_is_not_mutual(tmp_path, written):
     path = tmp_path / "state.parquet"
     edges, run, _ = RUNS["matching"]
     arrays, facts = contents(written["matching python"])
     arrays["mate"][:] = -1
     arrays["mate"][1] = 0
     write_checkpoint(path, arrays, facts)
-    with build(edges) as graph, pytest.raises(ws.InputError, match="a mate of nobody"):
+    with (
+        build(edges) as graph,
+        pytest.raises(ws.InputError, match="a mate that is matched to another"),
+    ):
         run(graph, resume=path)
 
 
-def test_proposals_that_nobody_returns_end(tmp_path):
+def test_unreturned_proposals_end(tmp_path):
     """Proposals in a circle, none of them mutual, or none at all: they are made again."""
     pairs = pd.DataFrame({"source": [0, 0, 1, 1, 2, 2], "destination": [3, 4, 4, 5, 5, 3]})
     path = tmp_path / "state.parquet"
@@ -388,7 +394,7 @@ def too_long(table: pa.Table, facts: dict[str, Any]) -> pa.Table:
         (with_nulls, "has nulls"),
         (with_text, "is of type string"),
         (with_another, "'more' is not known"),
-        (unnamed, "others than those that it names"),
+        (unnamed, "differ from those that it names"),
         (too_long, "of 60 rows has 61"),
     ],
     ids=lambda one: getattr(one, "__name__", None),
@@ -410,7 +416,7 @@ def on_shares(name: str, **more: Any) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def in_parts(tmp_path_factory) -> dict[str, Path]:
-    """Checkpoints of ranks that have a share each, in the middle of their runs."""
+    """Checkpoints of ranks with a shard each, in the middle of their runs."""
     folder = tmp_path_factory.mktemp("parts")
     found = {}
     for name in RUNS:
@@ -440,7 +446,7 @@ PARTS_FORGED: list[tuple[str, str, Callable[[Any], Any], str]] = [
     ("components", "labels", at(1, N), "at row 1"),
     ("components", "labels", as_floats, "not integers"),
     ("cores", "core", at(1, 1 << 20), "at row 1"),
-    ("cores", "waiting", at(slice(None), True), "not fallen to the level"),
+    ("cores", "waiting", at(slice(None), True), "core number is not the level"),
     ("matching", "mate", at(0, 1 << 40), "at row 0"),
     ("matching", "best", at(0, -9), "at row 0"),
     ("belief", "along_0", at(0, np.nan), "at row 0"),
@@ -503,12 +509,12 @@ def test_lists_of_parts_that_make_no_sense(change, in_parts, tmp_path):
     path, _ = copied(in_parts["sssp"], tmp_path)
     arrays, facts = contents(path)
     write_checkpoint(path, arrays, {**facts, "parts": change(facts["parts"])})
-    with pytest.raises(ws.InputError, match="list of parts makes no sense"):
+    with pytest.raises(ws.InputError, match="list of parts is invalid"):
         on_shares("sssp", resume=path)
 
 
 def test_only_parts_are_removed(tmp_path):
-    """What somebody keeps in the folder stays; the parts of the checkpoint before go."""
+    """Other files in the folder stay; the parts of the previous checkpoint are removed."""
     path = tmp_path / "state.parquet"
     folder = tmp_path / "state.parquet.parts"
     on_shares("sssp", checkpoint=path, progress=lambda update: False)

@@ -109,7 +109,7 @@ def test_a_function_without_a_docstring_can_show_options():
 # --- values -------------------------------------------------------------------------------------
 
 
-def test_options_are_checked_when_they_are_put_together():
+def test_options_are_checked_when_they_are_made():
     assert Options() == Options(engine="auto", every=10)
     with pytest.raises(ws.InputError, match=r"^max_iter=-1 must be a whole number, 0 or more"):
         Options(max_iter=-1)
@@ -158,14 +158,14 @@ def test_options_are_sorted_out_of_arguments():
     ],
     ids=lambda given: next(iter(given)),
 )  # fmt: skip
-def test_what_is_for_vertex_programs_is_refused_by_other_loops(given):
+def test_options_of_vertex_programs_are_refused_by_other_loops(given):
     assert set(given) <= set(declared("program", "gpu"))
     with pytest.raises(ws.InputError, match=f"loop of its own: {next(iter(given))} cannot be"):
         ws.run(ws.WeaklyConnectedComponents(), EDGES, **given)
 
 
 @pytest.mark.parametrize(("name", "value"), [("method", "ws"), ("filter", "online")])
-def test_what_is_for_a_gpu_is_refused_on_a_cpu(name, value):
+def test_gpu_options_are_refused_on_a_cpu(name, value):
     assert name in declared("gpu")
     with pytest.raises(ws.InputError, match=rf"^{name}='{value}' is a .* of engine='cuda'"):
         ws.run(ws.BFS, EDGES, start=0, engine="cpu", **{name: value})
@@ -192,7 +192,7 @@ def test_run_has_a_flag_for_every_option():
 def test_all_runs_have_flags_for_what_any_run_takes(command):
     shown = flags(command)
     assert set(declared("run")) <= set(shown)
-    assert shown["every"] == "Supersteps between checkpoints, at least."
+    assert shown["every"] == "Least number of supersteps between checkpoints."
 
 
 def test_flags_are_those_of_the_run(tmp_path, monkeypatch, capsys):

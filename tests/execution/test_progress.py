@@ -1,4 +1,4 @@
-"""Progress: who is told what, how often, and who may stop a run."""
+"""Progress: the updates, their frequency, and stops by the callback."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_share_follows_the_logarithm_of_the_residual_and_never_falls():
     assert shares == pytest.approx([0.0, 0.5, 0.5, 1.0, 1.0])
 
 
-def test_share_cannot_be_told_without_a_residual_or_a_limit():
+def test_share_is_unknown_without_a_residual_or_a_limit():
     assert Share().of(an_update()) is None
     assert Share().of(an_update(residual=math.inf, tol=1e-3)) is None
     assert Share().of(an_update(residual=1e-4, tol=1e-3)) is None, "below it from the start"

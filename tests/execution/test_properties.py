@@ -144,10 +144,10 @@ def test_copies_of_edges_do_not_matter(call, edges, seed):
 
 @every_call
 @given(edges=graphs(), extra=st.integers(1, 40))
-def test_isolated_vertices_change_nobody_else(call, edges, extra):
+def test_isolated_vertices_change_no_other_vertex(call, edges, extra):
     found = solve(call, replace(edges, n=edges.n + extra))
     expected = solve(call, edges)
-    if call == "pagerank":  # they take their share, and spread it evenly
+    if call == "pagerank":  # they take their part of the ranks, and spread it evenly
         found, expected = (values[: edges.n] / values[: edges.n].sum() for values in
                            (found, expected))  # fmt: skip
         np.testing.assert_allclose(found, expected, rtol=1e-4)

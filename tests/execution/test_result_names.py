@@ -135,7 +135,7 @@ def test_a_frame_of_vertices_is_never_made_with_ids_overwritten():
     assert graph.vertex_frame({"y": VertexNumbers(np.arange(3))}).shape == (3, 4)
 
 
-def test_shares_of_a_cluster_refuse_them_too():
+def test_shards_of_a_cluster_refuse_them_too():
     def work(comm: ThreadCommunicator):
         shard = build_shard(
             comm, [(comm.rank, frame_of("distance"))], ["a", "distance"], ["b", "c"]
@@ -154,7 +154,9 @@ def test_edges_turned_around_do_not_mix_the_columns_of_their_ends():
     graph = ws.Graph(frame, ["a", "b"], ["b", "c"])  # (3, 2) to (2, 9), (1, 2) to (2, 3)
     assert ws.k_core(graph, 0).sort_values("a").to_numpy().tolist() == [[1, 2, 3], [3, 2, 9]]
     graph = ws.Graph(frame, ["a", "b"], ["b", "c"], directed=False)
-    with pytest.raises(InputError, match="column 'b' is one part of the sources' ids and another"):
+    with pytest.raises(
+        InputError, match="column 'b' has another place in source= than in destination="
+    ):
         ws.k_core(graph, 0)
     shared = ws.Graph(frame, ["a", "b"], ["c", "b"], directed=False)
     assert sorted(ws.k_core(shared, 0)["b"]) == [2, 2]

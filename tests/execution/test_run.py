@@ -1,4 +1,4 @@
-"""The loop over supersteps: how runs end, what they return, who may stop them."""
+"""The loop over supersteps: how runs end, what they return, what may stop them."""
 
 from __future__ import annotations
 

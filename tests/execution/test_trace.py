@@ -63,7 +63,7 @@ def test_dense_supersteps_read_every_edge():
     assert (trace["residual"] >= 0).all()
 
 
-def test_what_partitions_send():
+def test_bytes_that_partitions_send():
     edges = SHAPES["cycle"]
     _, trace = trace_of(Hops, edges, start=0, partitions=4)
     assert trace["bytes_sent"].sum() > trace["bytes_useful"].sum() > 0

@@ -310,7 +310,7 @@ def test_arrays_of_dtypes_that_pandas_does_not_have(dtype, kept):
 
 
 @pytest.mark.parametrize("dtype", ["M8[ps]", "M8", "m8[M]", "g"])
-def test_arrays_of_dtypes_that_nobody_reads_exactly(dtype):
+def test_arrays_of_dtypes_without_exact_values(dtype):
     ends = np.arange(1, 4).astype(dtype)
     with pytest.raises(InputError, match=r"column 'source' \(source\) holds .*; cast it to "):
         Graph.from_arrays(ends, ends)
@@ -537,7 +537,7 @@ def test_two_columns_of_one_name():
 
 
 @pytest.mark.parametrize("data", ["abc", b"abc", {"a": 1}, [1, "a"], np.zeros((1, 1))])
-def test_what_is_no_column_of_values(data):
+def test_columns_that_are_not_values(data):
     with pytest.raises(InputError, match="start"):
         open_values(data, "start")
 

@@ -250,7 +250,7 @@ def test_a_folder_of_parquet_is_read(tmp_path):
         ("e.mtx", MTX + "integer general\n3 3 1\n1 2 1.5\n", "values are not integer"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_named(tmp_path, name, text, message):
+def test_unreadable_content_is_named(tmp_path, name, text, message):
     path = put(tmp_path, name, text)
     with pytest.raises(FileError, match=message) as caught:
         read_edges(path)
@@ -338,7 +338,7 @@ def test_a_head_that_ends_within_a_line(tmp_path, monkeypatch):
         st.text(alphabet="0123456789,.-e \t\n\r#%\"'ab\u00e9", max_size=60).map(str.encode),
     ),
 )
-def test_whatever_is_in_a_file_there_is_a_table_or_an_error_of_ours(tmp_path, name, start, content):
+def test_any_file_gives_a_table_or_a_library_error(tmp_path, name, start, content):
     path = put(tmp_path, name, start + content)
     for read in (read_edges, read_frame):
         try:
@@ -389,7 +389,7 @@ def test_a_failure_leaves_what_was_there(tmp_path):
     assert os.listdir(tmp_path) == ["e.parquet"]
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
@@ -459,7 +459,7 @@ def count_reads(monkeypatch):
 
 
 def bomb(folder, name, members):
-    """A gzipped edge list whose parts of 8 MiB each are all alike, so that no size is told."""
+    """A gzipped edge list whose parts of 8 MiB each are all alike, so that no size is declared."""
     text = b"1,2\n" * (1 << 21)
     path = folder / name
     path.write_bytes(gzip.compress(b"source,destination\n") + gzip.compress(text) * members)
@@ -503,7 +503,7 @@ except GraphMemoryError:
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.csv.gz", "e.txt"])
-def test_a_size_that_is_told_is_enough_to_refuse(tmp_path, monkeypatch, name):
+def test_a_declared_size_is_enough_to_refuse(tmp_path, monkeypatch, name):
     separator = "," if "csv" in name else " "
     path = put(tmp_path, name, f"1{separator}2\n" * 1_000_000)
     limit(monkeypatch, 10_000_000)
@@ -580,7 +580,9 @@ def test_a_line_without_an_end_is_an_error_at_once(tmp_path, monkeypatch, name, 
     text = f"1{separator}2\n" * (line - 1) + f"1{separator}" + "2" * (32 << 20)
     path = put(tmp_path, name, text)
     sizes = count_reads(monkeypatch)
-    with pytest.raises(FileError, match=rf"line {line} is longer than 1\.0 MiB; this is no list"):
+    with pytest.raises(
+        FileError, match=rf"line {line} is longer than 1\.0 MiB; this is not a list"
+    ):
         read_edges(path)
     assert sum(sizes) < 1 << 20  # the first block is refused
 

@@ -143,7 +143,7 @@ def test_vertices_and_values():
         assert graph.numbers(["d", "a"], "start").tolist() == [2, 0]
 
 
-def test_nothing_but_numbers_of_a_few_bytes_goes_through_the_host(monkeypatch):
+def test_only_small_numbers_pass_through_the_host(monkeypatch):
     here, sizes = device(), [0]
     original, to_arrow = here.to_host, cudf.Series.to_arrow
     monkeypatch.setattr(
@@ -174,7 +174,7 @@ def test_changing_frames_later_changes_nothing():
     assert (x.tolist(), p.tolist()) == ([0, 1, 2], [0, 1, 2])
 
 
-def test_memory_comes_back_and_is_what_was_told():
+def test_memory_is_freed_and_is_as_estimated():
     frame = cudf.from_pandas(edges(0, 100_000, "int32", rows=2_000_000))
     pool, used = cp.get_default_memory_pool(), []
     for _ in range(3):

@@ -197,7 +197,7 @@ def relayed_on(name: str, place: int) -> ws.Result:
 @pytest.mark.parametrize("direction", ["auto", "push"])
 @pytest.mark.parametrize("place", range(len(RELAYS)), ids=[case.name for case in RELAYS])
 @pytest.mark.parametrize("name", ["rmat", "hub"])
-def test_every_combination_of_a_relay(name, place, direction, kept, fused):
+def test_every_combination_of_a_worklist_pull(name, place, direction, kept, fused):
     case = RELAYS[place]
     if case.tolerance != EXACT:  # rows are longer here
         case = replace(case, tolerance=1e-9, counted=False)
@@ -233,7 +233,7 @@ def test_a_frontier_in_a_grid_of_any_size(blocks, monkeypatch):
 @pytest.mark.parametrize("how", ["auto", "pull", "along ties"])
 @pytest.mark.parametrize("program", [ws.SSSP, ws.WidestPath])
 def test_predecessors_where_paths_tie(program, how, monkeypatch):
-    """Searched from those attached, along all their arcs or ties alone, or from those who wait."""
+    """Searched from attached vertices, along all arcs or only tight ones, or from waiting vertices."""
     options = {"direction": how}
     if how == "along ties":
         options = {}

@@ -1,4 +1,4 @@
-"""What ranks of a crew do together, on one GPU: they are threads, and copies take the place of NCCL.
+"""Several ranks on one GPU: ranks are threads, and copies replace NCCL.
 
 Their kernels, and what they send each other, are those of a cluster.  Answers are compared with those of
 the whole graph on the same GPU.

@@ -85,7 +85,7 @@ def whole(frame: Any) -> Iterator[Any]:
         yield graph
 
 
-def test_what_the_pool_of_a_worker_keeps_is_free() -> None:
+def test_memory_kept_by_a_workers_pool_counts_as_free() -> None:
     """Else what follows a graph would be refused for the memory that its build took."""
     size = 1 << 30
 
@@ -248,7 +248,7 @@ def test_a_lost_worker_is_named_and_the_graph_built_again(
     begun = time.monotonic()
     with pytest.raises(ws.WorkerLostError, match=r"tcp://.* was lost, and with it .* vertices"):
         ws.run(Endless, spread, max_iter=1_000_000)
-    assert time.monotonic() - begun < 30.0, "nobody waits for a worker that is gone"
+    assert time.monotonic() - begun < 30.0, "no rank waits for a lost worker"
     timer.join()
     client.wait_for_workers(WORKERS, timeout=WAIT)
     assert_same(ws.pagerank(spread), ws.pagerank(whole))

@@ -113,7 +113,7 @@ def test_functions_and_accessors_warn_at_the_callers_line():
 
 @settings(deadline=None, max_examples=25)
 @given(data=st.data(), weighted=st.booleans(), step=st.sampled_from([1, 3, 10**10]))
-def test_both_places_count_alike(data, weighted, step):
+def test_both_builds_count_equally(data, weighted, step):
     number = st.integers(0, 5).map(lambda one: 7 + step * one)
     pairs = data.draw(st.lists(st.tuples(number, number), max_size=25))
     frame = frame_of(pairs, w=1.0)
@@ -144,7 +144,7 @@ def pairs_of(pairs):
 
 
 def parts_of(frame, size, make=lambda frame: frame):
-    """Deal a frame's rows out to so many ranks, each of whom gets two partitions."""
+    """Deal a frame's rows out to so many ranks, each with two partitions."""
     cuts = np.linspace(0, len(frame), 2 * size + 1).astype(int)
     parts = [
         (place, make(frame.iloc[first:last].reset_index(drop=True)))

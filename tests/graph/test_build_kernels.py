@@ -177,7 +177,7 @@ def test_merge_reduces_values(policy, expected, dtype):
 
 def test_sum_beyond_int64_is_refused():
     values = np.full(6, 2**62, np.int64)
-    with pytest.raises(ValueError, match=r"'w' come near int64's limit; cast it to float64"):
+    with pytest.raises(ValueError, match=r"'w' could exceed int64; cast it to float64"):
         merge_parallel(PARALLEL, {"w": values}, "sum", repeats(PARALLEL))
 
 

@@ -161,7 +161,7 @@ def test_peak_is_at_most_two_and_a_half_times_the_csc(arcs, degree, value_bytes,
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected, weighted"])
 @pytest.mark.parametrize("vertices", [60, 1500])
 @pytest.mark.parametrize("kind", ["int32", "int64", "gaps", "random"])
-def test_builds_of_every_kind_of_ids_take_what_was_told(monkeypatch, kind, vertices, directed):
+def test_builds_of_every_kind_of_ids_take_the_estimate(monkeypatch, kind, vertices, directed):
     weight = None if directed else "weight"
     monkeypatch.setattr(grouping, "LEAST_PIECE", 50)
     rng, edges = np.random.default_rng(0), 1000

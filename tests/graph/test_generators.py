@@ -131,7 +131,7 @@ def test_rmat_reaches_every_vertex_of_any_number(vertices):
         assert set(ends.tolist()) == set(range(vertices))
 
 
-def test_rmat_quadrants_have_their_odds():
+def test_rmat_quadrants_have_their_probabilities():
     edges = rmat(10, edges=2_000, a=0.5, b=0.3, c=0.15, seed=3)
     for bit in range(10):  # of the vertex numbers, the first choice in the highest
         down, right = (edges[end] >> bit & 1 for end in ("source", "destination"))

@@ -231,7 +231,9 @@ def test_attributes_follow_their_edges():
     assert back["a"].tolist() == [20, 30]
     single = Graph(frame, attributes="a")
     assert single.edge_attributes == ("a",)
-    with pytest.raises(InputError, match=r"no edge column 'w', it keeps 'a'; name it in Graph"):
+    with pytest.raises(
+        InputError, match=r"no edge column 'w'; it has: 'a'; name the column in Graph"
+    ):
         single.edge_values("w")
     with pytest.raises(InputError, match="order='coo': choose one of 'csc', 'csr'"):
         single.edge_values("a", "coo")
@@ -363,7 +365,7 @@ def test_vertex_values_of_a_scalar(three, scalar):
 @pytest.mark.parametrize(
     ("data", "dtype", "message"),
     [
-        ("y", float, r"no such vertex attribute, it has 'x', 'name'"),
+        ("y", float, r"no such vertex attribute; it has: 'x', 'name'"),
         ("name", float, r"column 'name' \(vertices\) holds .*string; numbers are needed"),
         ({1: 1.0, 7: 2.0}, float, r"7 is not a vertex of the graph;"),
         ({7: 1.0, 8: 2.0}, float, r"7 is not a vertex of the graph, and 1 more"),
@@ -410,7 +412,7 @@ def test_an_attribute_that_cannot_be_read_is_an_error_only_when_asked_for():
 
 
 def test_no_attributes():
-    with pytest.raises(InputError, match="it has none"):
+    with pytest.raises(InputError, match="it has: none"):
         Graph(frame_of([(0, 1, 1)])).vertex_values("x", "x", float)
 
 

@@ -89,7 +89,7 @@ def test_attributes_of_arrays_are_named():
         InputError, match=r"attributes=.* must be a mapping of names to arrays, or None"
     ):
         ws.Graph.from_arrays([0], [1], attributes=["a"])
-    with pytest.raises(InputError, match="attributes: 1 is no name of a column; names are text"):
+    with pytest.raises(InputError, match="attributes: 1 is not a column name; names are text"):
         ws.Graph.from_arrays([0], [1], attributes={1: [1]})
 
 

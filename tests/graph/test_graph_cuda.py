@@ -245,7 +245,7 @@ def test_unknown_integers_of_any_other_type(data, dtype):
 @pytest.mark.parametrize("policy", ["sum", "min", "max", "mean", "first"])
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("wide", [False, True])
-def test_duplicates_are_merged_alike(monkeypatch, policy, directed, wide):
+def test_duplicates_are_merged_equally(monkeypatch, policy, directed, wide):
     if wide:  # as many vertices as need two sorts
         monkeypatch.setattr(device_order, "_INT64_MAX", 1)
     frame = edges_of(np.random.default_rng(2), 0, 6)
@@ -256,13 +256,13 @@ def test_duplicates_are_merged_alike(monkeypatch, policy, directed, wide):
     check_same(Graph(apart[:0], **options), Graph(cudf(apart[:0]), **options))
 
 
-def test_sums_beyond_int64_are_refused_alike():
+def test_sums_beyond_int64_are_refused_equally():
     frame = pd.DataFrame({"source": [0, 0], "destination": [1, 1], "w": [2**62, 2**62]})
     check_refused(frame, weight="w", duplicates="sum")
 
 
 @pytest.mark.parametrize("policy", ["sum", "mean"])
-def test_weights_that_are_merged_to_no_number_are_refused_alike(policy):
+def test_weights_merged_to_nan_are_refused_equally(policy):
     frame = pd.DataFrame({"source": [3, 7, 7], "destination": [7, 9, 9], "w": [1.0, 1e308, 1e308]})
     check_refused(frame, weight="w", duplicates=policy)
 
@@ -329,7 +329,9 @@ def test_several_columns_make_an_id():
 def test_too_many_pairs(monkeypatch):
     monkeypatch.setattr(device_numbering, "_INT64_MAX", 3)
     frame = cudf(pd.DataFrame({"a": ["x", "y"], "b": [0, 1], "c": ["x", "y"], "d": [0, 0]}))
-    with pytest.raises(InputError, match=r"2 times 2 combinations.*make one column of strings"):
+    with pytest.raises(
+        InputError, match=r"2 times 2 combinations.*combine the columns into one of strings"
+    ):
         Graph(frame, ["a", "b"], ["c", "d"])
 
 
@@ -468,7 +470,7 @@ def test_infinite_attributes_are_kept():
     assert made.edge_dtype("b") == np.int64
     with pytest.raises(InputError, match=r"column 'a': the weights at vertex 1 add up to more"):
         made.weight_sums("a", incoming=True)
-    with pytest.raises(InputError, match=r"no edge column 'w', it keeps 'a', 'b'"):
+    with pytest.raises(InputError, match=r"no edge column 'w'; it has: 'a', 'b'"):
         made.edge_values("w")
 
 
@@ -624,7 +626,7 @@ def test_vertex_values_are_aligned(three, data, on_device):
 @pytest.mark.parametrize(
     ("data", "dtype", "message"),
     [
-        ("y", float, r"no such vertex attribute, it has 'x', 'name'"),
+        ("y", float, r"no such vertex attribute; it has: 'x', 'name'"),
         ({1: 1.0, 7: 2.0}, float, r"7 is not a vertex of the graph;"),
         ({7: 1.0, 8: 2.0}, float, r"7 is not a vertex of the graph, and 1 more"),
         ({1: None, 5: 2.0}, float, r"row 0 is null"),
@@ -684,7 +686,7 @@ def test_numbers_of_no_vertex(three):
 # ------------------------------------------------------------------ life cycle, and transfers
 
 
-def test_nothing_but_numbers_of_a_few_bytes_goes_through_the_host(gpu, monkeypatch):
+def test_only_small_numbers_pass_through_the_host(gpu, monkeypatch):
     copied = []
     original = type(gpu).to_host
 
@@ -735,7 +737,7 @@ def test_changing_the_frame_later_changes_nothing():
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("ids", [[0, 1, 2, 3], [4, 7, 8, 30]], ids=["dense", "gaps"])
 def test_results_may_be_written_to(ids, dtype):
-    """A frame's columns are nobody else's: neither the graph's, nor the result's arrays."""
+    """A frame shares its columns neither with the graph nor with the result's arrays."""
     frame = stand_in_cudf.DataFrame({"source": ids[:-1], "destination": ids[1:]}, dtype=dtype)
     with ws.Graph(frame) as graph:
         columns = {"next": VertexNumbers(np.arange(4, dtype=dtype)[::-1].copy())}
@@ -1060,7 +1062,7 @@ def test_the_estimate_for_a_gpu():
         estimate_memory(number_of_edges=1, engine="gpu")
 
 
-def test_what_a_gpu_holds_is_what_was_told():
+def test_memory_of_a_graph_on_a_gpu_is_as_estimated():
     frame = edges_of(np.random.default_rng(11), 0, 500, rows=5000)
     graph = Graph(cudf(frame), weight="w")
     told = ws.estimate_memory(

@@ -58,7 +58,7 @@ def numbers_of(coder, lengths):
         np.array([LIMITS.min, LIMITS.max, 0, -1, LIMITS.min]),
         np.arange(400, dtype=np.int32) * 5_000_000,
         np.zeros(200, np.int64),
-        np.repeat(np.arange(300) * 10**12, 2),  # sorted: no sample tells what comes
+        np.repeat(np.arange(300) * 10**12, 2),  # sorted: no sample shows the rest
     ],
     ids=["random", "high bits", "unsigned", "limits", "narrow", "one", "sorted"],
 )
@@ -179,7 +179,7 @@ def test_words_are_of_bytes():
         words_of(np.zeros(20, np.int32), 1, 1)
 
 
-def test_texts_of_one_hash_are_told_apart(monkeypatch):
+def test_texts_of_equal_hash_are_distinguished(monkeypatch):
     def all_alike(ends, data, hashes, low, high):
         hashes[low:high] = 7
 
@@ -245,7 +245,7 @@ def test_three_parts():
 
 
 @pytest.mark.parametrize("vertices", [1, 7, 500])
-def test_edges_that_may_be_overwritten_are_given_up_and_grouped_alike(vertices, monkeypatch):
+def test_edges_that_may_be_overwritten_are_released_and_grouped_equally(vertices, monkeypatch):
     from cugraph_ws.graph import adjacency
 
     monkeypatch.setattr(adjacency, "_EDGES_A_THREAD", 100)

@@ -1,4 +1,4 @@
-"""What is told of memory: against what builds take, and what happens where there is too little."""
+"""Estimates of memory: against the memory of builds, and refusals if there is too little."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cugraph_ws.runtime.memory import format_bytes
     "kind",
     ["int32", "int64", "sparse", "random", "text", "pairs", "text and integers", "pandas"],
 )
-def test_peaks_of_new_processes_are_what_was_told(kind):
+def test_peaks_of_new_processes_are_as_estimated(kind):
     """Each kind in a new process, directed and not, weighted and not: 18 shapes of 1 to 4 M edges.
 
     Hashed ids alone take no more than 2.5 times the CSC: integers of any degree, short text from 8 edges an
@@ -74,7 +74,7 @@ def frames():
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize(("frame", "source", "destination"), list(frames()))
-def test_what_is_kept_is_what_was_told(frame, source, destination, directed):
+def test_kept_memory_is_as_estimated(frame, source, destination, directed):
     told = estimate_memory(frame, source=source, destination=destination, directed=directed)
     graph = ws.Graph(frame, source, destination, directed=directed)
     assert told.csc == pytest.approx(graph.csc.nbytes, rel=0.03)
@@ -212,7 +212,7 @@ RUNS = {
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("name", RUNS)
-def test_arrays_of_a_run_are_what_was_told(name, directed):
+def test_arrays_of_a_run_are_as_estimated(name, directed):
     program, run = RUNS[name]
     rng = np.random.default_rng(2)
     ends = rng.integers(0, 50_000, (2, 200_000))
@@ -246,7 +246,7 @@ def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch):
     assert len(ws.bfs(graph, 0)) == 10_000
 
 
-def test_loops_of_their_own_are_told_too(monkeypatch):
+def test_algorithms_with_loops_are_estimated_too(monkeypatch):
     frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2]})
     monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", "30")
     graph = None

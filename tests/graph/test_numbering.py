@@ -234,7 +234,9 @@ def test_wrong_ids_of_several_columns(wrong):
 def test_too_many_pairs(monkeypatch):
     monkeypatch.setattr(numbering, "_INT64_MAX", 3)
     table = pa.table({"a": ["x", "y"], "b": [0, 1], "c": ["x", "y"], "d": [0, 0]})
-    with pytest.raises(InputError, match=r"2 times 2 combinations.*make one column of strings"):
+    with pytest.raises(
+        InputError, match=r"2 times 2 combinations.*combine the columns into one of strings"
+    ):
         Graph(table, ["a", "b"], ["c", "d"])
 
 

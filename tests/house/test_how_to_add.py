@@ -66,7 +66,7 @@ def test_one_loop_runs_on_every_backend(edges: Any, engine: str) -> None:
             assert np.concatenate(parts).tolist() == expected(edges)
 
 
-def test_frames_checkpoints_and_traces_come_with_it(tmp_path: Any) -> None:
+def test_frames_checkpoints_and_traces_need_no_more_code(tmp_path: Any) -> None:
     frame = edge_frame(GRAPHS[0])
     path = tmp_path / "state.parquet"
     stopped = ws.run(GreatestAncestor(), frame, progress=lambda _: False, checkpoint=path)

@@ -1,4 +1,4 @@
-"""The README's Python blocks are run as they stand, top to bottom, and its commands parsed."""
+"""The README's Python blocks are run unchanged, top to bottom, and its commands parsed."""
 
 import inspect
 import re

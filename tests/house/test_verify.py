@@ -96,7 +96,7 @@ def test_a_distance_that_no_path_has_is_refused():
     edges = SHAPES["two components"]
     distance = oracles.dijkstra(edges, 0)
     circle = distance.copy()
-    circle[[3, 4, 5]] = 100.0  # each below the next by the weight: but nobody leads there
+    circle[[3, 4, 5]] = 100.0  # each below the next by the weight: but no arc leads there
     with pytest.raises(Mismatch):
         verify.check_shortest_paths(edges, 0, circle)
 

@@ -1,4 +1,4 @@
-"""A graph built by a crew is the graph of the whole frame, and no rank holds it."""
+"""A graph built on several ranks equals the graph of the whole frame, and no rank holds all of it."""
 
 import copy
 import datetime as dt
@@ -178,7 +178,7 @@ def test_any_frame_in_any_partitions(data):
     assert_same(Graph(frame, **options), build(size, hands, work=described, **options))
 
 
-# who has what
+# which rank has which partitions
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -267,7 +267,7 @@ def test_alone():
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("directed", [True, False])
-def test_cuts_are_those_of_one_process(size, directed):
+def test_range_offsets_are_those_of_one_process(size, directed):
     graph = check(some_edges(200, 40), directed=directed, size=size)
     work = graph.csc.offsets + VERTEX_WORK * np.arange(len(graph.csc.offsets))
     goals = work[-1] * np.arange(1, size) // size
@@ -278,7 +278,7 @@ def test_cuts_are_those_of_one_process(size, directed):
 
 @pytest.mark.parametrize("buckets", [1, 7, 100])
 @pytest.mark.parametrize("weights", [None, [1, 1, 1], [1, 2, 0.5], [0, 3, 1]])
-def test_cuts_share_work_by_weight(monkeypatch, buckets, weights):
+def test_range_offsets_divide_work_by_weight(monkeypatch, buckets, weights):
     monkeypatch.setattr("cugraph_ws.partition.range_offsets._BUCKETS", buckets)
     rng = np.random.default_rng(3)
     targets = (rng.random(30_000) ** 3 * 1000).astype(np.int32)
@@ -474,7 +474,7 @@ def test_numbers_and_ids():
 
 @pytest.mark.parametrize("ids", ["from 0", "text"])
 def test_another_group_goes_on(ids):
-    """A share outlives the crew that built it, and is asked by several others."""
+    """A shard outlives the communicator that built it, and serves several others."""
     frame = mapped(some_edges(), IDS[ids])
     graph = Graph(frame)
     table = pd.DataFrame({"vertex": [IDS[ids](one) for one in (5, 2)], "v": [1, 2]})
@@ -696,7 +696,7 @@ def test_numbers_of_no_vertex(wanted):
     assert build(3, deal(cut(frame, 4), 3), work=work) == [expected] * 3
 
 
-def test_a_share_that_does_not_fit(monkeypatch):
+def test_a_shard_that_does_not_fit(monkeypatch):
     monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", "1000")
 
     def on_rank(comm):
@@ -708,13 +708,13 @@ def test_a_share_that_does_not_fit(monkeypatch):
 
 
 class Small(ThreadCommunicator):
-    """A rank whose worker has so much room."""
+    """A rank on a worker with this much memory."""
 
     room: int | None = None
 
 
 @pytest.mark.parametrize("kind", ["integers", "sparse integers", "text", "pairs"])
-def test_a_share_that_its_worker_has_no_room_for(kind):
+def test_a_shard_that_its_worker_has_no_memory_for(kind):
     """It is refused before ids are hashed: there would be room for those that need not be."""
     frame = some_edges(5000, 1000)
     ends = ["source", "destination"]
@@ -733,7 +733,9 @@ def test_a_share_that_its_worker_has_no_room_for(kind):
         return build_shard(small, hands[comm.rank], *names)
 
     small = 10_000 if kind == "integers" else 200_000
-    needed = r"a worker needs .* for its share of the graph .* KiB are left.*memory_limit="
+    needed = (
+        r"a worker needs .* to build its shard of the graph, .* KiB of the worker.*memory_limit="
+    )
     with pytest.raises(GraphMemoryError, match=needed):
         on_ranks(2, lambda comm: on_rank(comm, small))
     for room in (None, 1 << 30, *([200_000] if kind == "integers" else [])):
@@ -745,7 +747,7 @@ def test_a_share_that_its_worker_has_no_room_for(kind):
 
 
 class Weighing(ThreadCommunicator):
-    """A rank that notes the largest array and the longest list that it hears or says."""
+    """A rank that records the largest array and the longest list that it receives or sends."""
 
     def __init__(self, comm):
         self.rank, self.size, self.comm = comm.rank, comm.size, comm
@@ -814,7 +816,7 @@ def test_no_rank_holds_the_whole(monkeypatch, size, ids, directed):
     assert max(held for _, held in told) <= 1.2 * 17 * n / size
 
 
-def test_the_peak_of_all_ranks_sharedis_that_of_one(monkeypatch):
+def test_the_peak_of_all_ranks_is_that_of_one(monkeypatch):
     """Ranks of one process share its memory: if each took the whole, four would take four times."""
     monkeypatch.setattr("cugraph_ws.partition.range_offsets._BUCKETS", 64)
     n = 100_000

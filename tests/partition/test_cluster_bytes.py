@@ -42,7 +42,7 @@ State = dict[str, npt.NDArray[Any]]
 def history(
     edges: Edges, run: str, exchange: str, cuts: list[int]
 ) -> tuple[list[str], list[tuple[int, int]], list[State]]:
-    """Run on a crew; return of each superstep direction and bytes, sent and useful, and all states."""
+    """Run on several ranks; return for each superstep the direction and the bytes, sent and useful, and all states."""
     program, arguments, options = RUNS[run]
     with build(edges) as graph:
 
@@ -87,7 +87,7 @@ def readers(edges: Edges, cuts: list[int]) -> npt.NDArray[np.int64]:
 def expected_bytes(
     direction: str, before: State, after: State, copies: npt.NDArray[np.int64], exchange: str
 ) -> tuple[int, int]:
-    """Count the bytes of one superstep, sent and useful: what has changed, for each who reads it."""
+    """Count the bytes of one superstep, sent and useful: changed values, for each rank that reads them."""
     fields = [name for name in after if name != "_queue"]
     width = sum(after[name].dtype.itemsize for name in fields)
     if direction == "gather":
@@ -117,7 +117,7 @@ def even(n: int, size: int) -> list[int]:
 @pytest.mark.parametrize("exchange", ["vr", "ms"])
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_bytes_are_those_of_what_changed_and_is_read(name, run, exchange):
+def test_bytes_are_those_of_changed_values_that_are_read(name, run, exchange):
     edges = GRAPHS[name]
     size = (2, 3, 7)[(list(GRAPHS).index(name) + list(RUNS).index(run)) % 3]
     check(edges, run, exchange, even(edges.n, size))

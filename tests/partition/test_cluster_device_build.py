@@ -1,4 +1,4 @@
-"""Shares of a graph made on GPUs, emulated: the same as those that are made on the host."""
+"""Shards of a graph built on GPUs, emulated: equal to those built on the host."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
 
 
 def compare(frame: pd.DataFrame, comm: Any, options: dict[str, Any]) -> None:
-    """Build a share on the device and one on the host, together; they must be the same."""
+    """Build a shard on the device and one on the host; they must be equal; collective."""
     found, expected = shares(frame, comm, **options)
     assert found.report == _with_bytes(expected.report, found.report.bytes)
     assert found.number_of_vertices == expected.number_of_vertices
@@ -165,14 +165,14 @@ def compare(frame: pd.DataFrame, comm: Any, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_same_share_as_on_the_host(name: str) -> None:
+def test_the_same_shard_as_on_the_host(name: str) -> None:
     frame, options = CASES[name]
     on_ranks(3, lambda comm: compare(frame, comm, options))
 
 
 @pytest.mark.parametrize("name", ["gaps", "undirected, dropped loops", "one way", "nothing"])
 @pytest.mark.parametrize("ranks", [1, 2, 5])
-def test_the_same_share_over_links(name: str, ranks: int) -> None:
+def test_the_same_shard_over_links(name: str, ranks: int) -> None:
     frame, options = CASES[name]
     options = {key: value for key, value in options.items() if key != "weights"}
     over_links(ranks, lambda comm: compare(frame, comm, options))
@@ -185,7 +185,7 @@ def test_a_small_graph_comes_in_one_round(name: str, monkeypatch: pytest.MonkeyP
     on_ranks(2, lambda comm: compare(frame, comm, options))
 
 
-def test_more_kinds_than_a_byte_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_kinds_than_a_byte_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_shuffle, "MOST_KINDS", 5)
     frame, options = CASES["gaps"]
     on_ranks(2, lambda comm: compare(frame, comm, options))
@@ -202,11 +202,11 @@ def test_parallel_edges_stay_in_the_order_of_the_frame(
 ) -> None:
     monkeypatch.setattr(grouping, "LEAST_TILE", 32)  # a warp's arcs: several tiles
     frame = edges("few", rows=300)
-    frame["count"] = np.arange(300)  # which tells where an arc has come from
+    frame["count"] = np.arange(300)  # which identifies an arc's edge
     on_ranks(2, lambda comm: compare(frame, comm, {"directed": directed}))
 
 
-def test_a_share_that_does_not_fit_is_refused_by_all() -> None:
+def test_a_shard_that_does_not_fit_is_refused_by_all() -> None:
     def work(comm: ThreadCommunicator) -> None:
         with pytest.raises(ws.GraphMemoryError, match="while it is built"):
             build_shard(comm, parts_of(edges("gaps"), comm, on_gpu=True))
@@ -348,7 +348,7 @@ def test_a_bad_value_is_named_before_edges_are_sent() -> None:
 
 
 @pytest.mark.parametrize("on_gpu", [True, False], ids=["on GPUs", "on the host"])
-def test_of_sums_that_are_too_large_the_first_vertex_is_named(on_gpu: bool) -> None:
+def test_the_first_vertex_with_too_large_a_sum_is_named(on_gpu: bool) -> None:
     frame = edges("dense").assign(weight=1e308)
 
     def work(comm: ThreadCommunicator) -> None:
@@ -361,7 +361,9 @@ def test_of_sums_that_are_too_large_the_first_vertex_is_named(on_gpu: bool) -> N
         on_ranks(3, work)
 
 
-def test_ranks_meet_as_often_whatever_the_frame_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_exchanges_is_independent_of_the_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     meetings: Counter[int] = Counter()
     meet = NcclCommunicator._exchange
 
@@ -375,7 +377,10 @@ def test_ranks_meet_as_often_whatever_the_frame_has(monkeypatch: pytest.MonkeyPa
         over_links(
             2, lambda comm, frame=frame: build_shard(comm, parts_of(frame, comm, on_gpu=True))
         )
-        assert meetings == {0: 25, 1: 25}  # rounds are none: who sends has told what
+        assert meetings == {
+            0: 25,
+            1: 25,
+        }  # no exchange for each round: senders have announced their arcs
 
 
 @pytest.mark.parametrize("apart", [1, 3], ids=["dense ids", "gaps"])
@@ -426,7 +431,7 @@ def test_a_rank_takes_its_part_of_the_memory_of_one_gpu(
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("weight", [None, "weight"])
-def test_what_a_share_takes_is_told_before(
+def test_the_memory_of_a_shard_is_estimated_before(
     weight: str | None, directed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grouping, "LEAST_PIECE", 16)
@@ -463,7 +468,7 @@ def test_places_of_numbers(kind: str) -> None:
     over_links(3, work)
 
 
-def test_ghosts_lie_as_their_owners_lay_them_out() -> None:
+def test_ghosts_are_in_the_order_of_their_owners() -> None:
     """What goes to a rank is read from front to back, and comes to its ghosts in that order."""
 
     def work(comm: NcclCommunicator) -> None:

@@ -1,4 +1,4 @@
-"""Ids numbered by a crew: the ranks that one rank would give, with a share of the ids each."""
+"""Ids numbered on several ranks, each with a part of the ids: the numbers that one rank would give."""
 
 import itertools
 
@@ -41,7 +41,7 @@ def slices(values, cuts):
 
 
 def check(size, parts, cuts, *, dense=1 << 10, owners=None):
-    """Number rows that are cut among ranks, settle their ids, and look them up again."""
+    """Number rows that are cut among ranks, agree on their ids, and look them up again."""
     alone = number_rows([[part] for part in parts], dense_up_to=dense)
     ranks = alone.numbers(0).tolist()
     n = alone.numbering.size
@@ -163,7 +163,7 @@ def test_any_cuts(owners, parts):
     check(3, columns, [0, 10, 10, 80], owners=owners)
 
 
-def test_each_rank_keeps_its_share_of_the_ids():
+def test_each_rank_keeps_its_part_of_the_ids():
     rng = np.random.default_rng(5)
     for ids in (rng.integers(0, 2**60, 8000), rng.integers(0, 10, 8000)):
         told, alone = check(4, [ids], [0, 2000, 4000, 6000, 8000], dense=0)
@@ -273,7 +273,7 @@ def test_too_many_pairs(monkeypatch):
 
     def on_rank(comm):
         own = np.arange(2) + comm.rank
-        with pytest.raises(InputError, match=r"3 times 3 combinations.*one column of strings"):
+        with pytest.raises(InputError, match=r"3 times 3 combinations.*into one of strings"):
             number_rows_together(comm, [[own], [own]], [own.dtype] * 2, dense_up_to=20)
 
     on_ranks(2, on_rank)
@@ -400,7 +400,7 @@ def test_categories_of_all_ranks_are_joined():
     ] * 2
 
 
-def test_known_categories_are_shown_to_nobody():
+def test_known_categories_are_not_exchanged():
     dtype = pd.CategoricalDtype([f"category {one}" for one in range(1000)])
     heard = []
 
@@ -428,7 +428,7 @@ def test_the_first_type_that_holds_all_is_the_results():
         assert kind == IdType("integer", pa.int64(), np.dtype(np.int64))
 
 
-def test_kinds_that_do_not_go_together():
+def test_incompatible_kinds():
     def on_rank(comm):
         values = pd.Series([1]) if comm.rank else pd.Series(["a"], dtype=object)
         with pytest.raises(InputError) as caught:

@@ -1,4 +1,4 @@
-"""Vertex programs on crews of threads: the same answers as on one machine, over any kind of mail."""
+"""Vertex programs on ranks in threads: the same answers as on one machine, over any transport."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_program_over_links() -> None:
     assert_parts(parts, whole)
 
 
-def test_a_group_of_one_meets_itself() -> None:
+def test_a_communicator_of_one_rank() -> None:
     box = [np.arange(3)]
     assert SingleRank().alltoall([box]) == [box]
     assert SingleRank().allgather(5) == [5]
@@ -139,12 +139,10 @@ def test_a_group_of_one_meets_itself() -> None:
 @pytest.mark.parametrize("asked", ["timeout", "interrupt", "callback"])
 def test_the_first_rank_ends_a_run_for_all(asked: str) -> None:
     def work(comm: ThreadCommunicator) -> list[str | None]:
-        council = StopVote(comm)
-        answers = [
-            council.ask(asked if comm.rank == 0 and turn == 5 else None) for turn in range(6)
-        ]
+        vote = StopVote(comm)
+        answers = [vote.ask(asked if comm.rank == 0 and turn == 5 else None) for turn in range(6)]
         while answers[-1] is None:
-            answers.append(council.ask(None))
+            answers.append(vote.ask(None))
         return answers
 
     first, *others = on_ranks(3, work)
@@ -161,7 +159,7 @@ def test_requests_of_other_ranks_do_not_count() -> None:
 
 def test_progress_stops_all_ranks() -> None:
     def slow(update: progress.ProgressUpdate) -> bool:
-        time.sleep(0.02)  # ranks meet about every tenth of a second
+        time.sleep(0.02)  # ranks vote about every tenth of a second
         return update.superstep < 3
 
     def work(comm: ThreadCommunicator) -> tuple[str, int]:
@@ -182,8 +180,8 @@ def test_progress_stops_all_ranks() -> None:
     assert 3 <= iterations < 1000
 
 
-class Office:
-    """A post office that has mail of some ranks for the first meeting."""
+class Inbox:
+    """An inbox with messages of some ranks for the first collective."""
 
     def __init__(self, *came: int) -> None:
         self._came = came
@@ -198,13 +196,13 @@ class Office:
             raise RunAbandonedError("the run is over")
 
 
-def test_a_rank_knows_whether_others_are_at_the_next_meeting() -> None:
-    def rank(plugin: Any) -> DaskCommunicator:
+def test_a_rank_knows_whether_others_wait_in_the_next_collective() -> None:
+    def connected(plugin: Any) -> DaskCommunicator:
         return DaskCommunicator(plugin, "run", 0, ["tcp://a", "tcp://b", "tcp://c"])
 
-    assert not rank(Office()).is_called()
-    assert rank(Office(2)).is_called()
-    late = Office(1, 2)
+    assert not connected(Inbox()).is_called()
+    assert connected(Inbox(2)).is_called()
+    late = Inbox(1, 2)
     late.over = True
     with pytest.raises(RunAbandonedError):
-        rank(late).is_called()
+        connected(late).is_called()

@@ -45,7 +45,7 @@ BATTERY = {
     "grid": grid(4, 3, drop=0.2, seed=2),
     "ties and zeros": random_edges(16, 50, seed=6, weights="ties"),
 }
-MORE = 1 << 10  # stands for more partitions than vertices
+MORE = 1 << 10  # means more partitions than vertices
 
 
 @pytest.fixture(autouse=True)
@@ -155,7 +155,7 @@ def test_the_most_supersteps(most):
 
 
 @pytest.mark.parametrize("tol", [0.3, 1e-4])
-def test_the_tolerance_is_of_all_partitions_together(tol):
+def test_the_tolerance_bounds_all_partitions(tol):
     case = Case("", Rank, {}, {"tol": tol}, SUMS, counted=True)
     with graph_of(SHAPES["duplicates"]) as graph:
         expected = expected_of(case, graph)
@@ -171,7 +171,7 @@ def test_beyond_the_finite_numbers():
     assert found.iterations == expected.iterations
 
 
-def test_a_ghost_starts_that_its_owner_lets_rest():
+def test_a_ghost_starts_active_though_its_owner_does_not():
     """Each side is alike in itself, so that either seems to have nothing to say."""
     left, right = np.arange(40), np.arange(40, 80)
     source = np.concatenate([left[:-1], right[:-1], left])
@@ -239,7 +239,7 @@ def boundaries_of(edges, cuts):
 
 
 def bytes_by_oracle(exchange, boundaries, cuts, news, width, flag):
-    """Return bytes sent and useful for each superstep: from who has news after it."""
+    """Return bytes sent and useful for each superstep: of vertices that are active after it."""
     refining = dict.fromkeys(boundaries, flag == 1)
     rows = []
     for changed in news:
@@ -259,7 +259,7 @@ def bytes_by_oracle(exchange, boundaries, cuts, news, width, flag):
     return rows
 
 
-SENT = {  # program, arguments, bytes of what its messages are made of, how news shows
+SENT = {  # program, arguments, bytes of the fields that its messages read, how changes show
     "a minimum": (Hops, {"start": 0}, 8, lambda old, new: old["hops"] != new["hops"]),
     "one of two fields": (Rank, {"max_iter": 6}, 8, lambda old, new: old["share"] != new["share"]),
     "no field at all": (Peel, {"k": 2}, 0, lambda old, new: old["alive"] & ~new["alive"]),
@@ -297,7 +297,7 @@ def test_bytes(name, exchange, monkeypatch):
     assert sum(sent for sent, _ in expected) > 0
 
 
-def test_what_changes_in_place_goes_without_places():
+def test_states_changed_in_place_are_sent_without_indices():
     """Nobody can tell what has changed: then all goes, and no place has to be told."""
     sent = {}
     with graph_of(BATTERY["rmat"]) as graph:
@@ -319,7 +319,7 @@ def test_a_superstep_is_read_once_by_each_executor():
     assert counted[6] - counted[2] == 12
 
 
-def test_a_parcel_outlives_the_next_superstep():
+def test_an_update_outlives_the_next_superstep():
     """What has been packed may be on its way while the next superstep is packed."""
     with graph_of(BATTERY["rmat"]) as graph, emulated():
         bound = bind(Rank, graph, {})
@@ -567,12 +567,12 @@ def test_checkpoints_go_from_partitions_to_partitions(name, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"direction": "push"}, "partitions gather on the GPU"),
-        ({"filter": "ballot"}, "no frontier that is listed"),
+        ({"direction": "push"}, "partitions cannot push on the GPU"),
+        ({"filter": "ballot"}, "lists no frontier"),
         ({"exchange": "some"}, "exchange='some' is not known"),
     ],
 )
-def test_what_cannot_be_run_is_refused(options, told):
+def test_impossible_runs_are_refused(options, told):
     with (
         graph_of(SHAPES["path"]) as graph,
         emulated(),

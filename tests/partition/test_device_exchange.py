@@ -1,4 +1,4 @@
-"""Vertex programs on crews whose ranks have a GPU each, in the emulator: answers, bytes, and waits."""
+"""Vertex programs on ranks with a GPU each, in the emulator: answers, bytes, and waits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def small_classes(monkeypatch):
 
 
 def runs_of(graph, ranks, program, options, cuts=None):
-    """Run a program over links, and over mail alone; return what every rank has of both."""
+    """Run a program over links, and over the host alone; return every rank's results of both."""
 
     def work(comm):
         result = ws.run(program, share(graph, comm, cuts), engine="cuda", **options)
@@ -71,7 +71,7 @@ CASES = [  # two ways for each program, and all ways for two of them
 
 
 @pytest.mark.parametrize(("name", "exchange"), CASES)
-def test_the_same_as_by_mail(name, exchange):
+def test_the_same_as_over_the_host(name, exchange):
     program, options = PROGRAMS[name]
     ranks = 2 + (len(name) + len(exchange)) % 2
     with build(GRAPH) as graph, emulated(seed=3):
@@ -79,7 +79,7 @@ def test_the_same_as_by_mail(name, exchange):
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
-def test_in_place_nobody_knows_what_has_changed(exchange):
+def test_in_place_changes_are_unknown(exchange):
     given = {"start": 0, "direction": "gather", "in_place": True, "exchange": exchange}
     with build(GRAPH) as graph, emulated(seed=3):
         linked, mailed = runs_of(graph, 2, Hops, given)
@@ -172,7 +172,7 @@ def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
 
 @ws.vertex_program
 class Halting:
-    """Values rise four times, then every fifth one once more, and rest; sums of them tell how old they are."""
+    """Values rise four times, then every fifth one once more, and then stay; their sums show how old they are."""
 
     value: ws.float64
     number: ws.float64
@@ -194,7 +194,7 @@ class Halting:
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_ghosts_are_up_to_date_where_nothing_comes_after_everything_came(ranks):
-    """In the superstep after one whose few changes came whole, into one copy of the state."""
+    """After a superstep with few changes, sent as a whole boundary, into one copy of the state."""
     with build(GRAPH) as graph, emulated(seed=3):
         given = {"max_iter": 9, "tol": 0.0, "exchange": "auto"}
         linked, mailed = runs_of(graph, ranks, Halting, given)
@@ -269,7 +269,7 @@ def test_progress_stops_all_ranks():
 
 
 class Silent:
-    """A council that never meets."""
+    """A stop vote that never takes place."""
 
     def __init__(self, comm):
         pass
@@ -305,7 +305,7 @@ class Array:
 
 
 class Checked(SingleRank):
-    """A crew of one that somebody may give up."""
+    """A communicator of one rank that may be abandoned."""
 
     given_up = False
     transport = Transport("run", ["127.0.0.1"])
@@ -336,7 +336,7 @@ def links(nccl):
     made.close()
 
 
-def test_what_is_asked_of_nccl(links):
+def test_calls_of_nccl(links):
     made, communicator, groups, event = links
     made.gather(Array(10, 24), Array(20, 48))
     made.post([[], []], [[], []])  # nothing at all
@@ -352,7 +352,7 @@ def test_what_is_asked_of_nccl(links):
     assert event.noted == [("record", event)]
 
 
-def test_who_waits_for_a_rank_that_is_gone_gives_up(links):
+def test_a_wait_for_a_lost_rank_gives_up(links):
     made, communicator, _, event = links
     event.done = False
     gone = Checked()
@@ -366,10 +366,10 @@ def test_who_waits_for_a_rank_that_is_gone_gives_up(links):
     assert communicator.noted == [("abort",)], "what is aborted is not destroyed again"
 
 
-def test_links_end_when_a_rank_does_whoever_waits_for_what(links):
-    """Also where no thread asks: one may wait for the GPU in a way that nobody can call it off."""
+def test_links_end_with_a_rank_in_any_wait(links):
+    """Also if no thread asks: a wait for the GPU cannot be called off."""
     made, communicator, groups, _ = links
-    made._fail(WorkerLostError("worker tcp://a is gone"))
+    made._fail(WorkerLostError("worker tcp://a was lost"))
     assert communicator.noted == [("abort",)]
     assert not made.alive
     for ask in (
@@ -377,7 +377,7 @@ def test_links_end_when_a_rank_does_whoever_waits_for_what(links):
         lambda: made.gather(Array(10, 24), Array(20, 48)),
         lambda: made.post([[], [Array(30, 8)]], [[], []]),
     ):
-        with pytest.raises(WorkerLostError, match="worker tcp://a is gone"):
+        with pytest.raises(WorkerLostError, match="worker tcp://a was lost"):
             ask()
     assert groups.noted == []
     assert communicator.noted == [("abort",)]

@@ -52,7 +52,7 @@ MAKING = threading.Lock()
 
 @cache
 def shares(kind: str, size: int) -> list[DeviceShard]:
-    """Return the shares of a graph, which is built once."""
+    """Return the shards of a graph, which is built once."""
     ids = IDS[kind]
     random = np.random.default_rng(size)
     ends = np.concatenate([[ids, ids[::-1]], random.choice(ids, (2, 20))], axis=1)
@@ -68,7 +68,7 @@ def shares(kind: str, size: int) -> list[DeviceShard]:
 
 
 def joined(comm: Any, kind: str) -> DeviceShard:
-    """Return a rank's share, as this crew asks it."""
+    """Return a rank's shard, with this communicator."""
     with MAKING:  # ranks are threads, and a cache would let each make shards of its own
         share = copy.copy(shares(kind, comm.size)[comm.rank])
     share.join(comm)
@@ -106,7 +106,7 @@ def both_ways(
 
 @st.composite
 def spread_values(draw: Any) -> Any:
-    """Draw a graph, a crew, and partitions of values that may be wrong."""
+    """Draw a graph, a number of ranks, and partitions of values that may be wrong."""
     kind, size = draw(st.sampled_from(sorted(IDS))), draw(st.integers(1, 4))
     known = IDS[kind].tolist()
     strange = draw(
@@ -172,7 +172,7 @@ def test_values_and_errors_are_those_of_the_hosts(drawn: Any) -> None:
 
 
 class Watched:
-    """What is told of a crew of two that is asked for values."""
+    """The error of two ranks that are given values."""
 
     def __init__(self, gpu: EmulatedDevice, kind: str, hands: list[list[Any]], **options: Any):
         self.copied: list[int] = []  # elements of arrays that have come to the host
@@ -289,7 +289,7 @@ def test_one_partition_of_another_kind_sends_all_over_the_hosts(
     ],
 )
 @pytest.mark.parametrize("default", [-1, None])
-def test_columns_are_chosen_alike(columns: Any, chosen: str | None, default: Any) -> None:
+def test_columns_are_chosen_equally(columns: Any, chosen: str | None, default: Any) -> None:
     frame = stand_in_cudf.DataFrame(columns)
 
     def work(comm: ThreadCommunicator) -> Any:
@@ -309,7 +309,7 @@ def test_no_rank_has_a_partition() -> None:
         assert "no rank has a partition" in found
 
 
-def test_what_callers_gave_stays_as_it_was() -> None:
+def test_arguments_are_not_modified() -> None:
     hands = [[frame_of(IDS["dense"][::-1].copy(), np.arange(14.0))], []]
 
     def work(comm: ThreadCommunicator) -> None:

@@ -1,4 +1,4 @@
-"""A program meets a graph: types, arguments, and what a trial finds before the first superstep."""
+"""Binding a program to a graph: types, arguments, and errors of the trial before the first superstep."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class TestVertexValues:
         ],
         ids=str,
     )  # fmt: skip
-    def test_what_is_refused(self, path, given):
+    def test_invalid_arguments_are_refused(self, path, given):
         with pytest.raises(ws.InputError, match="start"):
             values(Spread, path, start=given)
 
@@ -191,7 +191,7 @@ class TestParameters:
         ],
         ids=str,
     )  # fmt: skip
-    def test_what_is_refused(self, path, kind, given):
+    def test_invalid_arguments_are_refused(self, path, kind, given):
         with pytest.raises(ws.InputError, match="a="):
             values(declared_parameter(kind), path, a=given, max_iter=3)
 
@@ -228,7 +228,7 @@ class TestDistributions:
         assert values(self.Shares, path, start={1: 3.0, 2: 1.0}) == [0, 0.75, 0.25, 0, 0]
 
     @pytest.mark.parametrize("given", [{0: 0.0}, {0: -1.0, 1: 2.0}, {0: math.inf}])
-    def test_what_is_refused(self, path, given):
+    def test_invalid_arguments_are_refused(self, path, given):
         with pytest.raises(ws.InputError, match="start"):
             values(self.Shares, path, start=given)
 
@@ -370,13 +370,13 @@ class TestEdgeAttributes:
         ):
             values(program, path)
 
-    def test_integers_whose_sums_could_overflow(self):
+    def test_integers_with_sums_that_could_overflow(self):
         frame = pd.DataFrame({"source": [0], "destination": [1], "weight": [2**61]})
         with pytest.raises(ws.InputError, match=r"paths could exceed what int64 holds"):
             values(ws.SSSP, frame, "distance", source=0, weight_column="weight")
 
     @pytest.mark.parametrize(("kind", "great"), [("float32", 3e38), ("float64", 1e308)])
-    def test_floats_whose_sums_could_overflow_may_be_compared(self, kind, great):
+    def test_floats_with_sums_that_could_overflow_may_be_compared(self, kind, great):
         frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2], "weight": [great, great]})
         frame = frame.astype({"weight": kind})
         with pytest.raises(ws.InputError, match=f"paths could exceed what {kind} holds"):
@@ -444,7 +444,7 @@ class TestTheTrial:
             values(program, path)
         return str(caught.value)
 
-    def test_nothing_for_a_message(self, path):
+    def test_a_message_that_is_none(self, path):
         message = self.refused(path, compute=returns_nothing)
         line = returns_nothing.__code__.co_firstlineno
         assert f"Program.compute ({__file__}:{line}): returns None, a NoneType; ret" in message
@@ -478,7 +478,7 @@ class TestTheTrial:
         assert f"Program.init ({__file__}:{line}): returns inf for `value`" in message
         assert "declare it as ws.nullable(ws.int32, math.inf)" in message
 
-    def test_what_numpy_refuses_names_its_line(self, path):
+    def test_errors_of_numpy_name_the_line(self, path):
         message = self.refused(path, {"value": ws.int64}, init=number, compute=negative_power)
         line = negative_power.__code__.co_firstlineno + 1
         assert f"Program.compute, line {line} of {__file__}: ValueError: Integers to neg" in message
@@ -519,10 +519,10 @@ class TestTheUsersCombine:
             (left_only, 0.0, "is not commutative: combine("),
             (first_or_mean, 0.0, "is not associative: over "),
             (total, 1.0, "identity 1.0 changes "),
-            (total, (0.0, 0.0), "identity (0.0, 0.0) is not of the message's shape"),
+            (total, (0.0, 0.0), "identity (0.0, 0.0) does not have the message's shape"),
         ],
     )
-    def test_what_is_refused(self, path, combine, identity, message):
+    def test_invalid_arguments_are_refused(self, path, combine, identity, message):
         declared = {"value": ws.float64, "start": ws.vertex_value(ws.float64, 1.0)}
         program = define(declared, combine=combine, identity=identity, max_iter=2)
         with pytest.raises(ws.ProgramError) as caught:
@@ -610,7 +610,7 @@ def test_a_named_integer_is_a_number(path):
 
 
 @pytest.mark.skipif(not COMPILED, reason="plain Python understands it")
-def test_what_only_python_understands_is_a_program_error(path):
+def test_code_that_only_python_runs_is_a_program_error(path):
     program = define(
         {"value": ws.float64, "start": ws.vertex_value(ws.float64, 0.0)}, compute=picks_from_a_pair
     )
@@ -627,7 +627,7 @@ def test_a_second_run_is_not_tried_again(path):
 
 
 class TestNullsInTheResult:
-    """What stands for none is null; every other number is itself."""
+    """The value for 'none' becomes null; every other number is unchanged."""
 
     def test_an_integer_of_the_users_choice(self, path):
         program = define(
@@ -669,7 +669,7 @@ def keep_least(old, gathered):
     return min(old.value, gathered)
 
 
-def test_a_number_that_is_none_does_not_run_for_ever(path):
+def test_a_nan_state_does_not_run_for_ever(path):
     program = define(
         {"value": ws.float64, "start": ws.vertex_value(ws.float64, 0.0)}, apply=nothing_at_all
     )

@@ -82,12 +82,12 @@ class TestTheFolder:
         monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "here"))
         assert codegen.cache_folder() == tmp_path / "here"
 
-    def test_of_the_users_cache(self, monkeypatch, tmp_path):
+    def test_cache_in_the_xdg_folder(self, monkeypatch, tmp_path):
         monkeypatch.delenv("CUGRAPH_WS_CACHE_DIR")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         assert codegen.cache_folder() == tmp_path / "cugraph_ws"
 
-    def test_of_the_users_home(self, monkeypatch, tmp_path):
+    def test_cache_in_the_home_folder(self, monkeypatch, tmp_path):
         monkeypatch.delenv("CUGRAPH_WS_CACHE_DIR")
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         monkeypatch.setenv("HOME", str(tmp_path))

@@ -100,7 +100,7 @@ def test_no_two_loops_define_the_same_name(loops):
 
 
 def test_the_interfaces_own_program_offers_the_same_names():
-    """`kernels/cuda/interface.py` is what a generated interface stands in for."""
+    """`kernels/cuda/interface.py` is what a generated interface replaces."""
     tree = ast.parse(kernel_file("cuda", "interface").read_text())
     (offered,) = (
         ast.literal_eval(node.value)
@@ -112,7 +112,7 @@ def test_the_interfaces_own_program_offers_the_same_names():
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_what_a_variant_fixes(variant):
+def test_constants_of_a_variant(variant):
     space = load(interface_of(Rank, {}, variant))
     assert space["OUTBOX"] is variant.outbox
     assert space["FRONTIER"] is variant.frontier
@@ -144,7 +144,7 @@ class Apart:
         return gathered, old.two, old.unread
 
 
-def test_what_is_sent_is_what_messages_are_made_of():
+def test_sent_fields_are_those_that_messages_read():
     fields = {Hops: (0,), Rank: (1,), Peel: (), Nearest: (0, 1), Widest: (0,), Apart: (0, 1, 2)}
     assert {program: sent_fields(program) for program in fields} == fields
     copied = [
@@ -160,7 +160,7 @@ def text_of(program, variant):
     return interface_of(program, {}, variant)
 
 
-def test_news_is_a_difference_unless_states_change_in_place():
+def test_changes_are_differences_unless_states_change_in_place():
     old, new = (np.array([1.0, 2.0]),), (np.array([1.0, 3.0]),)
     for in_place, told in ((False, [False, True]), (True, [True, True])):
         space = load(interface_of(Paths, {}, Variant(in_place=in_place)))

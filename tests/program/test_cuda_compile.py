@@ -53,7 +53,7 @@ def check(launch, capability, table):
     assert int(table[row][0]) >= binary.shared
 
 
-def test_every_kernel_is_launched_by_somebody(launches):
+def test_every_kernel_is_launched_somewhere(launches):
     assert {one.name for one in launches} == table_of_kernels.declared()
 
 
@@ -142,7 +142,7 @@ def test_spills_and_stack_frames_are_seen(capability):
     assert crowded.spilled > 0
 
 
-def test_stale_rows_are_told():
+def test_stale_rows_are_reported():
     table = {"| a |": ["0", "40", "41"]}
     assert not table_of_kernels.stale("| a |", ["0", "44", "38"], table)
     assert "60 registers, not 41" in table_of_kernels.stale("| a |", ["0", "40", "60"], table)

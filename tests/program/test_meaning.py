@@ -71,7 +71,7 @@ def test_a_threshold_in_apply_sees_all_messages_of_a_superstep(way):
 
 @pytest.mark.parametrize("way", WAYS_OF_FRONTIERS, ids=name)
 @pytest.mark.parametrize("limit", [1, 2, 5])
-def test_news_travels_as_many_edges_as_there_are_supersteps(way, limit):
+def test_a_message_travels_one_edge_per_superstep(way, limit):
     edges = rmat(7, 4, seed=11)
     labels = list(range(edges.n))
     for _ in range(limit):
@@ -188,18 +188,18 @@ class Program:
 
 
 @pytest.mark.parametrize("case", PROVED)
-def test_what_is_monotone_is_proved(case, tmp_path):
+def test_monotone_programs_are_proved(case, tmp_path):
     assert why_not_monotone(program_of(tmp_path, *PROVED[case]), ("float64",)) is None
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_may_not_be_is_not(case, tmp_path):
+def test_other_programs_are_not_proved(case, tmp_path):
     *parts, reason = REFUSED[case]
     program = program_of(tmp_path, *parts)
     assert reason in str(why_not_monotone(program, ("float64",)))
 
 
-def test_what_is_known_of_the_tests_own_programs():
+def test_proofs_of_the_tests_own_programs():
     proved = [Hops, Labels, Widest, ws.SSSP, ws.WidestPath]
     assert [why_not_monotone(one, ("int64",)) for one in proved if one is not ws.SSSP] == [None] * 4
     assert why_not_monotone(Reached, ("bool",)) is None
@@ -239,11 +239,11 @@ def test_a_declaration_that_is_plainly_false_is_refused():
         ws.run(Adds, frame)
 
 
-# ----------------------------------------------------------------------------------------- who begins
+# ----------------------------------------------------------------------------------------- which vertices begin
 
 
 @pytest.mark.parametrize("way", [*WAYS, {"partitions": 4, "direction": "push"}], ids=name)
-def test_arcs_between_partitions_count_for_who_begins(way):
+def test_arcs_between_partitions_count_for_the_active_start(way):
     @ws.vertex_program
     class Greatest:
         """The greatest first value of which a path leads here."""
@@ -556,7 +556,7 @@ def test_without_priorities_nothing_is_filed_for_later():
 
 
 @pytest.mark.parametrize("way", WAYS_OF_FRONTIERS, ids=name)
-def test_priorities_whose_sum_is_infinite(way):
+def test_priorities_with_an_infinite_sum(way):
     frame = pd.DataFrame({"source": [0, 1, 2, 0], "destination": [1, 2, 0, 2], "weight": 9e307})
     with ws.Graph(frame, weight="weight") as graph:
         result = ws.run(ws.WidestPath, graph, start=0, **way)

@@ -36,7 +36,7 @@ def test_small_frontiers_are_fused_and_may_take_what_is_left():
     assert (choice.direction, choice.supersteps, choice.number) == ("push", 1, 4)
 
 
-def test_nothing_is_fused_where_that_is_not_wanted():
+def test_nothing_is_fused_with_fused_false():
     assert choices(plan_for(Hops, start=0, fused=False), 1, 5) == ["push", "push"]
 
 
@@ -69,7 +69,7 @@ def test_sums_over_the_active():
     assert choices(plan_for(Peel, direction="pull"), 1, ARCS) == ["pull", "pull"]
 
 
-def test_sums_over_everyone():
+def test_sums_over_all_vertices():
     assert choices(plan_for(Rank), 1, ARCS) == ["gather", "gather"]
     assert choices(plan_for(Labels, direction="gather"), 1, ARCS) == ["gather", "gather"]
 
@@ -82,6 +82,6 @@ def test_sums_over_everyone():
         (Hops, "left", {"start": 0}, "direction='left' is not known"),
     ],
 )
-def test_what_cannot_be_forced(program, direction, given, message):
+def test_directions_that_cannot_be_forced(program, direction, given, message):
     with pytest.raises(ws.InputError, match=message):
         plan_for(program, direction=direction, **given)

@@ -38,7 +38,7 @@ def define(declared=None, without=(), **members) -> ws.VertexProgram:
     return ws.vertex_program(type("Program", (), space))
 
 
-def test_what_a_program_knows_of_itself():
+def test_attributes_of_a_program():
     assert Paths.combine == "custom"
     assert Paths.identity == 1.0
     assert Paths.max_iter == 3
@@ -137,7 +137,7 @@ def total(state):
 
 
 @pytest.mark.parametrize("name", ["alpha", "superstep", "_total"])
-def test_an_aggregate_whose_name_is_taken(name):
+def test_an_aggregate_with_a_name_that_is_taken(name):
     with pytest.raises(ws.ProgramError, match=rf"Program.{name}"):
         define(
             {"width": ws.float64, "alpha": ws.parameter(ws.float64)}, **{name: ws.aggregate(total)}
@@ -166,7 +166,7 @@ def test_declarations_may_be_assigned():
     assert list(given.state) == ["width", "hops"]
 
 
-def test_what_is_assigned_wins_over_its_annotation():
+def test_assignments_win_over_annotations():
     assert define({"width": float}, width=ws.hidden(ws.float32)).state == {
         "width": State(ws.float32, visible=False)
     }
@@ -196,7 +196,7 @@ def test_fields_of_the_state_are_in_the_order_of_the_source():
     assert list(Mixed.state) == ["first", "second", "third", "fourth", "sixth"]
 
 
-def test_an_order_that_nothing_tells():
+def test_an_unknown_order_of_fields():
     with pytest.raises(ws.ProgramError, match=r"declare all of them in one way: more, width"):
         define({"width": ws.float64}, more=ws.int64)
     with pytest.raises(ws.ProgramError, match=r"its source cannot be found"):
@@ -214,7 +214,9 @@ class Program:
 
 
 def test_like_an_attribute_that_is_not_declared():
-    with pytest.raises(ws.ProgramError, match=r"Program.width is like `weight`, which is no decl"):
+    with pytest.raises(
+        ws.ProgramError, match=r"Program.width is like `weight`, which is not a decl"
+    ):
         define({"width": ws.like("weight")})
 
 

@@ -44,7 +44,7 @@ def test_a_minimum_travels_an_edge_in_each_superstep():
     assert (outcome.supersteps, outcome.converged) == (4, True)  # in the last nothing changes
 
 
-def test_a_limit_is_of_all_messages_of_a_superstep_together():
+def test_a_limit_holds_for_all_messages_of_a_superstep():
     graph = Graph(3, [(0, 2), (1, 2)])
     given = {"first": {0: 50, 1: 900, 2: 10}, "limit": {0: 500, 1: 500, 2: 500}}
     assert after(zoo.Limited, graph, given) == [50, 900, 10]
@@ -75,7 +75,7 @@ def test_a_state_that_is_overwritten_had_its_message_first():
     assert after(Less, graph, None, 1) == [9, 1, 1]
 
 
-def test_both_ends_of_an_undirected_edge_hear():
+def test_both_ends_of_an_undirected_edge_get_messages():
     graph = Graph(2, [(0, 1)], directed=False)
     assert after(zoo.LabelsUp, graph) == [1, 1]
     assert after(zoo.LabelsUp, Graph(2, [(0, 1)])) == [0, 1]
@@ -83,11 +83,11 @@ def test_both_ends_of_an_undirected_edge_hear():
 
 def test_messages_count_once_for_each_parallel_edge_and_a_loop_once():
     edges = [(0, 1), (0, 1), (1, 1)]
-    # states 0 and 1: those of even count send True; 1 hears two of 0, none of itself
+    # states 0 and 1: those of even count send True; 1 gets two from 0, none from itself
     assert after(zoo.Census, Graph(2, edges), None, 1) == [0, 2]
     # then both are even: two of 0, one of itself
     assert after(zoo.Census, Graph(2, edges), None, 2) == [0, 3]
-    # undirected 0 hears what 1 says, twice: nothing
+    # undirected 0 gets 1's message, twice: nothing
     assert after(zoo.Census, Graph(2, edges, directed=False), None, 1) == [0, 2]
     assert after(zoo.Census, Graph(2, edges, directed=False), None, 2) == [2, 3]
 
@@ -140,9 +140,9 @@ def test_only_the_active_send_where_the_program_says_so():
     graph = Graph(4, [(3, 2), (2, 1), (1, 0)])
     first = [0, 11, 6, 1]  # vertex * 11 % 16
     assert after(zoo.WorthTellingActive, graph, None, 0) == first
-    # 2 hears 1 (5 less: news), 1 hears 6 (5 less: news), 0 hears 11 and keeps 0
+    # 2 gets 1 (5 less: active), 1 gets 6 (5 less: active), 0 gets 11 and keeps 0
     assert after(zoo.WorthTellingActive, graph, None, 1) == [0, 6, 1, 1]
-    # 1 hears 1; 0 hears 6; 2 hears nothing, 3 is not active
+    # 1 gets 1; 0 gets 6; 2 gets nothing, 3 is not active
     assert after(zoo.WorthTellingActive, graph, None, 2) == [0, 1, 1, 1]
     outcome = run(zoo.WorthTellingActive, graph)
     assert (outcome.supersteps, outcome.converged) == (3, True)
@@ -153,10 +153,10 @@ def test_active_without_a_change():
     graph = Graph(3, [(0, 1), (1, 0), (1, 2)])
     outcome = run(zoo.Echo, graph, {"start": [0]})
     assert outcome.states["times"] == [1, 1, 1]
-    assert outcome.supersteps == 3  # 0 is heard, then 1, then 0 and 2, and nobody speaks up again
+    assert outcome.supersteps == 3  # 0 sends, then 1, then 0 and 2, and no vertex after that
 
 
-def test_where_all_send_everyone_starts():
+def test_if_all_send_all_vertices_start():
     assert after(zoo.NobodyStarts, PATH, None, 1) == [1, 1, 4, 7]
     outcome = run(zoo.NeverActive, PATH)
     assert (outcome.states["x"], outcome.supersteps) == ([1, 1, 2, 3], 1)
@@ -249,6 +249,6 @@ def test_degrees_weights_shares_and_sets():
 def test_a_combine_of_pairs_with_an_identity():
     graph = Graph(3, [(0, 2), (1, 2)], {"weight": np.array([1.0, 0.5])}, "weight")
     assert run(zoo.LeastPair, graph, max_iter=1).states == {
-        "x": [1, 2, 0],  # nobody is heard by 0 and 1: one more than they were
-        "y": [0.0, 1.0, 1.0],  # 2 hears (0, 0 + 1) and (1, 1 + 0.5)
+        "x": [1, 2, 0],  # 0 and 1 get no message: one more than they were
+        "y": [0.0, 1.0, 1.0],  # 2 gets (0, 0 + 1) and (1, 1 + 0.5)
     }

@@ -248,9 +248,9 @@ WRONG = {
     assigns_to_the_state: "writes to `src.width`, a side effect",
     assigns_to_an_element: "writes to `ITEMS[0]`, a side effect",
     augments_the_state: "writes to `src.width`, a side effect",
-    prints: "`print(src.width)` has no use but a side effect",
+    prints: "`print(src.width)` only has a side effect",
     prints_in_an_expression: "uses `print`; of Python's builtins only",
-    appends: "`ITEMS.append(src.width)` has no use but a side effect",
+    appends: "`ITEMS.append(src.width)` only has a side effect",
     uses_a_list: "`ITEMS` is a list; only numbers",
     counts_globally: "declares a global",
     imports: "imports",
@@ -273,7 +273,7 @@ WRONG = {
     misspells_a_function: "`math.squareroot`: math has no `squareroot`",
     has_a_default: "has default values",
     takes_any_number: "takes * or keyword-only parameters",
-    calls_a_wrong_helper: "`print(value)` has no use but a side effect",
+    calls_a_wrong_helper: "`print(value)` only has a side effect",
     calls_itself: "`factorial` calls itself",
     calls_itself_through_another: "`ping` calls itself",
 }
@@ -285,7 +285,7 @@ HELPERS = {
 
 
 @pytest.mark.parametrize("function", WRONG, ids=lambda function: function.__name__)
-def test_what_is_wrong_and_where(function):
+def test_errors_name_the_fault_and_the_line(function):
     with pytest.raises(ws.ProgramError) as caught:
         define("compute", function)
     message = str(caught.value)
@@ -379,7 +379,7 @@ class TestNoPlainFunction:
 
     def test_no_source(self):
         space: dict = {"ws": ws}
-        exec(  # what a user does who types into `python -c`
+        exec(  # as `python -c` does
             "class Typed:\n"
             "    width: ws.float64\n"
             "    def init(vertex): return 0.0\n"
@@ -479,7 +479,7 @@ def uses_two_helpers_of_one_name(src):
     return twice(src.width) + 100.0 * thrice(src.width)
 
 
-def test_helpers_of_one_name_are_told_apart():
+def test_helpers_of_one_name_are_distinguished():
     assert run_text(uses_two_helpers_of_one_name, 1.0) == 302.0
 
 

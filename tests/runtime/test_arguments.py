@@ -87,8 +87,8 @@ def test_functions_refuse(call):
         call()
 
 
-def test_what_is_no_class_is_no_program():
-    with pytest.raises(ws.ProgramError, match="3 is no class"):
+def test_objects_that_are_not_classes_are_refused():
+    with pytest.raises(ws.ProgramError, match="3 is not a class"):
         ws.vertex_program(3)
 
 

@@ -34,7 +34,7 @@ from cugraph_ws.runtime.atomic_files import (
 
 TABLE = pa.table({"vertex": [1, 2], "label": [0.5, 1.5]})
 FACTS = {"identity": {}, "iterations": 1, "residual": None}
-OTHER = 12345  # a user who is not this one
+OTHER = 12345  # another user's id
 
 
 def mode_of(path: Path) -> int:
@@ -111,7 +111,7 @@ def test_files_and_folders_are_synced(put, name, tmp_path, monkeypatch):
 
 @WRITES
 def test_names_cannot_be_foreseen(put, name, tmp_path, monkeypatch):
-    """Whoever knows the name and the process beforehand gains nothing by links."""
+    """Links planted by someone who knows the name and the process beforehand do no harm."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (tmp_path / f".{name}.{os.getpid()}.part").symlink_to(victim)
@@ -218,7 +218,7 @@ class TestSweep:
             assert sweep(tmp_path) == 0
         assert sweep(tmp_path) == 1
 
-    def test_of_a_run_that_goes_on(self, tmp_path, monkeypatch):
+    def test_files_of_a_running_process_stay(self, tmp_path, monkeypatch):
         """However long it takes."""
         monkeypatch.setattr(atomic_files, "ABANDONED", -1)
         with replacing(tmp_path / "file") as file:
@@ -240,7 +240,7 @@ class TestSweep:
         assert link.is_symlink()
         assert folder.is_dir()
 
-    def test_of_another_user_stay(self, left, tmp_path, monkeypatch):
+    def test_files_of_another_user_stay(self, left, tmp_path, monkeypatch):
         left()
         monkeypatch.setattr(os, "geteuid", lambda: OTHER)
         assert sweep(tmp_path) == 0
@@ -333,7 +333,7 @@ def test_a_folder_that_cannot_be_synced(tmp_path, monkeypatch):
 
 
 class TestPrivate:
-    """Folders and files that nobody else can write to."""
+    """Folders and files that no other user can write to."""
 
     def test_a_new_folder(self, tmp_path, umask):
         umask(0)
@@ -361,7 +361,7 @@ class TestPrivate:
             private_folder(tmp_path / "file")
         assert not is_private(tmp_path / "missing")
 
-    def test_of_another_user(self, tmp_path, monkeypatch):
+    def test_a_folder_of_another_user(self, tmp_path, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda: OTHER)
         assert not private_folder(tmp_path)
 

@@ -76,7 +76,7 @@ def test_kinds(value, kind):
     ],
     ids=lambda value: f"{value.dtype} {value.ndim}",
 )
-def test_what_no_kernel_takes(value):
+def test_arguments_that_no_kernel_takes(value):
     with pytest.raises(TypeError, match="a kernel takes no"):
         kind_of(value)
 
@@ -337,7 +337,7 @@ def fake_driver(monkeypatch):
     return library
 
 
-def test_what_the_driver_says_of_a_gpu(fake_driver):
+def test_facts_of_a_gpu_from_the_driver(fake_driver):
     assert installed_gpus() == [
         Gpu(
             name="Emulated",
@@ -516,11 +516,16 @@ def test_the_current_gpu(fake_driver, compiles):
     assert len(compiles) == 1
 
 
+def test_registers_bound_the_threads_of_a_block():
+    counts = {0: 0, 76: 800, 80: 800, 138: 448, 255: 256}
+    assert {one: devices._most_threads(one) for one in counts} == counts
+
+
 class Resource(SimpleNamespace):
     """One of RMM's resources; its memory's address is the handle of the driver's pool, or 0."""
 
     pool = 0
-    given = 0  # arrays that are with somebody
+    given = 0  # arrays in use
 
     def allocate(self, size):
         self.given += 1
@@ -587,7 +592,7 @@ def rmm(monkeypatch):
     return state
 
 
-def test_what_is_kept_is_given_back_before_memory_runs_out(rmm, monkeypatch):
+def test_kept_memory_is_released_before_memory_runs_out(rmm, monkeypatch):
     monkeypatch.setattr(pools, "POOLED", 100)
     pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
     assert [rmm.allocator(size) for size in (300, 301, 300)] == [300, 301, 300]
@@ -600,7 +605,7 @@ def test_what_is_kept_is_given_back_before_memory_runs_out(rmm, monkeypatch):
         rmm.allocator(1001)
 
 
-def test_where_rmm_has_its_own_pool_less_is_kept(rmm, monkeypatch, fake_driver):
+def test_less_memory_is_kept_with_an_rmm_pool(rmm, monkeypatch, fake_driver):
     monkeypatch.setattr(pools, "POOLED", 100)
     shared = pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
     pool = rmm.pool
@@ -624,7 +629,7 @@ def test_an_allocator_of_the_callers_stays(rmm):
     assert rmm.allocator == "the caller's"
 
 
-def test_what_cudf_sets_when_it_is_imported_does_not_stay(rmm, fake_driver):
+def test_the_allocator_that_cudf_sets_is_replaced(rmm, fake_driver):
     usual = sys.modules["rmm.allocators.cupy"].rmm_cupy_allocator
     shared = pools.shared_pool(rmm.xp, 300 * pools.POOLED_PART)
     here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0], shared)
@@ -657,7 +662,7 @@ def test_free_memory_counts_what_rmm_holds(fake_driver, monkeypatch):
         assert resource.given == 0
 
 
-def test_the_driver_tells_of_which_pool_memory_is(fake_driver):
+def test_the_driver_reports_the_pool_of_memory(fake_driver):
     pools = {77: 1 << 40, 78: None}
 
     def tell(handle, attribute, pointer):
@@ -767,7 +772,7 @@ class SideStream:
         self._all.noted.append(("wait", event.name, self._name))
 
 
-def test_what_runs_beside(fake_driver):
+def test_a_side_stream_is_joined_again(fake_driver):
     streams = Streams()
     here = devices.CudaDevice(SimpleNamespace(cuda=streams), installed_gpus()[0])
     with here.beside():
@@ -782,7 +787,7 @@ def test_what_runs_beside(fake_driver):
     ]
 
 
-def test_copies_that_nobody_waits_for(fake_driver):
+def test_copies_without_a_wait(fake_driver):
     copies = []
     memory = SimpleNamespace(
         copy_from_host_async=lambda *given: copies.append(("in", given[0].value, given[1])),

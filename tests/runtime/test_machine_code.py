@@ -160,7 +160,7 @@ class TestTheFolder:
             assert code_folder() == found, "said once"
 
     def test_a_planted_module_is_not_executed(self, tmp_path, monkeypatch):
-        """What stands in a folder of everybody's, under the right name, is never looked at."""
+        """A file of the right name in a folder that all can write to is never read."""
         folder = tmp_path / "cache"
         folder.mkdir()
         folder.chmod(0o777)
@@ -177,7 +177,7 @@ class TestTheFolder:
         monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "file" / "below"))
         assert machine_code.is_private(code_folder())
 
-    def test_no_home(self, monkeypatch):
+    def test_no_home_folder(self, monkeypatch):
         """Neither HOME nor an entry in the list of users, as in a container with `-u`."""
         monkeypatch.delenv("CUGRAPH_WS_CACHE_DIR", raising=False)
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -186,7 +186,7 @@ class TestTheFolder:
         assert machine_code.is_private(cache_folder())
         assert code_folder() == cache_folder()
 
-    def test_what_killed_runs_left_is_swept(self, tmp_path, monkeypatch):
+    def test_files_of_killed_runs_are_removed(self, tmp_path, monkeypatch):
         left = tmp_path / f".cugraph_ws-{'a' * 32}.part"
         left.touch()
         os.utime(left, (0, 0))
@@ -292,7 +292,7 @@ def test_an_entry_that_is_whole_and_nonsense_is_compiled_again(content, kernel):
     assert compiled(load())
 
 
-def test_what_is_kept_and_loaded(kernel, monkeypatch, tmp_path):
+def test_code_is_kept_and_loaded(kernel, monkeypatch, tmp_path):
     """The cache by itself, as Numba's dispatcher calls it."""
     load, folder = kernel
     total = load().total
@@ -325,7 +325,7 @@ def test_what_is_kept_and_loaded(kernel, monkeypatch, tmp_path):
     assert entries(folder) == []
 
 
-def test_where_kernels_are_kept(tmp_path, monkeypatch):
+def test_folder_of_kept_kernels(tmp_path, monkeypatch):
     """Below Numba's folder, beside the file, with all compiled code, in a temporary folder, nowhere."""
     from numba.core import config
 
@@ -389,7 +389,7 @@ def test_no_folder_at_all(kernel, monkeypatch):
     assert entries(folder) == []
 
 
-def test_what_cannot_be_pickled_is_not_kept(kernel, monkeypatch):
+def test_programs_that_cannot_be_pickled_are_not_kept(kernel, monkeypatch):
     from numba.core.compiler import CompileResult
 
     def refuse(result: Any) -> Any:

@@ -23,7 +23,7 @@ def as_if_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def covers(ranges: list[tuple[int, int]], size: int) -> bool:
-    """Tell whether the ranges follow each other from 0 to `size`, none empty."""
+    """Return whether the ranges follow each other from 0 to `size`, none empty."""
     bounds = [0, *(high for _, high in ranges)]
     return (
         [low for low, _ in ranges] == bounds[:-1]
@@ -131,7 +131,7 @@ class TestNumberOfThreads:
         assert number_of_threads() == 80
 
     @pytest.mark.parametrize(("cores", "expected"), [(6, 6), (None, 1)])
-    def test_where_the_system_does_not_say(self, monkeypatch, cores, expected):
+    def test_without_an_affinity_from_the_system(self, monkeypatch, cores, expected):
         monkeypatch.delenv("CUGRAPH_WS_THREADS", raising=False)
         monkeypatch.delattr(os, "sched_getaffinity", raising=False)
         monkeypatch.setattr(os, "cpu_count", lambda: cores)

@@ -36,7 +36,7 @@ def test_absurd_arguments_get_results_or_our_own_errors(targets, folder):
     assert [str(one) for one in findings if one is not None] == []
 
 
-def test_what_works_works(targets, folder):
+def test_valid_calls_succeed(targets, folder):
     for target in targets:
         if target.name not in arguments.DECLARATIONS:
             answer = target.call(**target.works)

@@ -58,7 +58,7 @@ class TestRace:
 
         monkeypatch.setattr(of("timing"), "_clocked", clocked)
 
-    def test_the_first_call_stands_apart(self, clock):
+    def test_the_first_call_is_shown_separately(self, clock):
         measure = of("timing")
         found = measure.Section("frames", "g")
         entrant = measure.Entrant(
@@ -71,7 +71,7 @@ class TestRace:
         assert one.alone == [0.2] * 5
         assert found.timings == [one]
 
-    def test_who_fails_does_not_stop_the_others(self, clock):
+    def test_a_failing_entrant_does_not_stop_the_others(self, clock):
         measure = of("timing")
 
         def wrong(answer):
@@ -87,7 +87,7 @@ class TestRace:
         assert found.errors == [{"what": "work, wrong", "error": "AssertionError: not the answer"}]
         assert len(released) == 5
 
-    def test_who_is_slow_runs_fewer_times(self, clock, monkeypatch):
+    def test_a_slow_entrant_runs_fewer_times(self, clock, monkeypatch):
         measure = of("timing")
         monkeypatch.setattr(measure, "PATIENCE", 0.5)
         entrant = measure.Entrant("a", lambda: 1, lambda answer: None)
@@ -125,7 +125,7 @@ class TestRace:
 
 
 class TestLoops:
-    """Ways from one superstep to the next: what can be told of them without a GPU."""
+    """Ways from one superstep to the next: the parts that can be tested without a GPU."""
 
     @pytest.mark.parametrize("conditional", [False, True])
     def test_kernels_compile_and_link(self, conditional):
@@ -159,7 +159,7 @@ class TestLoops:
         repeated = driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_WHILE
         assert int(repeated) == loops.WHILE
 
-    def test_what_is_missing_is_named(self, monkeypatch):
+    def test_missing_packages_are_named(self, monkeypatch):
         loops = of("gpu.loops")
         monkeypatch.setattr(loops.importlib.util, "find_spec", lambda name: None)
         monkeypatch.setattr(loops.Path, "glob", lambda self, pattern: [])

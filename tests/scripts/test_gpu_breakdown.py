@@ -88,7 +88,7 @@ def only(names, counted):
 
 
 @pytest.mark.parametrize("exchange", ["vr", "ms"])
-def test_all_that_dense_supersteps_compute_and_nothing_else(launched, exchange):
+def test_exactly_the_computation_of_dense_supersteps(launched, exchange):
     options = {"max_iter": 4, "tol": 0.0, "exchange": exchange, "engine": "cuda"}
     within, every = watched_run(launched, Rank, 2, **options)
     assert only(COMPUTING, every) == {"superstep": 2 * 4}
@@ -97,7 +97,7 @@ def test_all_that_dense_supersteps_compute_and_nothing_else(launched, exchange):
     assert not only(MOVING, within)
 
 
-def test_what_leaves_between_the_parts_of_a_superstep_is_not_computing(launched, monkeypatch):
+def test_sends_between_the_parts_of_a_superstep_are_not_computing(launched, monkeypatch):
     monkeypatch.setattr(device_exchange, "LEAST_APART", 1)
     options = {"max_iter": 4, "tol": 0.0, "exchange": "ms", "engine": "cuda"}
     within, every = watched_run(launched, Rank, 2, (0, 5, 16), **options)
@@ -129,7 +129,7 @@ def test_nothing_is_watched_any_more():
 
 
 class Executor:
-    """Does nothing, but calls who sends between its parts."""
+    """Does nothing but call the sender between its parts."""
 
     midway = None
 
@@ -149,7 +149,7 @@ def elapsed(before, after):
     return after - before
 
 
-def test_what_was_queued_ahead_counts_in_its_superstep(clock):
+def test_work_queued_ahead_counts_in_its_superstep(clock):
     executor, calls = Executor(), []
     for number in range(3):
         executor.midway = lambda number=number: calls.append(number)
@@ -159,7 +159,7 @@ def test_what_was_queued_ahead_counts_in_its_superstep(clock):
     assert clock.seconds(elapsed) == pytest.approx({0: 0.002, 1: 0.003, 2: 0.003})
 
 
-def test_who_has_no_vertices_keeps_its_call(clock):
+def test_ranks_without_vertices_keep_their_calls(clock):
     executor = Executor()
     executor.midway = send = lambda: None
     choice = types.SimpleNamespace(number=5)

@@ -34,7 +34,7 @@ class TestPartitions:
             assert max(source.max(), destination.max()) < N
         assert len({source[:50].tobytes() for source, _ in parts}) == places
 
-    def test_whoever_draws_a_partition_draws_the_same(self):
+    def test_partitions_are_drawn_the_same_on_any_worker(self):
         several = of("cluster.partitions")
         frame = several.frame_of_part(NAME, 1, 4, "lengths")
         case = several.GatheredCase(NAME, 4)
@@ -92,7 +92,7 @@ class TestDigests:
             4, 7, often[0] + often[1] + often[2] * 2 + often[3] * 3,
         ]  # fmt: skip
 
-    def test_of_partitions_together(self, frame):
+    def test_digests_of_partitions_add_up(self, frame):
         digest = of("cluster.partitions").digest
         parts = [digest(one) for one in (frame[:1], frame[1:])]
         assert [sum(one) for one in zip(*parts, strict=True)] == digest(frame)
@@ -147,7 +147,7 @@ class TestFigures:
 
         return make
 
-    def test_jobs_are_those_that_others_speak_of(self):
+    def test_jobs_match_targets_and_tables(self):
         bench, peers = of("cluster.jobs"), of("cluster.peers")
         names = {job.name for job in bench.JOBS}
         assert set(peers.TARGETS) <= names | {bench.BUILD}

@@ -61,7 +61,7 @@ class TestPackage:
         assert of("__main__").main(["nothing"]) == 2
 
     @pytest.mark.parametrize("command", sorted({*COMMANDS} - {"machine", "tree"}))
-    def test_commands_tell_their_options(self, command, capsys):
+    def test_commands_show_their_options(self, command, capsys):
         with pytest.raises(SystemExit) as ended:
             of("__main__").main([command, "--help"])
         assert ended.value.code == 0

@@ -34,7 +34,7 @@ def test_graphs_are_of_every_type():
     assert {one.directed for one in drawn} == {True, False}
 
 
-def test_functions_and_programs_are_alike_on_an_emulated_gpu():
+def test_functions_and_programs_are_equal_on_an_emulated_gpu():
     fuzz = of("checks.fuzz")
     jobs = {"bfs, limited", "components", "matching"}
     with warnings.catch_warnings(), emulated(seed=2):
@@ -44,7 +44,7 @@ def test_functions_and_programs_are_alike_on_an_emulated_gpu():
     assert found == dict.fromkeys(jobs)
 
 
-def test_what_shares_print_becomes_a_section():
+def test_output_of_parts_becomes_a_section():
     stages = of("stages")
     line = {"graphs": 3, "functions": 30, "programs": 3, "differences": []}
     text = "\n".join(["first", *[json.dumps(line)] * of("children").PROCESSES])

@@ -97,11 +97,11 @@ class TestTables:
             ("mean, 2 GPUs", "over MS"): {"BFS": "3.00", "PR": "1.60", "mean": "2.30"},
         }  # fmt: skip
 
-    def test_what_was_not_measured_is_left_out(self):
+    def test_missing_measurements_are_left_out(self):
         broken = exchange("g")
         figures = broken["figures"]["exchange"]
         del figures["BFS"]["VR"], figures["PR"]["MS"]
-        figures["PR"]["ALL"] = {"seconds": 6.0}  # no result told its bytes
+        figures["PR"]["ALL"] = {"seconds": 6.0}  # no result has bytes
         tables, found = of("paper"), report(broken)
         assert cells(tables.refinement_table(found)) == {
             ("g, 2 GPUs", "over ALL"): {"PR": "2.00", "mean": "2.00"},
@@ -142,7 +142,7 @@ class TestBreakdown:
         for methods in found.values():
             assert max(sum(one.values()) for one in methods.values()) == pytest.approx(1.0)
 
-    def test_what_was_not_broken_down_has_no_bar(self):
+    def test_runs_without_a_breakdown_have_no_bar(self):
         broken = exchange("g")
         del broken["figures"]["exchange"]["BFS"]["ALL"]["computing"]
         broken["figures"]["exchange"]["PR"] = {"VR": {"seconds": 3.0}}
@@ -219,7 +219,7 @@ class TestDrawing:
             assert not [line for line in lines if line != line.rstrip()]
             assert "dc:date" not in path.read_text()
 
-    def test_what_is_missing(self, tmp_path):
+    def test_missing_figures_are_listed(self, tmp_path):
         draw = of("pictures").draw
         made, missing = draw(report(exchange("g")), tmp_path)
         assert set(missing) == {"Table IX", "Figure 10"}
@@ -229,7 +229,7 @@ class TestDrawing:
         assert set(missing) == {"Tables I and VIII", "Figure 9", "Figure 10"}
         assert "Table IX" in made[-1].read_text()
 
-    def test_nothing_is_written_of_nothing(self, tmp_path):
+    def test_an_empty_report_writes_nothing(self, tmp_path):
         made, missing = of("pictures").draw(report(), tmp_path / "none")
         assert made == []
         assert len(missing) == 4

@@ -119,7 +119,7 @@ class TestTree:
          "docs/measurements/pictures/figure-10.svg", "kernels/__pycache__/a.pyc",
          "tests/.hypothesis/x", "README.md", "ci/bench/README.md", "build/lib.py"],
     )  # fmt: skip
-    def test_what_does_not_count(self, checkout, name):
+    def test_files_outside_the_tree_hash(self, checkout, name):
         before = of("tree").files_hash(checkout)
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text("something")
@@ -198,7 +198,7 @@ class TestMerging:
         assert "## leaks failed" in shown
         assert "it grew by 7 bytes" in shown
 
-    def test_what_is_read_is_what_was_written(self, tmp_path):
+    def test_records_are_read_as_written(self, tmp_path):
         """One file a stage, one line a job; a second writing changes nothing."""
         record = of("record")
         machine = {"gpu": "NVIDIA H200", "gpus": 1}

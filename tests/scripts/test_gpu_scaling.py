@@ -130,7 +130,7 @@ class TestWorkers:
             measure.Section("cluster-scaling", name) for name in ("RM4V33E", "RM16V134E", "RM2V33E")
         ]
         with scaling.Scaling() as run:
-            assert clusters == {"started": 0, "ended": 0}, "nobody needs them yet"
+            assert clusters == {"started": 0, "ended": 0}, "no piece needs them yet"
             for section in sections:
                 run(section.graph, section, 3)
             assert clusters == {"started": 1, "ended": 0}

@@ -1,4 +1,4 @@
-"""Where the time of a call on a cluster goes, as `python -m bench phases` tells it."""
+"""Where the time of a call on a cluster goes, as `python -m bench phases` shows it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_functions_are_as_before_afterwards():
     assert RankTasks.join is usual
 
 
-def test_what_is_watched_is_there():
+def test_watched_functions_exist():
     """On this machine all but what needs CuPy can be imported."""
     phases = of("cluster.phases")
     for watched in (phases.WATCHED, phases.CLIENT):

@@ -59,10 +59,12 @@ def set_up(
     """
     for name, value in options.given("gpu").items():
         what = "schedule" if name == "method" else "choice"
-        raise InputError(f"{name}={value!r} is a {what} of engine='cuda'; leave it out here")
+        raise InputError(
+            f"{name}={value!r} is a {what} of engine='cuda'; leave it out on engine='cpu'"
+        )
     if not graph.whole and options.partitions != 1:
         raise InputError(
-            f"partitions={options.partitions}: a graph on a cluster is in one partition for each worker; "
+            f"partitions={options.partitions}: a graph on a cluster has one partition on each worker; "
             "leave it out"
         )
     if options.layout != "auto":

@@ -226,7 +226,6 @@ def _reduce(
         return rough.astype(values.dtype, copy=False)
     if read_scalars(abs(rough).max())[0] > 2.0**62:  # well before 2**63: `rough` is rounded
         raise InputError(
-            f"duplicates='sum': the sums of column {name!r} come near int64's limit; "
-            f"cast it to float64"
+            f"duplicates='sum': the sums of column {name!r} could exceed int64; cast it to float64"
         )
     return launch("add_runs", np.int64, np.int64(0))

@@ -66,9 +66,9 @@ def why_not_swapped(bound: BoundProgram) -> str | None:
     str or None
     """
     if not bound.accumulates:
-        return "its apply may not take messages one by one, and twice"
+        return "its apply may differ for messages taken one by one, or twice"
     if len(bound.types.state) != 1 or np.dtype(bound.types.state[0]).itemsize < 4:
-        return "its state is not one number of 4 or 8 bytes, which is what can be changed at once"
+        return "its state is not one number of 4 or 8 bytes, so compare-and-swap cannot change it"
     if bound.program.aggregates:
         return "its aggregates would have to be added up within the launch"
     return None

@@ -211,8 +211,8 @@ class DeviceGraph:
             self._open()
             if name not in self.edge_attributes:
                 raise InputError(
-                    f"the graph keeps no edge column {name!r}, it keeps "
-                    f"{', '.join(map(repr, self.edge_attributes)) or 'none'}; name it in "
+                    f"the graph has no edge column {name!r}; it has: "
+                    f"{', '.join(map(repr, self.edge_attributes)) or 'none'}; name the column in "
                     f"Graph(weight=...) or Graph(attributes=[...])"
                 )
             if self.undirected:
@@ -544,7 +544,9 @@ def from_host(graph: Graph) -> DeviceGraph:
     def fetch(name: str) -> Any:
         there = host()
         if there is None:
-            raise InputError(f"edge column {name!r} is gone with its graph; keep the Graph")
+            raise InputError(
+                f"edge column {name!r} is lost, because its graph was deleted; keep the Graph"
+            )
         return there.edge_values(name, "csc")
 
     owner.trim()

@@ -105,8 +105,8 @@ def check_order(slots: int, neighbours: int) -> None:
     """
     if bits_for(neighbours) + bits_for(slots) > KEY_BITS:
         raise InputError(
-            f"{slots:,} edges with attributes are more than can be kept in order on the "
-            f"GPU beside {neighbours:,} vertices; leave out weight= and attributes="
+            f"{slots:,} edges with attributes are too many to sort on the GPU "
+            f"with {neighbours:,} vertices; leave out weight= and attributes="
         )
 
 

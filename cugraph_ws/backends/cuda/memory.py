@@ -178,7 +178,7 @@ def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
         raise GraphMemoryError(
             f"the graph needs {format_bytes(needed.peak + beside)} of GPU memory while it is built "
             f"and {format_bytes(available)} are available ({needed}); leave out weight= and "
-            f"attributes=, let the input go with consume=True, or use engine='cpu' or a larger GPU"
+            f"attributes=, release the input with consume=True, or use engine='cpu' or a larger GPU"
         )
 
 

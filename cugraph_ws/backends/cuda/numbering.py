@@ -392,7 +392,7 @@ def number_device_rows(
         if head.numbering.size * width > _INT64_MAX:
             raise InputError(
                 f"ids of several columns: {head.numbering.size:,} times {width:,} combinations are "
-                f"more than int64 counts; make one column of strings of them"
+                f"more than int64 counts; combine the columns into one of strings"
             )
         keys = [
             head.numbers(which).astype(np.int64) * width + last.numbers(which)

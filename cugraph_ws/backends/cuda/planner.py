@@ -103,7 +103,7 @@ class CudaPlan:
         swaps = not gathers and reason is None
         if divided and direction == "push" and not swaps:
             raise InputError(
-                "direction='push': partitions gather on the GPU; use 'auto', 'pull' or 'gather'"
+                "direction='push': partitions cannot push on the GPU; use 'auto', 'pull' or 'gather'"
             )
         fused = fused and not divided
         self._batch, self._most = FIRST_BATCH, MOST
@@ -138,7 +138,7 @@ class CudaPlan:
         if direction in ("auto", "push") and not dense and free_hand:
             self.strategy = Strategy(
                 "worklist",
-                f"only active vertices are heard, and {reason}",
+                f"only messages of active vertices count, and {reason}",
                 active_only=True,
                 layout="csr",
                 why_layout="active vertices call along it, and called ones gather over the CSC",

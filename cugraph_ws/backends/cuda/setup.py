@@ -74,7 +74,7 @@ def set_up(
     strategy = plan.strategy
     if strategy.schedule == "dense" and options.filter != "auto":
         raise InputError(
-            f"filter={options.filter!r}: {bound.program.name} has no frontier that is listed; leave it out"
+            f"filter={options.filter!r}: {bound.program.name} lists no frontier; leave it out"
         )
     parts = []
     if whole or not graph.whole:

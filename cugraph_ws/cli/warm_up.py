@@ -1,0 +1,351 @@
+"""`cugraph-ws warm-up`: compiles before the first run, in one process per core.
+
+Machine code is kept on disk, and compiled where a call needs what is not there.  So the command makes
+the calls: each function, on a small graph that has rows of every length, in processes of their own.
+Images of containers and new workers of a cluster fill their cache so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import click
+
+from cugraph_ws.cli.options import debug_option
+from cugraph_ws.errors import CugraphWsError, EngineError, FileError, InputError
+
+if TYPE_CHECKING:
+    from cugraph_ws.program.decorator import VertexProgram
+
+__all__ = ["CALLS", "warm_up_command"]
+
+VERTICES = 1 << 12
+EDGES = 1 << 16
+HUB = 0  # has an edge to every vertex, and one from every vertex
+COUPLING = [[0.51, 0.49], [0.49, 0.51]]
+
+CHILD = f"""
+import json, sys
+import cugraph_ws
+from {__name__} import Task, compile_task
+*given, parameters = json.loads(sys.argv[1])
+compile_task(cugraph_ws, Task(*given, tuple(map(tuple, parameters))))
+"""
+
+LOOSE = 1.0  # a tolerance that the first superstep reaches
+
+Engine = Literal["cpu", "cuda"]
+
+
+class Task(NamedTuple):
+    """What one process compiles.
+
+    Attributes
+    ----------
+    name : str
+        A function of `CALLS`, or a program as FILE.py:PROGRAM.
+    engine : {"cpu", "cuda"}
+    weights : str
+        dtype of the weights; "" for a graph without.
+    directed : bool
+    given : tuple of (str, str)
+        Parameters of a program.
+    """
+
+    name: str
+    engine: Engine
+    weights: str = ""
+    directed: bool = True
+    given: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        words = [self.name, self.engine]
+        if self.weights:
+            words.append(f"{self.weights} weights")
+        if not self.directed:
+            words.append("undirected")
+        return ", ".join(words)
+
+
+# --------------------------------------------------------------------------------- the functions
+
+
+def _beliefs(graph: Any) -> dict[str, Any]:
+    import numpy as np
+
+    half = np.full(VERTICES, 0.5)
+    priors = graph.frame_like({"vertex": np.arange(VERTICES), "yes": half, "no": half})
+    return {"priors": priors, "coupling": COUPLING, "tol": LOOSE}
+
+
+def _nothing(_: Any) -> dict[str, Any]:
+    return {}
+
+
+# By function, what returns its arguments besides the graph
+CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "belief_propagation": _beliefs,
+    "bfs": lambda _: {"start": HUB},
+    "circuit": lambda _: {"sources": {HUB: 1.0, 1: 0.0}, "tol": LOOSE},
+    "core_number": _nothing,
+    "heat": lambda _: {"temperature": 1.0, "fixed": [HUB], "tol": LOOSE},
+    "k_core": lambda _: {"k": 2},
+    "maximal_bipartite_matching": lambda _: {"left": list(range(0, VERTICES, 2))},
+    "multi_source_bfs": lambda _: {"starts": [HUB, 1]},
+    "multi_source_sssp": lambda _: {"starts": [HUB, 1]},
+    "neural_network": lambda _: {"activation": 0.5, "fixed": [HUB], "tol": LOOSE},
+    "pagerank": lambda _: {"tol": LOOSE},
+    "sssp": lambda _: {"start": HUB},
+    "weakly_connected_components": _nothing,
+    "widest_path": lambda _: {"start": HUB},
+}
+WEIGHTED = {
+    "circuit", "heat", "multi_source_sssp", "neural_network", "pagerank", "sssp", "widest_path",
+}  # fmt: skip
+PLAIN_TOO = {"pagerank"}  # has a kernel of its own for graphs without weights
+BOTH_WAYS = {"core_number", "weakly_connected_components"}  # take undirected graphs otherwise
+
+
+def tasks(names: Sequence[str], engines: Sequence[Engine], weights: Sequence[str]) -> list[Task]:
+    """Return what there is to compile, what takes longest first.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Functions.
+    engines : sequence of {"cpu", "cuda"}
+    weights : sequence of str
+        dtypes.
+
+    Returns
+    -------
+    list of Task
+    """
+    found = []
+    for engine in engines:
+        for name in names:
+            if name in WEIGHTED:
+                found += [Task(name, engine, one) for one in weights]
+            if name not in WEIGHTED or name in PLAIN_TOO:
+                found.append(Task(name, engine))
+            if name in BOTH_WAYS:
+                found.append(Task(name, engine, directed=False))
+    searches = ("widest_path", "sssp", "bfs", "multi")
+    return sorted(found, key=lambda task: not task.name.startswith(searches))
+
+
+# ----------------------------------------------------------------------------------- the command
+
+
+@click.command("warm-up")
+@click.argument("programs", nargs=-1, metavar="[FILE.py:PROGRAM [NAME=VALUE]...]...")
+@click.option(
+    "--function", "functions", multiple=True, type=click.Choice(sorted(CALLS)), metavar="NAME",
+    help="A function to compile; can be repeated.  All if neither this nor a program is given.",
+)  # fmt: skip
+@click.option(
+    "--engine", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True,
+    help="auto: the CPU, and the GPU if there is one.",
+)  # fmt: skip
+@click.option(
+    "--weights", multiple=True, default=("float64",), show_default=True, metavar="DTYPE",
+    type=click.Choice(["float64", "float32", "int64", "int32"]),
+    help="The type of the weights that will be used; can be repeated.",
+)  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1), help="Processes at a time; one for each core.")
+@debug_option
+def warm_up_command(
+    programs: tuple[str, ...],
+    functions: tuple[str, ...],
+    engine: str,
+    weights: tuple[str, ...],
+    jobs: int | None,
+) -> None:
+    """Compile functions and programs before their first run.
+
+    The machine code goes to the cache folder (CUGRAPH_WS_CACHE_DIR).  A GPU's code can only be
+    compiled on a machine that has one.  The parameters of a program are given as NAME=VALUE, and are
+    needed only where its types depend on them.
+    """
+    from cugraph_ws.runtime.machine_code import cache_folder, code_folder
+    from cugraph_ws.runtime.threads import number_of_threads
+
+    if code_folder() is None:
+        raise FileError(
+            f"{cache_folder()}: cannot be used as the cache folder; set CUGRAPH_WS_CACHE_DIR to a "
+            "folder that only you can write to"
+        )
+    engines = _engines(engine)
+    wanted = [
+        Task(program, one, weights[0], given=given)
+        for program, given in _programs(programs)
+        for one in engines
+    ]
+    if functions or not programs:
+        wanted += tasks(functions or sorted(CALLS), engines, weights)
+    begun = time.perf_counter()
+    failed = []
+    for task, seconds, problem in _each(wanted, jobs or number_of_threads()):
+        click.echo(f"{seconds:6.1f} s  {task}{': failed' if problem else ''}")
+        if problem:
+            failed.append(f"{task}: {problem}")
+    click.echo(f"{time.perf_counter() - begun:6.1f} s  in all; code is in {code_folder()}")
+    if failed:
+        raise CugraphWsError("\n".join(failed))
+
+
+def _engines(wanted: str) -> list[Engine]:
+    """Return the engines to compile for."""
+    from cugraph_ws.runtime.driver import installed_gpus
+
+    there = bool(installed_gpus())
+    if wanted == "cuda" and not there:
+        raise EngineError("engine='cuda': this machine has no GPU; run warm-up where one is")
+    if wanted == "auto":
+        return ["cpu", "cuda"] if there else ["cpu"]
+    return ["cuda" if wanted == "cuda" else "cpu"]
+
+
+def _programs(words: Sequence[str]) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+    """Return programs, each with the parameters that follow it."""
+    from cugraph_ws.cli.run import load_program
+
+    found: list[tuple[str, list[tuple[str, str]]]] = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            load_program(word)  # raises what is wrong with it
+            found.append((word, []))
+        elif not found:
+            raise click.UsageError(
+                f"{word!r} comes before any program; write FILE.py:PROGRAM first"
+            )
+        else:
+            found[-1][1].append((name, value))
+    return [(name, tuple(given)) for name, given in found]
+
+
+def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]]:
+    """Run each task in a process; yield it, its seconds, and what went wrong."""
+
+    def one(task: Task) -> tuple[Task, float, str]:
+        begun = time.perf_counter()
+        done = subprocess.run(  # noqa: S603 - this interpreter, with words made here
+            [sys.executable, "-c", CHILD, json.dumps(task)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+            env=dict(os.environ),
+        )  # fmt: skip
+        lines = done.stderr.strip().splitlines()
+        problem = (lines[-1] if lines else f"exit {done.returncode}") if done.returncode else ""
+        return task, time.perf_counter() - begun, problem
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for future in as_completed([pool.submit(one, task) for task in wanted]):
+            yield future.result()
+
+
+# ---------------------------------------------------------------------------- in a task's process
+
+
+def compile_task(package: Any, task: Task) -> None:
+    """Make the call, which compiles what it needs.
+
+    Parameters
+    ----------
+    package : module
+        Has the functions, as users see them.
+    task : Task
+    """
+    if task.name in CALLS:
+        with _graph(task, ["weight"] if task.weights else []) as graph:
+            arguments = CALLS[task.name](graph)
+            getattr(package, task.name)(graph, **arguments, engine=task.engine)
+        return
+    from cugraph_ws.cli.run import load_program
+    from cugraph_ws.execution.run import run
+
+    program = load_program(task.name)
+    with _graph(task, list(program.edges)) as graph:
+        given = _arguments(program, dict(task.given))
+        run(program, graph, engine=task.engine, max_iter=3, **given)
+
+
+def _graph(task: Task, columns: Sequence[str]) -> Any:
+    """Return a graph with a hub, and rows of all lengths up to it."""
+    import numpy as np
+
+    from cugraph_ws.graph.generators import rmat
+    from cugraph_ws.graph.graph import Graph
+
+    random = rmat(vertices=VERTICES, edges=EDGES, seed=1)
+    everyone = np.arange(VERTICES)
+    hub = np.full(VERTICES, HUB)
+    source = np.concatenate([random["source"], everyone, hub])
+    destination = np.concatenate([random["destination"], hub, everyone])
+    if task.name == "maximal_bipartite_matching":  # from even ids to odd ones
+        source, destination = source & ~1, destination | 1
+    edges: dict[str, Any] = {"source": source, "destination": destination}
+    for column in columns:  # coefficients of `heat` may not add up to more than 1
+        edges[column] = np.full(len(source), 0 if task.name == "heat" else 1, task.weights)
+    return Graph(
+        _frame(task, edges),
+        weight="weight" if "weight" in columns else None,
+        attributes=[column for column in columns if column != "weight"],
+        directed=task.directed,
+    )
+
+
+def _frame(task: Task, columns: dict[str, Any]) -> Any:
+    """Return a frame of the kind that the engine's users have."""
+    if task.engine == "cuda":
+        try:
+            import cudf
+        except ImportError:
+            pass
+        else:
+            return cudf.DataFrame(columns)
+    import pyarrow as pa
+
+    return pa.table(columns)
+
+
+def _arguments(program: VertexProgram, given: dict[str, str]) -> dict[str, Any]:
+    """Return a value for everything that the program declares and that has no default."""
+    from cugraph_ws.program.declarations import (
+        Parameter,
+        VertexParameter,
+        VertexSet,
+        VertexValue,
+    )
+
+    declared = {**program.parameters, **program.constants}
+    unknown = sorted(set(given) - set(declared))
+    if unknown:
+        raise InputError(
+            f"{program.name} declares no {unknown[0]!r}; it has: {', '.join(declared)}"
+        )
+    values: dict[str, Any] = {}
+    for name, one in declared.items():
+        if isinstance(one, VertexParameter):
+            values[name] = int(given.get(name, HUB))
+        elif isinstance(one, VertexSet):
+            values[name] = [int(given.get(name, HUB))]
+        elif name in given:
+            values[name] = float(given[name])
+        elif isinstance(one, (Parameter, VertexValue)) and one.default is None:
+            values[name] = 1.0
+    return {
+        name: int(value) if _is_integer(declared[name]) else value for name, value in values.items()
+    }
+
+
+def _is_integer(declared: Any) -> bool:
+    name = getattr(getattr(declared, "type", None), "name", "")
+    return str(name).startswith("int")
