@@ -255,6 +255,11 @@ def _run_loops() -> None:
             ws.WeaklyConnectedComponents(),
             *[ws.CoreNumber(kind) for kind in ("both", "in", "out")],
             ws.MultiSource(ws.BFS, "start", [0, 3], engine="cpu"),
+            *[ws.TriangleCount(), ws.ClusteringCoefficient(), ws.TrussNumber()],
+            *[ws.Similarity("jaccard", None, use_weight) for use_weight in (False, True)],
+            ws.HITS(max_iter=1),
+            ws.Betweenness([0, 3]),
+            ws.MaximalIndependentSet(),
         ):
             ws.run(loop, graph, engine="cuda")
         with patch.object(components, "LEAST_SHOWN", 0):

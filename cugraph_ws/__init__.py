@@ -6,21 +6,71 @@ the same engines.
 
 from cugraph_ws.accessor import register as _register_accessors
 from cugraph_ws.algorithms.belief_propagation import BeliefPropagation, belief_propagation
+from cugraph_ws.algorithms.betweenness import (
+    Betweenness,
+    betweenness_centrality,
+    edge_betweenness_centrality,
+)
 from cugraph_ws.algorithms.bfs import BFS, bfs
 from cugraph_ws.algorithms.circuit import Circuit, circuit
+from cugraph_ws.algorithms.closeness import (
+    DistanceSums,
+    closeness_centrality,
+    harmonic_centrality,
+)
 from cugraph_ws.algorithms.components import (
     WeaklyConnectedComponents,
     weakly_connected_components,
 )
 from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
+from cugraph_ws.algorithms.degrees import degree, degrees
 from cugraph_ws.algorithms.delta_pagerank import DeltaPageRank
+from cugraph_ws.algorithms.eigenvector import (
+    EigenvectorCentrality,
+    KatzCentrality,
+    eigenvector_centrality,
+    katz_centrality,
+)
 from cugraph_ws.algorithms.heat import Heat, heat
+from cugraph_ws.algorithms.hits import HITS, hits
+from cugraph_ws.algorithms.independent_set import (
+    Coloring,
+    MaximalIndependentSet,
+    coloring,
+    maximal_independent_set,
+)
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
 from cugraph_ws.algorithms.pagerank import PageRank, pagerank
 from cugraph_ws.algorithms.paths import shortest_path
+from cugraph_ws.algorithms.similarity import (
+    Similarity,
+    adamic_adar,
+    cosine,
+    jaccard,
+    overlap,
+    sorensen,
+)
+from cugraph_ws.algorithms.spanning_tree import (
+    SpanningForest,
+    minimum_spanning_forest,
+    minimum_spanning_tree,
+)
 from cugraph_ws.algorithms.sssp import SSSP, sssp
+from cugraph_ws.algorithms.strong_components import (
+    StronglyConnectedComponents,
+    strongly_connected_components,
+)
+from cugraph_ws.algorithms.subgraphs import ego_graph, subgraph
+from cugraph_ws.algorithms.topological_levels import TopologicalLevels, topological_levels
+from cugraph_ws.algorithms.triangles import (
+    ClusteringCoefficient,
+    TriangleCount,
+    clustering_coefficient,
+    triangle_count,
+)
+from cugraph_ws.algorithms.truss import TrussNumber, k_truss, truss_number
 from cugraph_ws.algorithms.widest_path import WidestPath, widest_path
 from cugraph_ws.dask.local import local_cluster
 from cugraph_ws.dask.probe import ClusterScan, cluster_scan
@@ -81,15 +131,21 @@ _register_accessors()
 
 __all__ = [
     "BFS",
+    "HITS",
     "SSSP",
     "BeliefPropagation",
+    "Betweenness",
     "CheckReport",
     "Circuit",
     "ClusterScan",
+    "ClusteringCoefficient",
+    "Coloring",
     "ConvergenceError",
     "CoreNumber",
     "CugraphWsError",
     "DeltaPageRank",
+    "DistanceSums",
+    "EigenvectorCentrality",
     "EngineError",
     "FileError",
     "Graph",
@@ -99,43 +155,70 @@ __all__ = [
     "Heat",
     "InputError",
     "Interrupted",
+    "KatzCentrality",
     "MaximalBipartiteMatching",
+    "MaximalIndependentSet",
     "MultiSource",
     "NeuralNetwork",
     "PageRank",
     "ProgramError",
     "Result",
+    "Similarity",
+    "SpanningForest",
+    "StronglyConnectedComponents",
+    "TopologicalLevels",
+    "TriangleCount",
+    "TrussNumber",
     "VertexProgram",
     "WeaklyConnectedComponents",
     "WidestPath",
     "WorkerLostError",
+    "adamic_adar",
     "aggregate",
     "any_message",
     "belief_propagation",
+    "betweenness_centrality",
     "bfs",
     "boolean",
     "check",
     "circuit",
+    "closeness_centrality",
     "cluster_scan",
+    "clustering_coefficient",
+    "coloring",
     "core_number",
+    "cosine",
+    "degree",
+    "degrees",
     "distribution",
     "edge",
+    "edge_betweenness_centrality",
+    "ego_graph",
+    "eigenvector_centrality",
     "estimate_memory",
     "float32",
     "float64",
     "floating",
+    "harmonic_centrality",
     "heat",
     "hidden",
+    "hits",
     "in_degree",
     "in_weight",
     "int32",
     "int64",
+    "jaccard",
     "k_core",
+    "k_truss",
+    "katz_centrality",
     "l1_norm",
     "like",
     "local_cluster",
     "max_norm",
     "maximal_bipartite_matching",
+    "maximal_independent_set",
+    "minimum_spanning_forest",
+    "minimum_spanning_tree",
     "multi_source_bfs",
     "multi_source_sssp",
     "neural_network",
@@ -143,12 +226,19 @@ __all__ = [
     "optional_vertex_set",
     "out_degree",
     "out_weight",
+    "overlap",
     "pagerank",
     "parameter",
     "predecessor",
     "run",
     "shortest_path",
+    "sorensen",
     "sssp",
+    "strongly_connected_components",
+    "subgraph",
+    "topological_levels",
+    "triangle_count",
+    "truss_number",
     "vertex_id",
     "vertex_parameter",
     "vertex_program",

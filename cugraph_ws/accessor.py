@@ -15,16 +15,32 @@ from typing import Any
 import wrapt
 
 from cugraph_ws.algorithms.belief_propagation import belief_propagation
+from cugraph_ws.algorithms.betweenness import (
+    betweenness_centrality,
+    edge_betweenness_centrality,
+)
 from cugraph_ws.algorithms.bfs import bfs
 from cugraph_ws.algorithms.circuit import circuit
+from cugraph_ws.algorithms.closeness import closeness_centrality, harmonic_centrality
 from cugraph_ws.algorithms.components import weakly_connected_components
 from cugraph_ws.algorithms.core import core_number, k_core
+from cugraph_ws.algorithms.degrees import degree, degrees
+from cugraph_ws.algorithms.eigenvector import eigenvector_centrality, katz_centrality
 from cugraph_ws.algorithms.heat import heat
+from cugraph_ws.algorithms.hits import hits
+from cugraph_ws.algorithms.independent_set import coloring, maximal_independent_set
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
 from cugraph_ws.algorithms.multi_source import multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
+from cugraph_ws.algorithms.similarity import adamic_adar, cosine, jaccard, overlap, sorensen
+from cugraph_ws.algorithms.spanning_tree import minimum_spanning_forest, minimum_spanning_tree
 from cugraph_ws.algorithms.sssp import sssp
+from cugraph_ws.algorithms.strong_components import strongly_connected_components
+from cugraph_ws.algorithms.subgraphs import ego_graph, subgraph
+from cugraph_ws.algorithms.topological_levels import topological_levels
+from cugraph_ws.algorithms.triangles import clustering_coefficient, triangle_count
+from cugraph_ws.algorithms.truss import k_truss, truss_number
 from cugraph_ws.algorithms.widest_path import widest_path
 from cugraph_ws.execution.check import check
 from cugraph_ws.execution.run import run
@@ -72,21 +88,47 @@ class EdgeFrameAccessor:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
+    adamic_adar = _method(adamic_adar)
     belief_propagation = _method(belief_propagation)
+    betweenness_centrality = _method(betweenness_centrality)
     bfs = _method(bfs)
     check = _method(check)
     circuit = _method(circuit)
+    closeness_centrality = _method(closeness_centrality)
+    clustering_coefficient = _method(clustering_coefficient)
+    coloring = _method(coloring)
     core_number = _method(core_number)
+    cosine = _method(cosine)
+    degree = _method(degree)
+    degrees = _method(degrees)
+    edge_betweenness_centrality = _method(edge_betweenness_centrality)
+    ego_graph = _method(ego_graph)
+    eigenvector_centrality = _method(eigenvector_centrality)
     graph = _method(Graph, "edges")
+    harmonic_centrality = _method(harmonic_centrality)
     heat = _method(heat)
+    hits = _method(hits)
+    jaccard = _method(jaccard)
     k_core = _method(k_core)
+    k_truss = _method(k_truss)
+    katz_centrality = _method(katz_centrality)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
+    maximal_independent_set = _method(maximal_independent_set)
+    minimum_spanning_forest = _method(minimum_spanning_forest)
+    minimum_spanning_tree = _method(minimum_spanning_tree)
     multi_source_bfs = _method(multi_source_bfs)
     multi_source_sssp = _method(multi_source_sssp)
     neural_network = _method(neural_network)
+    overlap = _method(overlap)
     pagerank = _method(pagerank)
     run = _method(run)
+    sorensen = _method(sorensen)
     sssp = _method(sssp)
+    strongly_connected_components = _method(strongly_connected_components)
+    subgraph = _method(subgraph)
+    topological_levels = _method(topological_levels)
+    triangle_count = _method(triangle_count)
+    truss_number = _method(truss_number)
     weakly_connected_components = _method(weakly_connected_components)
     widest_path = _method(widest_path)
 

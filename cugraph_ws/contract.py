@@ -413,15 +413,11 @@ class Setup:
     Attributes
     ----------
     planner : Planner
-    executors : list of Executor
-        One for each partition that is computed here.
+    executor : Executor
     exchange : Exchange
-        Between them, or with other ranks.
-    partitions : list of Partition
-        Of a graph that is partitioned here; else empty, and arrays are by position of the whole.
+        With the other ranks; see `cugraph_ws.partition.exchange`.
     """
 
     planner: Planner
-    executors: list[Executor]
+    executor: Executor
     exchange: Any
-    partitions: list[Any] = field(default_factory=list)

@@ -20,17 +20,24 @@ from verify import Array, Edges
 __all__ = [
     "bfs_levels",
     "circuit",
+    "clustering",
     "components",
     "core_numbers",
     "dijkstra",
     "exact_dijkstra",
     "heat",
     "heat_equilibrium",
+    "hubs_and_authorities",
     "igraph_graph",
     "marginals",
+    "neighbours",
     "networkx_graph",
     "neural_network",
     "pagerank",
+    "similarity",
+    "simple_graph",
+    "triangles",
+    "truss_numbers",
     "widest_path",
     "widest_path_by_union",
 ]
@@ -169,6 +176,18 @@ def _heat_step(edges: Edges, fixed: Iterable[int]) -> Array:
     return step
 
 
+def hubs_and_authorities(edges: Edges) -> tuple[Array, Array]:
+    """Hubs and authorities from equal hubs, by squaring a dense matrix thirty times; each sums to 1."""
+    matrix = edges.matrix().toarray()
+    power = matrix @ matrix.T
+    for _ in range(30):
+        power = power / (power.max(initial=0) or 1)
+        power = power @ power
+    hubs = power.sum(axis=1)
+    authorities = matrix.T @ hubs
+    return hubs / (hubs.sum() or 1), authorities / (authorities.sum() or 1)
+
+
 def circuit(edges: Edges, sources: dict[int, float]) -> Array:
     """Voltages by a dense linear solve; every vertex must lead back to a source."""
     conductance = edges.matrix().T.toarray()
@@ -218,3 +237,83 @@ def core_numbers(edges: Edges, degree_type: str = "both") -> Array:
     simple = Edges(edges.source[keep], edges.destination[keep], edges.n, None, edges.directed)
     mode = {"both": "all"}.get(degree_type, degree_type)
     return np.array(igraph_graph(simple).coreness(mode=mode), np.int64)
+
+
+def neighbours(edges: Edges) -> list[dict[int, float]]:
+    """Return for each vertex its neighbours, and the sums of the weights of the edges to them."""
+    found: list[dict[int, float]] = [{} for _ in range(edges.n)]
+    weight = np.ones(len(edges.source)) if edges.weight is None else edges.weight
+    for one, other, value in zip(
+        edges.source.tolist(), edges.destination.tolist(), weight.tolist(), strict=True
+    ):
+        if one != other:
+            found[one][other] = found[one].get(other, 0.0) + value
+            found[other][one] = found[other].get(one, 0.0) + value
+    return found
+
+
+def simple_graph(edges: Edges) -> nx.Graph:
+    """Return the edges as a NetworkX graph without directions, parallel edges and self-loops."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(edges.n))
+    pairs = zip(edges.source.tolist(), edges.destination.tolist(), strict=True)
+    graph.add_edges_from((one, other) for one, other in pairs if one != other)
+    return graph
+
+
+def triangles(edges: Edges) -> Array:
+    """Triangles that each vertex is in, by NetworkX."""
+    found = nx.triangles(simple_graph(edges)) if edges.n else {}
+    return np.array([found[vertex] for vertex in range(edges.n)], np.int64)
+
+
+def clustering(edges: Edges) -> Array:
+    """Share of the ordered pairs of a vertex's neighbours that have an arc, by trying them all."""
+    source, destination, _ = edges.arcs()
+    arcs = set(zip(source.tolist(), destination.tolist(), strict=True))
+    shares = np.zeros(edges.n)
+    for vertex, near in enumerate(neighbours(edges)):
+        if len(near) > 1:
+            joined = sum((one, other) in arcs for one in near for other in near if one != other)
+            shares[vertex] = joined / (len(near) * (len(near) - 1))
+    return shares
+
+
+def similarity(
+    edges: Edges, measure: str, pairs: Iterable[tuple[int, int]], *, use_weight: bool
+) -> Array:
+    """Coefficients of pairs, by the sets of their neighbours."""
+    near = neighbours(edges)
+    if not use_weight:
+        near = [dict.fromkeys(one, 1.0) for one in near]
+    return np.array([_similar(near, measure, one, other) for one, other in pairs], float)
+
+
+def _similar(near: list[dict[int, float]], measure: str, first: int, second: int) -> float:
+    one, other = near[first], near[second]
+    common = one.keys() & other.keys()
+    if measure == "adamic_adar":
+        return sum(1 / math.log(len(near[third])) for third in common if len(near[third]) > 1)
+    if measure == "cosine":
+        over = sum(one[third] * other[third] for third in common)
+        under = math.hypot(*one.values()) * math.hypot(*other.values())
+    else:
+        over = sum(min(one[third], other[third]) for third in common)
+        sums = sum(one.values()), sum(other.values())
+        under = {
+            "jaccard": sum(max(one.get(t, 0), other.get(t, 0)) for t in one.keys() | other.keys()),
+            "overlap": min(sums),
+            "sorensen": sum(sums) / 2,
+        }[measure]
+    return over / under if over else 0.0
+
+
+def truss_numbers(edges: Edges) -> dict[tuple[int, int], int]:
+    """Truss number of each pair of neighbours, the smaller first, by NetworkX's trusses."""
+    graph, level = simple_graph(edges), 2
+    numbers: dict[tuple[int, int], int] = {}
+    while graph.number_of_edges():
+        numbers |= {(min(pair), max(pair)): level for pair in graph.edges}
+        level += 1
+        graph = nx.k_truss(graph, level)
+    return numbers

@@ -14,6 +14,7 @@ from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.rows import Layout
 from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.partition.cut import shard_of
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.device import device
@@ -127,25 +128,6 @@ def over_links(size: int, work: Callable[[NcclCommunicator], Any]) -> list[Any]:
     return on_ranks(size, lambda comm: work(NcclCommunicator(comm, ThreadLinks(comm, ways))))
 
 
-class WholeVertices:
-    """Ids of a graph of which every rank knows all: what tests of loops need."""
-
-    def __init__(self, graph: Graph, cuts: Any, rank: int) -> None:
-        self._all = graph._vertices
-        self._low = int(cuts[rank])
-        self.numbering = self._all.numbering
-        self.positions = np.empty(0, np.int64)  # of the shard, once it is built
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._all, name)
-
-    def values(self, *arguments: Any, **named: Any) -> Any:
-        return tuple(array[self.positions] for array in self._all.values(*arguments, **named))
-
-    def describe_own(self, place: int) -> str:
-        return self._all.describe(self._low + place)
-
-
 def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
     """Lay a shard out as one built on a GPU, with ghosts in their owners' order."""
     graph, _, boundaries = shard.laid_out()
@@ -181,22 +163,4 @@ def share(graph: Graph, comm: ThreadCommunicator, cuts: Any = None) -> ShardGrap
     n = graph.number_of_vertices
     if cuts is None:
         cuts = [n * rank // comm.size for rank in range(comm.size + 1)]
-    cuts = np.asarray(cuts, np.int64)
-    csc = graph.csc
-    destinations = csc.rows().astype(np.int64)
-    own = (destinations >= cuts[comm.rank]) & (destinations < cuts[comm.rank + 1])
-    vertices = WholeVertices(graph, cuts, comm.rank)
-    shard = ShardGraph(
-        comm,
-        cuts,
-        csc.indices[own].astype(np.int64),
-        destinations[own],
-        {name: graph.edge_values(name)[own] for name in graph.edge_attributes},
-        vertices=vertices,
-        kind=graph._kind,
-        names=(graph._source_names, graph._destination_names),
-        weight=graph.weight,
-        directed=graph.directed,
-    )
-    vertices.positions = shard.positions
-    return shard
+    return shard_of(graph, comm, np.asarray(cuts, np.int64))

@@ -142,11 +142,7 @@ def k_core(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
     opened.check_edge_names()
-    result = _run(
-        opened,
-        degree_type,
-        **options,
-    )
+    result = _run(opened, degree_type, k, **options)
     core: Any = result.arrays["core_number"]
     if k is None:
         k = max(opened.comm.allgather(int(core.max()) if len(core) else 0))
@@ -154,9 +150,12 @@ def k_core(
 
 
 def _run(
-    graph: GraphView[FrameT], degree_type: DegreeType, **options: Unpack[RunOptions]
+    graph: GraphView[FrameT],
+    degree_type: DegreeType,
+    k: int | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result[FrameT]:
-    return run(CoreNumber(degree_type), graph, **options).require_convergence("core_number")
+    return run(CoreNumber(degree_type, k), graph, **options).require_convergence("core_number")
 
 
 class CoreNumber:
@@ -172,6 +171,9 @@ class CoreNumber:
     ----------
     degree_type : {"both", "in", "out"}
         Which edges count if the graph is directed.
+    k : int, optional
+        Stop when the k-core is known: numbers of `k` and more are then lower bounds of at least
+        `k`.
     """
 
     name = "core_number"
@@ -190,10 +192,12 @@ class CoreNumber:
     _left: int  # the same over all ranks
     _told: Array  # by entry of the boundaries: whether its holder is updated; all false if unused
 
-    def __init__(self, degree_type: DegreeType = "both") -> None:
+    def __init__(self, degree_type: DegreeType = "both", k: int | None = None) -> None:
         if not isinstance(degree_type, str) or degree_type not in get_args(DegreeType):
             raise InputError(f"degree_type={degree_type!r}: choose 'both', 'in' or 'out'")
-        self._degree_type = degree_type
+        if k is not None:
+            check_count("k", k)
+        self._degree_type, self._k = degree_type, k
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Count the degrees."""
@@ -220,7 +224,9 @@ class CoreNumber:
 
     @property
     def converged(self) -> bool:
-        """Whether every vertex is peeled."""
+        """Whether every vertex is peeled, or every one that is not in the k-core."""
+        if self._k is not None and self._level >= self._k - 1:
+            return self._all_waiting == 0
         return self._left == 0
 
     def step(self) -> Step:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cugraph_ws.cli.centralities import CENTRALITIES
 from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
+from cugraph_ws.cli.structure import STRUCTURE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -428,6 +430,104 @@ def matching_command(
         job.run(graph, MaximalBipartiteMatching(side, seed))
 
 
+@click.command("triangle-count")
+@job_options
+def triangle_count_command(job: Job) -> None:
+    """Count the triangles of each vertex.
+
+    Result: vertex, counts.
+    """
+    from cugraph_ws.algorithms.triangles import TriangleCount
+
+    with job.graph(weighted=False) as graph:
+        job.run(graph, TriangleCount(), rank_by="counts")
+
+
+@click.command("clustering-coefficient")
+@job_options
+def clustering_coefficient_command(job: Job) -> None:
+    """Compute local clustering coefficients.
+
+    Result: vertex, clustering_coefficient.
+    """
+    from cugraph_ws.algorithms.triangles import ClusteringCoefficient
+
+    with job.graph(weighted=False) as graph:
+        job.run(graph, ClusteringCoefficient(), rank_by="clustering_coefficient")
+
+
+@click.command("truss-number")
+@job_options
+def truss_number_command(job: Job) -> None:
+    """Find the truss number of each edge.
+
+    Result: the ends of each edge, truss_number.
+    """
+    from cugraph_ws.algorithms.truss import TrussNumber
+
+    with job.graph(weighted=False) as graph:
+        job.run(graph, TrussNumber(), rank_by="truss_number")
+
+
+@click.command("k-truss")
+@job_options
+@click.option("-k", type=click.IntRange(min=0), required=True, help="The truss.")
+def k_truss_command(job: Job, k: int) -> None:
+    """Extract the edges of a truss.
+
+    Each is in K - 2 or more triangles among themselves.  Result: edges.
+    """
+    from cugraph_ws.algorithms.truss import k_truss
+    from cugraph_ws.cli.output import deliver
+
+    if job.trace is not None:
+        raise click.UsageError("k-truss writes no trace; truss-number does a like run and has one")
+    with job.graph() as graph:
+        deliver(job, k_truss(graph, k, **job.options.given()))
+
+
+MEASURES = {
+    "jaccard": "Compare vertices by Jaccard's coefficient.",
+    "overlap": "Compare vertices by the overlap coefficient.",
+    "sorensen": "Compare vertices by Sørensen's coefficient.",
+    "cosine": "Compare vertices by cosine similarity.",
+    "adamic_adar": "Compare vertices by the Adamic-Adar index.",
+}
+
+
+def _similarity_command(measure: Any) -> click.Command:
+    """Return the command of a measure of similarity."""
+
+    def command(job: Job, pairs: Path | None, joined: bool, use_weight: bool = False) -> None:
+        from cugraph_ws.algorithms.similarity import Similarity
+        from cugraph_ws.frames.readers import read_frame
+
+        if joined and pairs is not None:
+            raise click.UsageError("give --pairs or --edges, not both")
+        given = "edges" if joined else None if pairs is None else read_frame(pairs)
+        with job.graph(weighted=use_weight) as graph:
+            loop = Similarity(measure, given, use_weight)
+            job.run(graph, loop, rank_by=f"{measure}_coeff")
+
+    command.__doc__ = f"""{MEASURES[measure]}
+
+    By default of all pairs with a common neighbour.  Result: first, second, {measure}_coeff.
+    """
+    if measure != "adamic_adar":
+        flag = click.option("--use-weight", is_flag=True, help="Use the weights of edges.")
+        command = flag(command)
+    several = click.option("--edges", "joined", is_flag=True, help="Compare all neighbours.")
+    file = click.option(
+        "--pairs", type=A_FILE, metavar="FILE", help="Pairs in columns first and second."
+    )
+    made: click.Command = click.command(measure.replace("_", "-"))(
+        job_options(file(several(command)))
+    )
+    return made
+
+
+SIMILARITY_COMMANDS = tuple(map(_similarity_command, MEASURES))
+
 COMMANDS = (
     bfs_command,
     sssp_command,
@@ -441,4 +541,11 @@ COMMANDS = (
     neural_network_command,
     belief_propagation_command,
     matching_command,
+    triangle_count_command,
+    clustering_coefficient_command,
+    truss_number_command,
+    k_truss_command,
+    *SIMILARITY_COMMANDS,
+    *CENTRALITIES,
+    *STRUCTURE,
 )

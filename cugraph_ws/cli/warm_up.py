@@ -92,24 +92,43 @@ def _nothing(_: Any) -> dict[str, Any]:
 # By function, what returns its arguments besides the graph
 CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "belief_propagation": _beliefs,
+    "betweenness_centrality": lambda _: {"k": [HUB, 1]},
     "bfs": lambda _: {"start": HUB},
     "circuit": lambda _: {"sources": {HUB: 1.0, 1: 0.0}, "tol": LOOSE},
+    "closeness_centrality": lambda _: {"vertices": [HUB, 1]},
+    "coloring": _nothing,
     "core_number": _nothing,
+    "degree": _nothing,
+    "degrees": _nothing,
+    "edge_betweenness_centrality": lambda _: {"k": [HUB, 1]},
+    "ego_graph": lambda _: {"vertex": HUB},
+    "eigenvector_centrality": lambda _: {"tol": LOOSE},
+    "harmonic_centrality": lambda _: {"k": 2},
     "heat": lambda _: {"temperature": 1.0, "fixed": [HUB], "tol": LOOSE},
+    "hits": lambda _: {"tol": LOOSE},
     "k_core": lambda _: {"k": 2},
+    "katz_centrality": lambda _: {"tol": LOOSE},
     "maximal_bipartite_matching": lambda _: {"left": list(range(0, VERTICES, 2))},
+    "maximal_independent_set": _nothing,
+    "minimum_spanning_forest": _nothing,
+    "minimum_spanning_tree": _nothing,
     "multi_source_bfs": lambda _: {"starts": [HUB, 1]},
     "multi_source_sssp": lambda _: {"starts": [HUB, 1]},
     "neural_network": lambda _: {"activation": 0.5, "fixed": [HUB], "tol": LOOSE},
     "pagerank": lambda _: {"tol": LOOSE},
     "sssp": lambda _: {"start": HUB},
+    "strongly_connected_components": _nothing,
+    "subgraph": lambda _: {"vertices": [HUB, 1]},
+    "topological_levels": _nothing,
     "weakly_connected_components": _nothing,
     "widest_path": lambda _: {"start": HUB},
 }
 WEIGHTED = {
-    "circuit", "heat", "multi_source_sssp", "neural_network", "pagerank", "sssp", "widest_path",
+    "circuit", "eigenvector_centrality", "heat", "hits", "katz_centrality", "multi_source_sssp",
+    "neural_network", "pagerank", "sssp", "widest_path",
 }  # fmt: skip
-PLAIN_TOO = {"pagerank"}  # has a kernel of its own for graphs without weights
+# Those with kernels of their own for graphs without weights
+PLAIN_TOO = {"eigenvector_centrality", "hits", "katz_centrality", "pagerank"}
 BOTH_WAYS = {"core_number", "weakly_connected_components"}  # take undirected graphs otherwise
 
 
@@ -291,6 +310,8 @@ def _graph(task: Task, columns: Sequence[str]) -> Any:
     destination = np.concatenate([random["destination"], hub, everyone])
     if task.name == "maximal_bipartite_matching":  # from even ids to odd ones
         source, destination = source & ~1, destination | 1
+    if task.name == "topological_levels":  # without cycles
+        source, destination = np.minimum(source, destination), np.maximum(source, destination) + 1
     edges: dict[str, Any] = {"source": source, "destination": destination}
     for column in columns:  # coefficients of `heat` may not add up to more than 1
         edges[column] = np.full(len(source), 0 if task.name == "heat" else 1, task.weights)

@@ -22,6 +22,7 @@ from cugraph_ws.arguments import check_count
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.run import program_graph
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.types import FrameT
@@ -225,9 +226,12 @@ class _Check:
             converged=self.ended,
         )
 
-    def loop(self, options: Options) -> VertexLoop:
+    def loop(self, options: Options) -> VertexLoop | PartitionedLoop:
         """Return a started run."""
+        loop: VertexLoop | PartitionedLoop
         loop = VertexLoop(self.program, self.arguments, replace(options, predecessors=False))
+        if options.partitions > 1:
+            loop = PartitionedLoop(loop, options.partitions)
         loop.start(self.graph)
         return loop
 
@@ -493,7 +497,7 @@ def _alike(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
     )
 
 
-def _copied(loop: VertexLoop) -> States:
+def _copied(loop: VertexLoop | PartitionedLoop) -> States:
     return {name: np.array(as_host(column)) for name, column in loop.arrays().items()}
 
 

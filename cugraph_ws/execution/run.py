@@ -1,7 +1,7 @@
 """The entry: a program and a graph in, supersteps, a vertex frame out.
 
 `run()` makes a loop and drives it until convergence.  A vertex program becomes a `VertexLoop`,
-which binds it, plans, and runs an executor for each partition.  Algorithms with their own loop
+which binds it, plans, and runs an executor and an exchange.  Algorithms with their own loop
 (union-find, peeling, messages on edges) implement `Loop` and are driven by the same code.  So
 progress, time-outs, Ctrl-C, checkpoints and the trace are the same for all.
 """
@@ -21,6 +21,7 @@ from cugraph_ws.execution.checkpoint import Checkpoints
 from cugraph_ws.execution.coalescing import CoalescingLoop
 from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Stopped
 from cugraph_ws.execution.options import Options, shows_options
+from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
 from cugraph_ws.execution.spread import spreads
@@ -165,8 +166,8 @@ def run(
         program, graph, source_column, destination_column, weight_column, directed
     )
     bound_graph.check_outputs(getattr(loop, "outputs", {}))
-    if isinstance(loop, VertexLoop) and not bound_graph.whole:
-        loop = CoalescingLoop(loop)
+    if isinstance(loop, VertexLoop):
+        loop = _over_ranks(loop, bound_graph, options.partitions)
     here = choose_engine(options.engine, bound_graph)
     if here != "cuda" and bound_graph.whole:
         check_run_memory(program, bound_graph)
@@ -187,6 +188,18 @@ def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str,
             "its parameters are given when it is made"
         )
     return copy(program)  # the caller's object keeps no graph, and can run again anywhere
+
+
+def _over_ranks(loop: VertexLoop, graph: GraphView, partitions: int) -> Loop:
+    """Return the loop that runs a vertex program on a shard, or in partitions of a whole graph."""
+    if graph.whole:
+        return loop if partitions == 1 else PartitionedLoop(loop, partitions)
+    if partitions != 1:
+        raise InputError(
+            f"partitions={partitions}: a graph on a cluster has one partition on each worker; "
+            "leave it out"
+        )
+    return CoalescingLoop(loop)
 
 
 def program_graph(

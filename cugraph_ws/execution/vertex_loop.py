@@ -1,10 +1,10 @@
-"""A vertex program as a loop of supersteps over partitions."""
+"""A vertex program as a loop of supersteps over a graph, or over a rank's shard of one."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +20,8 @@ from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.local_exchange import Exchange
+from cugraph_ws.partition.exchange import Exchange
 from cugraph_ws.partition.part import Part
-from cugraph_ws.partition.partition import Partition
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.decorator import VertexProgram
@@ -79,8 +78,7 @@ class VertexLoop:
             self._in_place = False
         self._threads = threads
         self._predecessors = options.predecessors and program.predecessor is not None
-        self._executors: list[Executor] = []
-        self._partitions: list[Partition] = []
+        self._executor: Executor
         self._exchange: Exchange
         self._plan: Planner
         self._counts = Counts()
@@ -117,42 +115,51 @@ class VertexLoop:
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Bind the program, make the plan, and initialise the state of every vertex."""
+        self.bind(graph)
+        self._begin(self.bound, graph)
+
+    def bind(self, graph: GraphView, *, on_host: bool = False) -> None:
+        """Bind the program to a graph; collective.
+
+        Parameters
+        ----------
+        graph : GraphView
+        on_host : bool
+            Whether its constants are made on the host even if the run is on the GPU.
+        """
         if self.tol is not None and self._program.residual is None:
             raise InputError(
                 f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
             )
         engine = choose_engine(self.engine, graph)
-        bound: BoundProgram = bind(
+        bound = bind(
             self._program,
             graph,
             self._arguments,
-            on_device=engine == "cuda" and self._options.partitions == 1 and graph.binds_on_device,
+            on_device=engine == "cuda" and graph.binds_on_device and not on_host,
             plain=engine == "python",
         )
         # The number of supersteps is bounded, or this is the reference.
         synchronous = self.max_iter is not None or engine == "python"
-        self._begin(replace(bound, synchronous=synchronous), graph, engine)
+        self.bound = replace(bound, synchronous=synchronous)
+        self._graph, self.engine = graph, engine
 
-    def _begin(self, bound: BoundProgram, graph: GraphView, engine: str) -> None:
-        """Make the executors of a bound program, and start them."""
-        self.bound = bound
-        self._graph = graph
-        self.engine = engine
-        made: Setup = provider("cuda runs" if engine == "cuda" else "cpu runs").set_up(
+    def _begin(self, bound: BoundProgram, graph: GraphView) -> None:
+        """Make the executor of a bound program, and start it; collective."""
+        self.bound, self._graph = bound, graph
+        made: Setup = provider("cuda runs" if self.engine == "cuda" else "cpu runs").set_up(
             bound,
             graph,
             self._options,
             in_place=self._in_place,
-            plain=engine == "python",
+            plain=self.engine == "python",
             threads=self._threads,
             tol=self.tol,
         )
-        self._plan, self._exchange = made.planner, made.exchange
-        self._executors, self._partitions = made.executors, made.partitions
-        self._repetition = self._watches(graph)
-        for executor in self._executors:
-            executor.start()
-        self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
+        self._plan, self._executor, self._exchange = made.planner, made.executor, made.exchange
+        self._repetition = self.repetition() if graph.whole else None
+        self._executor.start()
+        self._counts = self._exchange.merge(self._executor.counts())
         if gathers_from_all(bound):  # all send, whichever vertices `starts` names
             self._counts.active = graph.number_of_vertices
 
@@ -166,7 +173,7 @@ class VertexLoop:
         graph : GraphView
         """
         loop = copy.copy(self)
-        loop._begin(bound, graph, self.engine)
+        loop._begin(bound, graph)
         return loop
 
     @property
@@ -180,23 +187,22 @@ class VertexLoop:
         by_levels = self.bound.goes_by_levels
         return by_levels or not self._plan.strategy.out_of_order
 
-    def _watches(self, graph: GraphView) -> Repetition | None:
-        """Return the detector of repeated states if every superstep gathers from all, else None."""
-        whole = self.engine != "cuda" and graph.whole
+    def repetition(self) -> Repetition | None:
+        """Return a detector of repeated states if every superstep gathers from all, else None."""
         endless = self.max_iter is None and not self.has_frontier
         alike = not self._program.reads_supersteps  # equal states are followed by equal ones
-        return Repetition() if whole and endless and alike else None
+        return Repetition() if self.engine != "cuda" and endless and alike else None
 
     def step(self) -> Step:
-        """Plan and run the next superstep, or a few fused ones, on every partition."""
+        """Plan and run the next superstep, or a few fused ones."""
         left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
         choice = self._plan.choose(self._counts, self._number, left)
-        for executor in self._executors:
-            executor.superstep(choice, self._counts.sums)
-        self._counts, traffic = self._exchange.settle(self._executors, choice)
+        self._executor.superstep(choice, self._counts.sums)
+        self._counts, traffic = self._exchange.settle(self._executor, choice)
         counts = self._counts
         self._number += len(counts.history)
-        self._watch()
+        if self._repetition is not None:
+            self.refuse_repeated(self._repetition, list(self.own_state().values()))
         norm = self._program.residual
         residuals = [math.nan]
         if norm is not None and choice.direction == "gather":
@@ -215,23 +221,36 @@ class VertexLoop:
             layout=self._plan.strategy.layout,
             bytes_sent=traffic.sent,
             bytes_useful=traffic.useful,
-            partitions=self._options.partitions if self._options.partitions > 1 else 0,
             history=counts.history,
             modes=counts.modes,
         )
 
-    def _watch(self) -> None:
-        """Give up a run without a limit if its states repeat, since they would repeat forever."""
-        if self._repetition is None or self._number < FIRST_COMPARED:
+    def refuse_repeated(self, repetition: Repetition, columns: Sequence[npt.NDArray[Any]]) -> None:
+        """Give up a run without a limit if its states repeat, since they would repeat forever.
+
+        Parameters
+        ----------
+        repetition : Repetition
+        columns : sequence of ndarray
+            The states of all vertices.
+
+        Raises
+        ------
+        ConvergenceError
+        """
+        if self._number < FIRST_COMPARED:
             return
-        columns = [one for executor in self._executors for one in executor.columns().values()]
-        period = self._repetition.period(self._number, columns)
+        period = repetition.period(self._number, columns)
         if period is not None:
             raise ConvergenceError(
                 f"{self.name} will not converge: after {self._number} supersteps its states are those of "
                 f"{period} supersteps before; give max_iter, or change the program so that it converges",
                 None,
             )
+
+    def own_state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the state fields of the owned vertices, in the order of their numbers."""
+        return self._executor.columns()
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
@@ -268,10 +287,10 @@ class VertexLoop:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to resume here."""
         self._exchange.rest()
-        shares = [{**one.columns(), "_queue": one.queue()} for one in self._executors]
         return {
-            **{name: as_host(column) for name, column in self._exchange.collect(shares).items()},
-            "_schedule": self._executors[0].schedule(),
+            **{name: as_host(column) for name, column in self.own_state().items()},
+            "_queue": as_host(self._executor.queue()),
+            "_schedule": self._executor.schedule(),
             "_sums": self._counts.sums,
             "_loop": np.array([self._number, self._residual]),
         }
@@ -290,19 +309,15 @@ class VertexLoop:
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from what `state` returned, after `start`."""
-        numbers: list[Any] = [partition.numbers for partition in self._partitions]
         if not self._graph.whole:
             shard = Part(self._graph, on_device=False)
             state = {
                 name: shard.spread(column) if name in self.by_vertex_state else column
                 for name, column in state.items()
             }
-            numbers = [slice(None)]
-        for executor, held in zip(self._executors, numbers or [slice(None)], strict=True):
-            fields = {name: state[name] for name in self._program.state if name in state}
-            columns = {name: column[held] for name, column in fields.items()}
-            executor.restore(columns, state["_queue"][held], state["_schedule"])
-        self._counts = self._exchange.merge([executor.counts() for executor in self._executors])
+        columns = {name: state[name] for name in self._program.state if name in state}
+        self._executor.restore(columns, state["_queue"], state["_schedule"])
+        self._counts = self._exchange.merge(self._executor.counts())
         self._counts.sums = state["_sums"]  # the state does not determine them: it has no superstep
         self._number = int(state["_loop"][0])
         self._residual = float(state["_loop"][1])
@@ -315,13 +330,11 @@ class VertexLoop:
     def arrays(self) -> dict[str, Any]:
         """Return the state fields and, as `_predecessor`, predecessors' numbers, by vertex."""
         self._exchange.rest()
-        shares = [executor.columns() for executor in self._executors]
+        arrays = self.own_state()
         if self._predecessors:
-            missing = sum(one.begin_trees() for one in self._executors)
-            self._exchange.grow_trees(self._executors, missing)
-            for share, executor in zip(shares, self._executors, strict=True):
-                share["_predecessor"] = executor.predecessors()
-        return self._exchange.collect(shares)
+            self._exchange.grow_trees(self._executor, self._executor.begin_trees())
+            arrays["_predecessor"] = self._executor.predecessors()
+        return arrays
 
     @property
     def by_vertex_arrays(self) -> tuple[str, ...]:

@@ -245,6 +245,10 @@ _LOOPS = {
     "weakly_connected_components": (16, 0, False),
     "core_number": (20, 0, True),
     "belief_propagation": (48, 52, True),  # for two states
+    "triangle_count": (96, 40, True),
+    "clustering_coefficient": (96, 48, True),
+    "truss_number": (96, 72, True),
+    **dict.fromkeys(("jaccard", "overlap", "sorensen", "cosine", "adamic_adar"), (48, 48, True)),
 }
 
 

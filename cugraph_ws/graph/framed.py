@@ -127,6 +127,29 @@ class Framed(ABC, Generic[FrameT]):
         self._open()
         return self._vertices.numbers(values, argument, on_device=on_device)
 
+    def vertex_pairs(self, data: Any, argument: str) -> tuple[Any, Any]:
+        """Return the numbers of pairs of vertices; on a shard, of its share of them; collective.
+
+        Parameters
+        ----------
+        data : frame
+            The ids in columns `first` and `second`.
+        argument : str
+            The caller's name for it, for errors.
+
+        Returns
+        -------
+        firsts, seconds : array of int64
+            Where the graph is: on the device, or the host.
+
+        Raises
+        ------
+        InputError
+            If it is not such a frame, or one is not a vertex of the graph.
+        """
+        self._open()
+        return self._vertices.pairs(data, argument)
+
     def members(self, values: Any, argument: str, *, on_device: bool = False) -> Any:
         """Return a mask of the given vertices; collective.
 
@@ -293,6 +316,26 @@ class Framed(ABC, Generic[FrameT]):
         self.check_outputs({name: isinstance(one, VertexNumbers) for name, one in columns.items()})
         return cast(FrameT, self._kind.make({**ids, **self._decoded(columns)}))
 
+    def frame_of(self, vertices: VertexNumbers, columns: Mapping[str, ResultColumn]) -> FrameT:
+        """Return a frame of some vertices, of the caller's kind; collective.
+
+        Parameters
+        ----------
+        vertices : VertexNumbers
+            The vertices, in the order of the rows.
+        columns : mapping of str to array, VertexNumbers, Masked or list of str
+            Their values, in the same order.
+
+        Returns
+        -------
+        DataFrame or Table
+            The ids, named as in `vertex_frame`, then the columns.
+        """
+        self._open()
+        self.check_outputs({name: isinstance(one, VertexNumbers) for name, one in columns.items()})
+        ids = self._vertices.columns(None, vertices)
+        return cast(FrameT, self._kind.make({**ids, **self._decoded(columns)}))
+
     def frame_like(self, columns: Mapping[str, ResultColumn]) -> FrameT:
         """Return a frame of the caller's kind.
 
@@ -326,7 +369,24 @@ class Framed(ABC, Generic[FrameT]):
             source.
         """
         self.check_edge_names()
-        return self._frame_of_edges(*self._listed(keep, among))
+        return self.frame_of_edges(*self._listed(keep, among))
+
+    @abstractmethod
+    def arc_ends(self) -> tuple[Any, Any]:
+        """Return sources and destinations of this rank's arcs, in the order of `edge_frame`'s `keep`.
+
+        Returns
+        -------
+        sources, destinations : array of int64, shape (arcs,)
+            Vertex numbers; on the device if the graph, not a shard, was built there.
+        """
+
+    @property
+    def end_names(self) -> tuple[str, str]:
+        """Names of a result's columns, or their prefixes, for the ends of edges."""
+        if len(self._source_names) == 1:
+            return self._source_names[0], self._destination_names[0]
+        return "source", "destination"
 
     @abstractmethod
     def edges_among(self, marks: Any) -> Any:
@@ -363,8 +423,20 @@ class Framed(ABC, Generic[FrameT]):
                     f"columns of its own"
                 )
 
-    def _frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> FrameT:
-        """Return a frame of edges, given their ends as vertex numbers and the edge columns."""
+    def frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> FrameT:
+        """Return a frame of edges; collective.
+
+        Parameters
+        ----------
+        sources, destinations : array of int
+            Vertex numbers.
+        values : mapping of str to array
+            The edge columns.
+
+        Returns
+        -------
+        DataFrame or Table
+        """
         columns: dict[str, Any] = {}
         for names, numbers in (
             (self._source_names, sources),

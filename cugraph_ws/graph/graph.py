@@ -155,6 +155,7 @@ class Graph(GraphView[FrameT]):
         self._self_loops, self._duplicates = read.self_loops, read.duplicates
         self._arcs = read.arcs
         self._copy: DeviceGraph | None = None
+        self._shards: list[Any] = []  # of the last run over partitions
         if duplicates != "keep" and read.duplicates is None:
             self._merge(duplicates)
         if not directed:
@@ -288,8 +289,9 @@ class Graph(GraphView[FrameT]):
             elif self._copy is not None:
                 self._copy.close()
             on_device = self._copy is not None or not isinstance(self._arcs, Arcs)
+            on_device |= any("device" in shard.kept for shard in self._shards)
             self._arcs = self._copy = None
-            self._sums = {}
+            self._sums, self._shards = {}, []
             del self._vertices
             if on_device:
                 from cugraph_ws.runtime.device import device, has_device
@@ -320,8 +322,9 @@ class Graph(GraphView[FrameT]):
     @property
     def nbytes(self) -> int:
         """Bytes that the graph holds now."""
-        ids = self._vertices.numbering.nbytes + self._vertices.attribute_bytes
-        return int(self._open().nbytes + ids)
+        numbering = self._vertices.numbering.nbytes
+        shards = sum(shard.nbytes - numbering for shard in self._shards)
+        return int(self._open().nbytes + numbering + self._vertices.attribute_bytes + shards)
 
     def on_device(self) -> DeviceGraph:
         """Return the graph for the CUDA engine; made when first needed, then kept.
@@ -350,6 +353,14 @@ class Graph(GraphView[FrameT]):
         """Return the graph as the CUDA engine reads it; see `GraphView.laid_out`."""
         laid = self.on_device()
         return laid, laid.numbers, [laid.numbers[:0]]
+
+    def arc_ends(self) -> tuple[Any, Any]:
+        """Return the sources and destinations of all arcs; see `Framed.arc_ends`."""
+        arcs: Arcs | DeviceArcs = self._open()
+        if isinstance(arcs, Arcs):
+            return arcs.csc.indices.astype(np.int64), arcs.csc.rows().astype(np.int64)
+        destinations, sources, _ = arcs.ordered()
+        return sources.astype(np.int64), destinations.astype(np.int64)
 
     def edges_among(self, marks: Any) -> FrameT:
         """Return the edges between marked vertices, as a frame; see `GraphView.edges_among`."""

@@ -25,6 +25,8 @@ from cugraph_ws.frames.values import cast_numbers
 
 __all__ = ["Vertices", "id_columns", "value_column"]
 
+PAIR = ("first", "second")  # the columns of pairs of vertices
+
 
 class Vertices:
     """All vertices of a graph.
@@ -82,6 +84,42 @@ class Vertices:
                 )
         parts = zip(*rows, strict=True) if rows else [[] for _ in self.types]
         return self._encode([open_values(list(part), argument) for part in parts], argument)
+
+    def pairs(self, data: Any, argument: str) -> tuple[Any, Any]:
+        """Return the numbers of pairs of vertices, in the columns `first` and `second` of a frame.
+
+        Parameters
+        ----------
+        data : frame
+            Ids of several columns are in `first_a`, `first_b`, `second_a` and so on.
+        argument : str
+            The caller's name for it, for errors.
+
+        Returns
+        -------
+        firsts, seconds : array of int64
+            Where they were looked up: on the device, or the host.
+
+        Raises
+        ------
+        InputError
+            If it is not such a frame, or an id is unknown.
+        """
+        if not is_frame(data):
+            raise InputError(
+                f"{argument}: a frame with the columns {', '.join(self._pair_names())} is needed, not "
+                f"{type(data).__name__}"
+            )
+        frame = open_frame(data, argument, on_device=self.on_device)
+        firsts, seconds = (
+            self._encode([frame.column(name, argument) for name in self.names_of(end)], argument)
+            for end in PAIR
+        )
+        return firsts, seconds
+
+    def _pair_names(self) -> list[str]:
+        """Return the names of a frame's columns that hold pairs of vertices."""
+        return [name for end in PAIR for name in self.names_of(end)]
 
     def columns(self, name: str | None, numbers: VertexNumbers) -> dict[str, Any]:
         """Return vertex numbers as result columns of ids.

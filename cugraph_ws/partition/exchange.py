@@ -2,21 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
-from cugraph_ws.partition.local_exchange import Exchange, Traffic
-from cugraph_ws.partition.refinement import ExchangeMethod, Sender
+from cugraph_ws.partition.refinement import ExchangeMethod, Refinement, Sender
 from cugraph_ws.partition.shard import ShardGraph
 
-__all__ = ["RankExchange"]
+__all__ = ["Exchange", "NoExchange", "RankExchange", "Traffic"]
 
 Array = npt.NDArray[Any]
+
+
+class Traffic(NamedTuple):
+    """Bytes sent by an exchange.
+
+    Attributes
+    ----------
+    sent : int
+        All bytes.
+    useful : int
+        Bytes of the values of vertices that changed or became active: the least that must be sent
+        (Khorasani, Gupta, Bhuyan 2015, Table I).
+    """
+
+    sent: int = 0
+    useful: int = 0
+
+    @classmethod
+    def of(cls, updates: Iterable[BoundaryUpdate]) -> Traffic:
+        """Return the traffic of messages."""
+        listed = list(updates)
+        return cls(
+            sum(update.nbytes for update in listed),
+            # if one value stands for many vertices, all its bytes are useful
+            sum(min(update.useful * update.width, update.nbytes) for update in listed),
+        )
+
+
+class Exchange(Protocol):
+    """Sends boundary state between ranks; all methods are collective, with each rank's executor."""
+
+    def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
+        """Update ghosts after a superstep, and mark those active whose vertices are.
+
+        Parameters
+        ----------
+        executor : Executor
+        choice : Choice
+            What the superstep ran.
+
+        Returns
+        -------
+        counts : Counts
+            Of all ranks.
+        traffic : Traffic
+            Of all ranks.
+        """
+
+    def update_trees(self, executor: Executor) -> None:
+        """Update which ghosts have been reached by the tree growth."""
+
+    def grow_trees(self, executor: Executor, missing: int) -> None:
+        """Find missing predecessors by growing trees along tight arcs, across ranks.
+
+        Parameters
+        ----------
+        executor : Executor
+            With tree growth begun.
+        missing : int
+            Number of missing predecessors on this rank.
+        """
+        missing = self.total(missing)
+        grown = missing
+        while missing and grown:
+            self.update_trees(executor)
+            grown = self.total(executor.grow_trees())
+            missing -= grown
+
+    def merge(self, counts: Counts) -> Counts:
+        """Return the counts of all ranks."""
+
+    def total(self, number: int) -> int:
+        """Return the sum of one number from each rank."""
+
+    def rest(self) -> None:
+        """Wait until all messages between ranks have arrived."""
+
+
+class NoExchange(Exchange):
+    """The exchange of a single rank, which has no ghosts: nothing is sent.
+
+    Parameters
+    ----------
+    method : {"auto", "vr", "ms", "all"}
+        Only checked.
+
+    Raises
+    ------
+    InputError
+        If there is no such method.
+    """
+
+    def __init__(self, method: ExchangeMethod = "auto") -> None:
+        Refinement(method)
+
+    def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
+        """Return the executor's counts."""
+        return executor.counts(), Traffic()
+
+    def update_trees(self, executor: Executor) -> None:
+        """Return at once."""
+
+    def merge(self, counts: Counts) -> Counts:
+        """Return the counts."""
+        return counts
+
+    def total(self, number: int) -> int:
+        """Return the number."""
+        return number
+
+    def rest(self) -> None:
+        """Return at once."""
 
 
 class RankExchange(Exchange):
@@ -65,9 +176,8 @@ class RankExchange(Exchange):
             received = self._comm.alltoall([[degrees[first:last]] for first, last in self._ghosts])
             self._arcs_there = [box[0] for box in received]
 
-    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
+    def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep; return the counts of all ranks, and the traffic."""
-        (executor,) = executors
         packed = self._sender.pack(executor)
         updates = self._sender.seal(executor, packed)
         counts = executor.counts()
@@ -94,9 +204,8 @@ class RankExchange(Exchange):
         sent, useful = (sum(some) for some in zip(*(one for _, one in everyone), strict=True))
         return merged, Traffic(sent, useful)
 
-    def update_trees(self, executors: Sequence[Executor]) -> None:
+    def update_trees(self, executor: Executor) -> None:
         """Update which ghosts have been reached by the tree growth."""
-        (executor,) = executors
         packed = self._sender.pack(executor, trees=True)
         updates = self._sender.seal(executor, packed, trees=True)
         boxes = self._comm.alltoall([_pack(updates.get(peer)) for peer in range(self._comm.size)])
@@ -114,10 +223,9 @@ class RankExchange(Exchange):
             update = update.only(self._theirs[peer])
         executor.unpack(first, last, update, trees=trees)
 
-    def merge(self, counts: Sequence[Counts]) -> Counts:
+    def merge(self, counts: Counts) -> Counts:
         """Return the counts of all ranks, including ghosts' arcs."""
-        (own,) = counts
-        boxes = self._comm.alltoall([_pack_counts(own, Traffic())] * self._comm.size)
+        boxes = self._comm.alltoall([_pack_counts(counts, Traffic())] * self._comm.size)
         return Counts.merged([_unpack_counts(box)[0] for box in boxes])
 
     def total(self, number: int) -> int:
@@ -126,10 +234,6 @@ class RankExchange(Exchange):
 
     def rest(self) -> None:
         """Return at once: a collective returns only when it is complete."""
-
-    def collect(self, shares: Sequence[dict[str, Array]]) -> dict[str, Array]:
-        """Return the only columns: a rank's results are by owned vertex."""
-        return shares[0]
 
 
 def _arcs_of(update: BoundaryUpdate, arcs: Array) -> int:

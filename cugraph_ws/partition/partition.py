@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -11,10 +10,9 @@ import numpy.typing as npt
 
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.range_offsets import VERTEX_WORK
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["Partition", "partition_of", "split"]
+__all__ = ["Partition", "partition_of"]
 
 Array = npt.NDArray[Any]
 
@@ -73,37 +71,6 @@ class Partition:
         return self._edges[order]
 
 
-def split(graph: GraphView, bound: BoundProgram, parts: int) -> list[Partition]:
-    """Split a graph into ranges of vertices of about equal work.
-
-    Parameters
-    ----------
-    graph : GraphView
-        The whole graph.
-    bound : BoundProgram
-        The program that will run on it.
-    parts : int
-        Number of partitions; some own no vertices if there are fewer vertices.
-
-    Returns
-    -------
-    list of Partition
-        The partitions, in the order of their vertices.
-    """
-    if parts == 1:
-        return [partition_of(graph, bound)]
-    offsets = graph.csc.offsets
-    work = offsets + VERTEX_WORK * np.arange(len(offsets))
-    goals = work[-1] * np.arange(1, parts) // parts
-    cuts = np.concatenate([[0], np.searchsorted(work, goals), [graph.number_of_vertices]])
-    partitions = [_cut(graph, bound, cuts, place) for place in range(parts)]
-    for place, partition in enumerate(partitions):
-        partition.boundaries = [
-            peer.numbers[slice(*peer.ghosts[place])] - cuts[place] for peer in partitions
-        ]
-    return partitions
-
-
 def partition_of(graph: GraphView, bound: BoundProgram) -> Partition:
     """Return a whole graph, or a rank's shard of one, as a program's partition.
 
@@ -139,45 +106,4 @@ def _edge_arrays(
         if column is None
         else graph.edge_values(column, order).astype(kind, copy=False)
         for column, kind in zip(bound.edge_columns, bound.types.edges, strict=True)
-    )
-
-
-def _cut(
-    graph: GraphView, bound: BoundProgram, cuts: npt.NDArray[np.int64], place: int
-) -> Partition:
-    """Make one partition; `split` sets its boundaries when all partitions exist."""
-    low, high = int(cuts[place]), int(cuts[place + 1])
-    csc = graph.csc
-    arcs = slice(int(csc.offsets[low]), int(csc.offsets[high]))
-    neighbours = csc.indices[arcs]
-    outside = np.unique(neighbours[(neighbours < low) | (neighbours >= high)])
-    numbers = np.concatenate([np.arange(low, high), outside]).astype(np.int64)
-    position = np.empty(graph.number_of_vertices, csc.indices.dtype)
-    position[numbers] = np.arange(len(numbers))
-    sources = position[neighbours]
-    offsets = csc.offsets[low : high + 1] - arcs.start
-    targets = np.repeat(np.arange(high - low, dtype=sources.dtype), np.diff(offsets))
-    order = np.argsort(sources, kind="stable")
-    out_offsets = np.zeros(len(numbers) + 1, np.int64)
-    np.cumsum(np.bincount(sources, minlength=len(numbers)), out=out_offsets[1:])
-    edges = tuple(
-        column[arcs] if len(column) else column for column in _edge_arrays(graph, bound, "csc")
-    )
-    bounds = (np.searchsorted(outside, cuts) + high - low).tolist()
-    return Partition(
-        vertices=graph.number_of_vertices,
-        owned=high - low,
-        numbers=numbers,
-        constants=tuple(
-            column if uniform else column[numbers]
-            for column, uniform in zip(bound.constants, bound.types.uniform, strict=True)
-        ),
-        csc=Adjacency(offsets, sources),
-        csr=Adjacency(out_offsets, targets[order]),
-        boundaries=[],
-        ghosts=list(pairwise(bounds)),
-        _edges={
-            "csc": edges,
-            "csr": tuple(column[order] if len(column) else column for column in edges),
-        },
     )

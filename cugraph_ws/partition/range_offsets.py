@@ -31,7 +31,7 @@ def balanced_cuts(
 
     The work of a vertex is its in-degree plus `VERTEX_WORK`.  Work is counted for ranges of
     numbers, at most 65,536 for each rank.  With fewer vertices, it is counted for each vertex, and
-    the result equals that of `partition.split`.
+    the result equals that of `partition.cut.even_offsets`.
 
     Parameters
     ----------

@@ -356,6 +356,12 @@ class ShardGraph(GraphView[Any]):
         """Whether the frames, and so the runs, are on GPUs."""
         return self._kind.backend == "cudf"
 
+    def arc_ends(self) -> tuple[Any, Any]:
+        """Return the sources and destinations of this shard's arcs; see `Framed.arc_ends`."""
+        csc = self.csc
+        rows = np.repeat(np.arange(self.owned), csc.degrees)
+        return self.positions[csc.indices], self.positions[rows]
+
     def edges_among(self, marks: Any) -> Any:
         """Return edges as a frame; collective; see `GraphView.edges_among`."""
         return self.edge_frame(among=Part(self, on_device=False).spread(as_host(marks)))

@@ -18,7 +18,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, open_values
 from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers
-from cugraph_ws.graph.vertices import Vertices, id_columns, value_column
+from cugraph_ws.graph.vertices import PAIR, Vertices, id_columns, value_column
 from cugraph_ws.partition import id_encoding as wire
 from cugraph_ws.partition.agreement import in_order
 from cugraph_ws.partition.halo import Halo
@@ -201,6 +201,43 @@ class ShardVertices(Vertices):
             given[which] = True
         self._fill(values, given, argument, default)
         return self._place(values, on_device), self._place(given, on_device)
+
+    def pairs(self, data: Any, argument: str) -> tuple[Any, Any]:
+        """Return the numbers of this rank's share of pairs of vertices; collective.
+
+        Parameters
+        ----------
+        data : frame or Partitions
+            See `Vertices.pairs`; a frame is the same on all ranks, each of which takes a range of
+            its rows.
+        argument : str
+
+        Returns
+        -------
+        firsts, seconds : array of int64
+        """
+        if not isinstance(data, Partitions):
+            firsts, seconds = super().pairs(data, argument)
+            size, rank = self._comm.size, self._comm.rank
+            own = slice(len(firsts) * rank // size, len(firsts) * (rank + 1) // size)
+            return firsts[own], seconds[own]
+        parts = Parts(self._comm, data, argument)
+
+        def read(names: list[str], part: Part) -> tuple[Part, list[Column], list[Any]]:
+            columns = [part.column(name, argument) for name in names]
+            kinds = zip(map(read_ids, columns), self.types, strict=True)
+            return part, columns, [conform(one, kind) for one, kind in kinds]
+
+        firsts, seconds = (
+            self._find(
+                in_order(self._comm, parts.steps(0, partial(read, self.names_of(end))))
+                if parts.rows
+                else [],
+                argument,
+            )
+            for end in PAIR
+        )
+        return firsts, seconds
 
     def _own_pairs(
         self, data: str | Partitions, argument: str, column: str | None

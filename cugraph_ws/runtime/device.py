@@ -148,6 +148,9 @@ class Device(Protocol):
     def rejoin(self) -> None:
         """Make later work wait for the work queued in `beside`."""
 
+    def here(self) -> Callable[[], AbstractContextManager[None]]:
+        """Return a context manager in which another thread queues its work where this one does."""
+
     def free_memory(self) -> int:
         """Return how many bytes can still be allocated."""
 
@@ -354,6 +357,17 @@ class CudaDevice:
     def rejoin(self) -> None:
         """Make later work wait for the work queued in `beside`."""
         self.xp.cuda.get_current_stream().wait_event(self._side[2])
+
+    def here(self) -> Callable[[], AbstractContextManager[None]]:
+        """Return a context manager in which another thread uses this thread's GPU and stream."""
+        gpu, stream = self.xp.cuda.Device(), self.xp.cuda.get_current_stream()
+
+        @contextmanager
+        def there() -> Iterator[None]:
+            with gpu, stream:
+                yield
+
+        return there
 
     def free_memory(self) -> int:
         """Return how many bytes can still be allocated, including free memory of pools."""

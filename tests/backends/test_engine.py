@@ -34,9 +34,8 @@ from cugraph_ws.backends import planner as plan
 from cugraph_ws.backends.cpu import context
 from cugraph_ws.backends.cpu import executor as cpu
 from cugraph_ws.contract import BoundaryUpdate, choose_engine
-from cugraph_ws.partition.partition import split
+from cugraph_ws.partition.cut import even_offsets
 from cugraph_ws.partition.refinement import Refinement
-from cugraph_ws.program.binding import bind
 
 ENGINES = ["cpu", "python"]
 # A skewed graph, a long one, one with ties and zeros, and one without edges.
@@ -178,8 +177,7 @@ def test_bytes_of_a_search_over_partitions(exchange):
     """A search that pulls: vertices reached in a superstep are active after it."""
     edges = rmat(6, 4, seed=14)
     with build(edges) as graph:
-        bound = bind(ws.BFS, graph, {"start": [0]})
-        cuts = np.cumsum([0, *[part.owned for part in split(graph, bound, 3)]]).tolist()
+        cuts = even_offsets(graph, 3).tolist()
         options = {"start": [0], "engine": "python", "direction": "pull", "in_place": False}
         result = ws.run(ws.BFS, graph, partitions=3, exchange=exchange, **options)
         level, trace = result.arrays["distance"], result.trace

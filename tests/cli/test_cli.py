@@ -108,6 +108,7 @@ def result(*words: str) -> pa.Table:
 
 FIRST = VERTICES.select(["vertex", "first"])
 PRIORS = VERTICES.select(["vertex", "p0", "p1"])
+PAIRS = pa.table({"first": ["a", "b"], "second": ["d", "c"]})
 
 
 def the_graph(**arguments) -> ws.Graph:
@@ -144,6 +145,16 @@ def the_graph(**arguments) -> ws.Graph:
         ("core-number --degree-type in", lambda: core_number(the_graph(), degree_type="in")),
         ("k-core -k 2", lambda: k_core(the_graph(), 2)),
         ("k-core --undirected", lambda: k_core(the_graph(directed=False))),
+        ("triangle-count", lambda: ws.triangle_count(the_graph())),
+        ("clustering-coefficient", lambda: ws.clustering_coefficient(the_graph())),
+        ("truss-number", lambda: ws.truss_number(the_graph())),
+        ("k-truss -k 3 --weight w", lambda: ws.k_truss(the_graph(weight="w"), 3)),
+        ("jaccard", lambda: ws.jaccard(the_graph())),
+        (
+            "cosine --edges --use-weight --weight w",
+            lambda: ws.cosine(the_graph(weight="w"), "edges", use_weight=True),
+        ),
+        ("adamic-adar --pairs pairs.csv", lambda: ws.adamic_adar(the_graph(), PAIRS)),
         (
             "heat --weight w --temperature first --fixed a",
             lambda: ws.heat(the_graph(weight="w"), "first", ["a"]),
@@ -183,6 +194,7 @@ def the_graph(**arguments) -> ws.Graph:
 def test_commands_give_what_the_functions_give(words, expected):
     Path("starts.txt").write_text("b\nc\n")
     Path("first.csv").write_text("vertex,first\na,1\nb,0\nc,0\nd,0\ne,.5\nf,0\n")
+    Path("pairs.csv").write_text("first,second\na,d\nb,c\n")
     pq.write_table(PRIORS, "priors.parquet")
     command, *rest = words.split()
     found = result(command, "edges.parquet", "--vertices", "vertices.parquet", *rest)
@@ -201,7 +213,8 @@ def test_every_function_on_edges_has_a_command():
     functions = {
         "bfs", "sssp", "widest_path", "pagerank", "weakly_connected_components", "core_number",
         "k_core", "heat", "circuit", "neural_network", "belief_propagation",
-        "maximal_bipartite_matching", "run",
+        "maximal_bipartite_matching", "triangle_count", "clustering_coefficient", "truss_number",
+        "k_truss", "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "run",
     }  # fmt: skip
     assert functions <= commands
 
@@ -469,6 +482,8 @@ def test_outputs_are_checked_before_inputs_are_read(capsys):
         ["pagerank", "edges.parquet", "--nstart", "1", "--nstart-file", "vertices.parquet"],
         ["heat", "edges.parquet"],
         ["k-core", "edges.parquet", "--trace", "t.csv"],
+        ["k-truss", "edges.parquet", "-k", "3", "--trace", "t.csv"],
+        ["jaccard", "edges.parquet", "--edges", "--pairs", "edges.parquet"],
         ["belief-propagation", "edges.parquet", "--coupling", "1"],
         ["maximal-bipartite-matching", "edges.parquet"],
         ["maximal-bipartite-matching", "edges.parquet", "--left", "a", "--left-column", "left"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -25,6 +25,7 @@ from cugraph_ws.backends.cuda.loops import (
     belief_propagation,
     components,
     core,
+    folds,
     matching,
     multi_source,
 )
@@ -42,7 +43,7 @@ BLOCKS = (
     (arc_shards, "BLOCK"),
     (belief_propagation, "BLOCK"), (components, "BLOCK"), (core, "BLOCK"), (cuda_border, "BLOCK"),
     (cuda_frontier, "BLOCK"), (cuda_relay, "BLOCK"), (edges, "_BLOCK"), (predecessors, "FRONTIER_BLOCK"),
-    (grouping, "BLOCK"), (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
+    (folds, "BLOCK"), (grouping, "BLOCK"), (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
     (schedule, "BLOCK"),
 )  # fmt: skip
 USUAL = {(module, name): getattr(module, name) for module, name in BLOCKS}
@@ -177,6 +178,9 @@ class EmulatedDevice:
 
     def rejoin(self) -> None:
         self._apart.remove(threading.get_ident())
+
+    def here(self) -> Callable[[], AbstractContextManager[None]]:
+        return nullcontext
 
     def free_memory(self) -> int:
         return self.memory

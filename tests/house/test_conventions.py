@@ -39,6 +39,15 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "circuit": (ws.circuit, {"sources": {"a": 1.0, "b": 0.0}}),
     "neural_network": (ws.neural_network, {"activation": {"a": 1.0, "b": 0.5, "c": 0, "d": 0}}),
     "k_core": (ws.k_core, {"k": 0}),
+    "k_truss": (ws.k_truss, {"k": 2}),
+    "eigenvector_centrality": (ws.eigenvector_centrality, {"nstart": 1.0, "tol": 0.01}),
+    "katz_centrality": (ws.katz_centrality, {}),
+    "edge_betweenness_centrality": (ws.edge_betweenness_centrality, {}),
+    "ego_graph": (ws.ego_graph, {"vertex": "b"}),
+    "hits": (ws.hits, {}),
+    "minimum_spanning_forest": (ws.minimum_spanning_forest, {}),
+    "minimum_spanning_tree": (ws.minimum_spanning_tree, {}),
+    "subgraph": (ws.subgraph, {"vertices": ["a", "b", "d"]}),
 }
 REQUIRE_WEIGHTS = ("heat", "neural_network")
 OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -47,9 +56,32 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "weakly_connected_components": (ws.weakly_connected_components, {}),
     "core_number": (ws.core_number, {}),
     "belief_propagation": (ws.belief_propagation, {"priors": PRIORS, "coupling": [[2, 1], [1, 2]]}),
+    "betweenness_centrality": (ws.betweenness_centrality, {}),
+    "closeness_centrality": (ws.closeness_centrality, {}),
+    "harmonic_centrality": (ws.harmonic_centrality, {}),
+    "coloring": (ws.coloring, {}),
+    "degree": (ws.degree, {}),
+    "maximal_independent_set": (ws.maximal_independent_set, {}),
+    "strongly_connected_components": (ws.strongly_connected_components, {}),
+    "topological_levels": (ws.topological_levels, {}),
+    "degrees": (ws.degrees, {}),
     "maximal_bipartite_matching": (ws.maximal_bipartite_matching, {"left": ["a", "d"]}),
+    "triangle_count": (ws.triangle_count, {}),
+    "clustering_coefficient": (ws.clustering_coefficient, {}),
+    "truss_number": (ws.truss_number, {}),
+    "jaccard": (ws.jaccard, {}),
+    "overlap": (ws.overlap, {}),
+    "sorensen": (ws.sorensen, {}),
+    "cosine": (ws.cosine, {}),
+    "adamic_adar": (ws.adamic_adar, {}),
 }
 ALL = {**READERS, **OTHERS}
+EDGE_FRAMES = (
+    "k_core", "k_truss", "truss_number", "edge_betweenness_centrality", "ego_graph",
+    "minimum_spanning_forest", "minimum_spanning_tree", "subgraph",
+)  # fmt: skip
+# These keep weights, but do not compute with them.
+KEEPERS = ("k_core", "k_truss", "edge_betweenness_centrality", "ego_graph", "subgraph")
 
 
 @ws.vertex_program
@@ -132,7 +164,7 @@ def test_a_named_column_that_is_missing_is_refused(name):
         function(EDGES, **given, weight="km")
 
 
-@pytest.mark.parametrize("name", [one for one in READERS if one != "k_core"])
+@pytest.mark.parametrize("name", [one for one in READERS if one not in KEEPERS])
 def test_a_weighted_graph_is_not_read_as_an_unweighted_one(name):
     function, given = READERS[name]
     with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
@@ -197,7 +229,7 @@ def test_the_graph_of_a_member_follows_the_rule():
 def test_source_and_destination_are_columns_everywhere(name):
     function, given = ALL[name]
     expected = function(EDGES, **given)
-    if name == "k_core":
+    if name in EDGE_FRAMES:
         expected = expected.rename(columns={"source": "payer", "destination": "payee"})
     same(function(NAMED, **given, **ENDS), expected)
     same(getattr(NAMED.ws, name)(**given, **ENDS), expected)

@@ -86,6 +86,9 @@ def calls(roads: pd.DataFrame, lanes: pl.DataFrame, many: dd.DataFrame, rows: An
     assert_type(ws.bfs(lanes, 0, checkpoint=Path("state"), every=3), pl.DataFrame)
     assert_type(ws.sssp(roads, 0, progress=lambda update: update.active > 0), pd.DataFrame)
     assert_type(ws.k_core(roads, 2), pd.DataFrame)
+    assert_type(ws.triangle_count(lanes, [0, 1]), pl.DataFrame)
+    assert_type(ws.jaccard(roads, roads, use_weight=True), pd.DataFrame)
+    assert_type(ws.k_truss(many, 3), dd.DataFrame)
     assert_type(ws.multi_source_bfs(many, [0, 1]), dd.DataFrame)
     assert_type(ws.pagerank(rows), Any)
     with ws.Graph(roads, weight="capacity") as graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import hypothesis
@@ -27,15 +28,14 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.executor import CudaExecutor
-from cugraph_ws.backends.cuda.partition import (
-    device_partition,
-    graph_partition,
-    partition_of_arrays,
-)
-from cugraph_ws.execution.vertex_loop import VertexLoop
-from cugraph_ws.partition.local_exchange import LocalExchange
-from cugraph_ws.partition.partition import split
+from cugraph_ws.backends.cuda.partition import graph_partition
+from cugraph_ws.execution.partitioned_loop import PartitionedLoop, own_constants
+from cugraph_ws.partition.cut import even_offsets, shards_of
+from cugraph_ws.partition.exchange import NoExchange
+from cugraph_ws.partition.partition import partition_of
+from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import bind
+from cugraph_ws.runtime.thread_ranks import ThreadRanks
 
 BY_NAME = {case.name: case for case in CASES}
 EXCHANGES = ("vr", "ms", "all", "auto")
@@ -209,10 +209,10 @@ def history_of(monkeypatch, program, graph, **options):
     states = []
 
     def note(loop):
-        shares = [executor.columns() for executor in loop._executors]
-        states.append({name: one.copy() for name, one in loop._exchange.collect(shares).items()})
+        shares = [one.own_state() for one in loop._loops]
+        states.append({name: np.concatenate([one[name] for one in shares]) for name in shares[0]})
 
-    def step(loop, plain=VertexLoop.step):
+    def step(loop, plain=PartitionedLoop.step):
         if not states:
             note(loop)
         done = plain(loop)
@@ -220,7 +220,7 @@ def history_of(monkeypatch, program, graph, **options):
         return done
 
     with monkeypatch.context() as patch:
-        patch.setattr(VertexLoop, "step", step)
+        patch.setattr(PartitionedLoop, "step", step)
         result = ws.run(program, graph, **options)
     return result.trace, states
 
@@ -279,10 +279,7 @@ def test_bytes(name, exchange, monkeypatch):
     edges = rmat(5, 3, seed=9)
     edges = Edges(edges.source, edges.destination, edges.n, np.arange(len(edges.source)) % 5 + 0.5)
     with graph_of(edges) as graph, emulated(seed=2):
-        parts = split(
-            graph, bind(program, graph, {k: v for k, v in given.items() if k != "max_iter"}), 3
-        )
-        cuts = np.cumsum([0, *[part.owned for part in parts]])
+        cuts = even_offsets(graph, 3)
         trace, states = history_of(
             monkeypatch, program, graph, engine="cuda", partitions=3, exchange=exchange, **given
         )
@@ -311,7 +308,7 @@ def test_states_changed_in_place_are_sent_without_indices():
 def test_a_superstep_is_read_once_by_each_executor():
     counted = {}
     with graph_of(BATTERY["rmat"]) as graph:
-        for most in (1, 2, 6):
+        for most in (1, 1, 2, 6):  # the first run lays the shards out
             with emulated() as device:
                 ws.run(Rank, graph, engine="cuda", partitions=3, max_iter=most, tol=0.0)
                 counted[most] = device.downloads
@@ -323,14 +320,16 @@ def test_an_update_outlives_the_next_superstep():
     """What has been packed may be on its way while the next superstep is packed."""
     with graph_of(BATTERY["rmat"]) as graph, emulated():
         bound = bind(Rank, graph, {})
-        parts = [device_partition(one) for one in split(graph, bound, 2)]
-        executor = CudaExecutor(bound, parts[0])
+        shard = shards_of(graph, ThreadRanks(2))[0]
+        bound = own_constants(bound, shard)
+        part = graph_partition(shard, bound)
+        executor = CudaExecutor(bound, part)
         executor.start()
         kept = []
         sums = executor.counts().sums
         for number in range(3):
             executor.superstep(_gather(number), sums)
-            (update,) = executor.seal([executor.pack(parts[0].boundaries[1], refine=False)])
+            (update,) = executor.seal([executor.pack(part.boundaries[1], refine=False)])
             executor.counts()
             kept.append((update, update.fields[0].copy()))
     (first, _), (second, then), (third, last) = kept
@@ -440,9 +439,11 @@ def test_layout(name, parts):
     edges = BATTERY[name]
     weight = np.arange(len(edges.source)) / 2
     with graph_of(Edges(edges.source, edges.destination, edges.n, weight)) as graph, emulated():
-        host = split(graph, bind(Steps if parts == 9 else ws.SSSP, graph,
-                                 {} if parts == 9 else {"source": []}), parts)  # fmt: skip
-        held = [device_partition(one) for one in host]
+        bound = bind(Steps if parts == 9 else ws.SSSP, graph, {} if parts == 9 else {"source": []})
+        shards = shards_of(graph, ThreadRanks(parts))
+        bounds = [own_constants(bound, shard) for shard in shards]
+        host = [partition_of(*pair) for pair in zip(shards, bounds, strict=True)]
+        held = [graph_partition(*pair) for pair in zip(shards, bounds, strict=True)]
         for one, there in zip(host, held, strict=True):
             assert (there.vertices, there.owned) == (one.vertices, one.owned)
             assert (there.size, there.ghosts) == (one.size, [*map(tuple, one.ghosts)])
@@ -480,26 +481,22 @@ def arcs_of(rows, numbers, edges):
 
 def test_a_partition_is_made_of_arrays_alone():
     """As a worker of a cluster makes it: nothing of the graph but its own part is there."""
-    with emulated(seed=1):
-        rows = [  # vertices 10, 11 | 12, which reads both; 11 reads 12
-            ([10, 11, 12], [0, 0, 1], [2], [[], [1, 0]], [(2, 2), (2, 3)]),
-            ([12, 11, 10], [0, 2], [1, 2], [[0], []], [(1, 3), (3, 3)]),
-        ]
-        given = {"vertices": 13, "edges": (), "constants": (np.array([0, 0, 1], bool),)}
-        parts = []
-        for numbers, offsets, indices, boundaries, ghosts in rows:
-            given["constants"] = (np.array(numbers) == 12,)
-            parts.append(
-                partition_of_arrays(
-                    numbers=np.array(numbers), offsets=np.array(offsets),
-                    indices=np.array(indices, np.int32), ghosts=ghosts,
-                    boundaries=[np.array(one, np.int64) for one in boundaries], **given,
-                )
+    with emulated(seed=1), graph_of(SHAPES["two components"]) as any_graph:
+        bound = bind(ws.BFS, any_graph, {"start": [0]})
+        # vertices 10, 11 | 12, which reads both; 11 reads 12
+        arcs = [np.array([[12], [11]]), np.array([[10, 11], [12, 12]])]
+
+        def part_of(comm):
+            shard = ShardGraph(
+                comm, np.array([10, 12, 13]), *arcs[comm.rank], {},
+                vertices=None, kind=None, names=(["source"], ["destination"]),
             )  # fmt: skip
-        assert [part.numbers.tolist() for part in parts] == [[11, 10, 12], [12, 11, 10]]
-        assert [one.tolist() for one in parts[0].boundaries] == [[], [0, 1]]
-        with graph_of(SHAPES["two components"]) as any_graph:
-            bound = bind(ws.BFS, any_graph, {"start": [0]})
+            starts = (shard.positions == 12,)
+            return graph_partition(shard, replace(bound, constants=starts))
+
+        parts = ThreadRanks(2).call(part_of)
+        assert [part.numbers.tolist() for part in parts] == [[11, 10, 12], [12, 10, 11]]
+        assert [one.tolist() for one in parts[0].boundaries] == [[], [1, 0]]
         executors = [CudaExecutor(bound, part, frontier=True) for part in parts]
         for one in executors:
             one.start()
@@ -522,9 +519,10 @@ def test_a_partition_is_made_of_arrays_alone():
 
 def test_a_partition_that_does_not_fit():
     with graph_of(BATTERY["rmat"]) as graph, emulated(memory=100):
-        (part, _) = split(graph, bind(Rank, graph, {}), 2)
+        bound = bind(Rank, graph, {})
+        shard, _ = shards_of(graph, ThreadRanks(2))
         with pytest.raises(ws.GraphMemoryError):
-            device_partition(part)
+            graph_partition(shard, own_constants(bound, shard))
 
 
 # ------------------------------------------------------------------------------ checkpoints, errors
@@ -585,7 +583,9 @@ def test_one_partition_exchanges_nothing():
     with graph_of(SHAPES["path"]) as graph, emulated():
         bound = bind(Hops, graph, {"start": 0})
         executor = CudaExecutor(bound, graph_partition(graph, bound))
-        assert LocalExchange([])._deliver([executor]) == (0, 0)
+        executor.start()
+        executor.superstep(_gather(0), executor.counts().sums)
+        assert NoExchange().settle(executor, _gather(0))[1] == (0, 0)
 
 
 # --------------------------------------------------------------------------------- random graphs

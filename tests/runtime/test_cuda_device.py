@@ -7,6 +7,7 @@ import ctypes
 import struct
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -460,6 +461,37 @@ class Pool:
 
     def free_all_blocks(self):
         self.kept = 0
+
+
+class Entered:
+    """A context manager that writes down in which thread it is entered."""
+
+    def __init__(self, name, entered):
+        self._name, self._entered = name, entered
+
+    def __enter__(self):
+        self._entered.append((self._name, threading.get_ident()))
+
+    def __exit__(self, *error):
+        self._entered.append(("left", threading.get_ident()))
+
+
+def test_another_thread_uses_the_gpu_and_the_stream_of_this_one(fake_driver):
+    entered = []
+    cupy = cupy_of(Entered("stream", entered))
+    cupy.cuda.Device = lambda: Entered("gpu", entered)
+    there = devices.CudaDevice(cupy, installed_gpus()[0]).here()
+    cupy.cuda.get_current_stream = cupy.cuda.Device = None  # in the other thread, not these
+
+    def work():
+        with there():
+            entered.append(("work", threading.get_ident()))
+
+    other = threading.Thread(target=work)
+    other.start()
+    other.join()
+    assert [name for name, _ in entered] == ["gpu", "stream", "work", "left", "left"]
+    assert {thread for _, thread in entered} == {other.ident}
 
 
 def test_the_current_gpu(fake_driver, compiles):

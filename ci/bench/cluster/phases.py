@@ -48,7 +48,7 @@ WATCHED = {
     "dask.heartbeat": ("Heartbeat.are_free",),
     "partition.shard": ("ShardGraph.vertex_frame",),
     "algorithms.components": tuple(f"WeaklyConnectedComponents.{one}" for one in ("start", "step")),
-    "partition.local_exchange": ("Exchange.grow_trees",),
+    "partition.exchange": ("Exchange.grow_trees",),
     "backends.cuda.exchange": ("DeviceRankExchange.grow_trees",),
     "execution.vertex_loop": ("bind", *(f"VertexLoop.{one}" for one in ("start", "_begin", "step", "arrays"))),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Set up a run on the CPU: plan, parts of the graph, an executor for each, and exchange."""
+"""Set up a run on the CPU: plan, executor and exchange."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from cugraph_ws.backends.cpu.executor import CpuExecutor
 from cugraph_ws.backends.planner import Plan
 from cugraph_ws.contract import Setup
 from cugraph_ws.errors import InputError
-from cugraph_ws.partition.exchange import RankExchange
-from cugraph_ws.partition.local_exchange import LocalExchange
-from cugraph_ws.partition.partition import partition_of, split
+from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
+from cugraph_ws.partition.partition import partition_of
 from cugraph_ws.program.binding import BoundProgram
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def set_up(
     Parameters
     ----------
     bound : BoundProgram
-    graph : Graph
+    graph : GraphView
     options : Options
     in_place : bool or None
         Whether supersteps write into the state that they read; None to choose.
@@ -53,7 +52,7 @@ def set_up(
     Raises
     ------
     InputError
-        If an option is for GPUs only, or for whole graphs only.
+        If an option is for GPUs only.
     EngineError
         If the layout is for GPUs only.
     """
@@ -61,11 +60,6 @@ def set_up(
         what = "schedule" if name == "method" else "choice"
         raise InputError(
             f"{name}={value!r} is a {what} of engine='cuda'; leave it out on engine='cpu'"
-        )
-    if not graph.whole and options.partitions != 1:
-        raise InputError(
-            f"partitions={options.partitions}: a graph on a cluster has one partition on each worker; "
-            "leave it out"
         )
     if options.layout != "auto":
         layout_of(options.layout, on_device=False)  # raises if there is none
@@ -75,26 +69,18 @@ def set_up(
         direction=options.direction,
         priorities=options.priorities,
         # A fused call has no exchange between its supersteps.
-        fused=options.fused and options.partitions == 1 and graph.comm.size == 1,
+        fused=options.fused and graph.comm.size == 1,
         in_place=bool(in_place),
     )
-    dense = not plan.strategy.active_only
-    exchange: RankExchange | LocalExchange
-    if graph.whole:
-        parts = split(graph, bound, options.partitions)
-        exchange = LocalExchange(parts, method=options.exchange, dense=dense)
-    else:
-        parts = [partition_of(graph, bound)]
-        exchange = RankExchange(graph, method=options.exchange, dense=dense)
-    executors = [
-        CpuExecutor(
-            bound,
-            part,
-            in_place=bool(in_place),
-            ordered=plan.strategy.ordered,
-            plain=plain,
-            threads=threads,
-        )
-        for part in parts
-    ]
-    return Setup(plan, list(executors), exchange, parts)
+    exchange: Exchange = NoExchange(options.exchange)
+    if graph.comm.size > 1:
+        exchange = RankExchange(graph, method=options.exchange, dense=not plan.strategy.active_only)
+    executor = CpuExecutor(
+        bound,
+        partition_of(graph, bound),
+        in_place=bool(in_place),
+        ordered=plan.strategy.ordered,
+        plain=plain,
+        threads=threads,
+    )
+    return Setup(plan, executor, exchange)

@@ -21,8 +21,7 @@ from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
-from cugraph_ws.partition.exchange import RankExchange
-from cugraph_ws.partition.local_exchange import Traffic
+from cugraph_ws.partition.exchange import RankExchange, Traffic
 from cugraph_ws.partition.refinement import ExchangeMethod, Refinement
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Links
@@ -179,18 +178,17 @@ class DeviceRankExchange(RankExchange):
         device().rejoin()
         return packed
 
-    def merge(self, counts: Sequence[Counts]) -> Counts:
+    def merge(self, counts: Counts) -> Counts:
         """Return the counts of all ranks, with the arcs of ghosts."""
         merged = super().merge(counts)
         self._active = merged.active
         return merged
 
-    def settle(self, executors: Sequence[Executor], choice: Choice) -> tuple[Counts, Traffic]:
+    def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep; return the counts of all ranks, and what was sent.
 
         The ghosts' new values may not have arrived yet: the next superstep is queued behind them.
         """
-        (executor,) = executors
         assert isinstance(executor, CudaExecutor)
         packed = self._pack(executor)
         self._links.gather(executor.header(), self._headers)
@@ -220,12 +218,11 @@ class DeviceRankExchange(RankExchange):
         self._plan_next(executor)
         return self._counts(executor), Traffic(int(sent.sum()), int(useful.sum()) * width)
 
-    def update_trees(self, executors: Sequence[Executor]) -> None:
+    def update_trees(self, executor: Executor) -> None:
         """Send which boundary vertices have been attached to the predecessor forest.
 
         Sender and receiver keep the same list of vertices, so the messages carry no header.
         """
-        (executor,) = executors
         assert isinstance(executor, CudaExecutor)
         self._post_news(*executor.trees.news())
         # `receive` waits for the GPU.  A lost rank must raise here, not block there.
@@ -237,16 +234,15 @@ class DeviceRankExchange(RankExchange):
         going, coming = ([[told] if len(told) else [] for told in one] for one in news)
         self._links.post(going, coming)
 
-    def grow_trees(self, executors: Sequence[Executor], missing: int) -> None:
+    def grow_trees(self, executor: Executor, missing: int) -> None:
         """Find the missing predecessors; in tree growth the host reads counts every `LEVELS`."""
-        (executor,) = executors
         if not (isinstance(executor, CudaBorderExecutor) and executor.branches):
-            super().grow_trees(executors, missing)
+            super().grow_trees(executor, missing)
             return
         missing = self.total(missing)
         if not missing:
             return
-        self.update_trees(executors)
+        self.update_trees(executor)
         branches, size = executor.begin_branches(LEVELS), self._comm.size
         everyone = device().xp.empty(size * LEVELS, np.int64)
         table = device().pinned(size * LEVELS, np.int64)

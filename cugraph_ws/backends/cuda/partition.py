@@ -7,7 +7,7 @@ partition without ghosts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,14 +21,11 @@ from cugraph_ws.runtime.device import device
 
 if TYPE_CHECKING:
     from cugraph_ws.graph.view import GraphView
-    from cugraph_ws.partition.partition import Partition
 
 __all__ = [
     "DevicePartition",
-    "device_partition",
     "graph_partition",
     "laid_out",
-    "partition_of_arrays",
 ]
 
 DeviceArray = Any  # CuPy's or NumPy's
@@ -186,103 +183,6 @@ def graph_partition(graph: GraphView, bound: BoundProgram) -> DevicePartition:
         edges=_attributes(laid, bound),
         boundaries=boundaries,
         ghosts=graph.ghosts,
-    )
-
-
-def device_partition(partition: Partition) -> DevicePartition:
-    """Copy a partition to the device and lay it out there.
-
-    Parameters
-    ----------
-    partition : Partition
-        On the host; its order is the order outside.
-
-    Returns
-    -------
-    DevicePartition
-
-    Raises
-    ------
-    GraphMemoryError
-        If it would not fit on the GPU; raised before anything is copied.
-    """
-    return partition_of_arrays(
-        vertices=partition.vertices,
-        numbers=partition.numbers,
-        offsets=partition.csc.offsets,
-        indices=partition.csc.indices,
-        edges=partition.edges("csc"),
-        constants=partition.constants,
-        boundaries=partition.boundaries,
-        ghosts=partition.ghosts,
-    )
-
-
-def partition_of_arrays(
-    *,
-    vertices: int,
-    numbers: Any,
-    offsets: Any,
-    indices: Any,
-    edges: Sequence[Any],
-    constants: Sequence[Any],
-    boundaries: Sequence[Any],
-    ghosts: Sequence[tuple[int, int]],
-) -> DevicePartition:
-    """Lay a partition out on the device, from arrays alone.
-
-    Parameters
-    ----------
-    vertices : int
-        Number of vertices of the whole graph.
-    numbers : array of int, shape (size,)
-        Vertex numbers of owned vertices, then of ghosts, grouped by owner.
-    offsets : array of int64, shape (owned + 1,)
-        Rows of in-neighbours of the owned vertices.
-    indices : array of int32 or int64, shape (arcs,)
-        In-neighbours, by their places in `numbers`.
-    edges : sequence of array, each of shape (arcs,) or (0,)
-        The program's edge attributes; empty for constants.
-    constants : sequence of array, each of shape (size,) or (1,)
-        The program's vertex constants.
-    boundaries : sequence of array of int
-        For each partition, places of the owned vertices that it has as ghosts, in its order.
-    ghosts : sequence of (int, int)
-        For each partition, the range of places of its vertices.
-
-    Returns
-    -------
-    DevicePartition
-        Arrays may come from the host or the device.
-
-    Raises
-    ------
-    GraphMemoryError
-        If it would not fit on the GPU; raised before anything is copied.
-    """
-    xp = device().xp
-    columns = {str(place): column for place, column in enumerate(edges)}
-    named = {name: column for name, column in columns.items() if len(column)}
-    graph = laid_out(len(numbers), offsets, indices, named)
-
-    # A kernel that prepares messages per vertex reads arc 0 even if there are no arcs.
-    empty = 0 if len(indices) else 1
-
-    def by_arc(order: Order) -> tuple[DeviceArray, ...]:
-        return tuple(
-            graph.values(name, order) if name in named else xp.zeros(empty, column.dtype)
-            for name, column in columns.items()
-        )
-
-    return DevicePartition(
-        graph,
-        vertices=vertices,
-        owned=len(offsets) - 1,
-        numbers=xp.take(xp.asarray(numbers, number_dtype(vertices)), graph.numbers),
-        constants=tuple(constants),
-        edges=by_arc,
-        boundaries=[xp.take(graph.positions, xp.asarray(one)) for one in boundaries],
-        ghosts=[(int(first), int(last)) for first, last in ghosts],
     )
 
 

@@ -1,4 +1,4 @@
-"""Set up a run on the GPU: plan, parts of the graph, an executor for each, and exchange."""
+"""Set up a run on the GPU: plan, executor and exchange."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
 from cugraph_ws.backends.cuda.partition import (
     DevicePartition,
-    device_partition,
     graph_partition,
 )
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
@@ -18,9 +17,7 @@ from cugraph_ws.backends.cuda.worklist_pull import CudaRelayExecutor
 from cugraph_ws.contract import Executor, Setup, Strategy
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
-from cugraph_ws.partition.exchange import RankExchange
-from cugraph_ws.partition.local_exchange import Exchange, LocalExchange
-from cugraph_ws.partition.partition import split
+from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
 from cugraph_ws.program.binding import BoundProgram
 
 if TYPE_CHECKING:
@@ -57,11 +54,10 @@ def set_up(
     InputError
         If the program cannot run as the options say.
     """
-    divided = options.partitions > 1 or graph.comm.size > 1
-    whole = graph.whole and not divided
+    divided = graph.comm.size > 1
     plan = CudaPlan(
         bound,
-        graph.on_device().arcs if whole else graph.number_of_arcs,
+        graph.on_device().arcs if graph.whole else graph.number_of_arcs,
         direction=options.direction,
         in_place=in_place,
         fused=options.fused,
@@ -76,24 +72,12 @@ def set_up(
         raise InputError(
             f"filter={options.filter!r}: {bound.program.name} lists no frontier; leave it out"
         )
-    parts = []
-    if whole or not graph.whole:
-        held = [graph_partition(graph, bound)]
-    else:
-        parts = split(graph, bound, options.partitions)
-        held = [device_partition(part) for part in parts]
-    exchange: Exchange
-    if not divided:  # with a single rank the shard is the whole graph
-        exchange = LocalExchange([])
-    elif graph.whole:
-        boundaries = [part.boundaries for part in held]
-        exchange = LocalExchange(
-            parts, method=options.exchange, dense=not strategy.active_only, boundaries=boundaries
-        )
-    else:
-        exchange = _among_gpus(graph, held[0], bound, strategy, options)
-    executors = [_executor(bound, part, strategy, options, divided, tol) for part in held]
-    return Setup(plan, executors, exchange, parts)
+    part = graph_partition(graph, bound)
+    exchange: Exchange = NoExchange(options.exchange)
+    if divided:
+        exchange = _among_gpus(graph, part, bound, strategy, options)
+    executor = _executor(bound, part, strategy, options, divided, tol)
+    return Setup(plan, executor, exchange)
 
 
 def _executor(

@@ -202,7 +202,7 @@ class DeviceShard(ShardGraph):
         order = sort_ends(destinations, sources, self.number_of_vertices)
         sources, destinations = (one[order].astype(np.int64) for one in (sources, destinations))
         values = {name: part.laid.values(name)[which[order]] for name in self.edge_attributes}
-        return self._frame_of_edges(sources, destinations, values)
+        return self.frame_of_edges(sources, destinations, values)
 
 
 class ShardArcs(DeviceArcs):

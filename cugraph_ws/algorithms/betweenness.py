@@ -1,0 +1,374 @@
+"""Betweenness centrality of vertices and edges: Brandes' algorithm on batches of sources.
+
+A search counts shortest paths level by level; then dependencies are added up from the last level
+back to the first.  A vertex has a row with a column for each source of the batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Unpack, cast
+
+import numpy as np
+
+from cugraph_ws.algorithms.closeness import GREATEST_SEED, sampled
+from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_count, check_flag
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.device import as_host
+
+__all__ = ["Betweenness", "betweenness_centrality", "edge_betweenness_centrality"]
+
+Array = Any  # NumPy's or CuPy's
+
+WIDTH = 32  # most sources of a batch
+CELLS = 1 << 27  # most entries of a matrix by vertex and source
+ARCS = 1 << 16  # read at once for edges
+HIGH = 1e150  # counts of paths above it are scaled down
+
+
+@spreads
+def betweenness_centrality(
+    graph: Graph[FrameT] | FrameT,
+    k: Any = None,
+    normalized: bool = True,
+    *,
+    endpoints: bool = False,
+    seed: int = 0,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute betweenness centrality: the share of shortest paths that pass through a vertex.
+
+    Edges have length 1; parallel edges are paths of their own.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    k : int or list of ids, optional
+        Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
+        default exact, from all.
+    normalized : bool
+        Whether to divide by the number of pairs of other vertices.  Otherwise each pair counts
+        once, in an undirected graph too.
+    endpoints : bool
+        Whether the ends of a path count as well.
+    seed : int
+        Different seeds sample different vertices; the same seed the same on any machine.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `betweenness_centrality` (float64).  Sorted by vertex.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early; `.result` has the values so far.
+
+    References
+    ----------
+    .. [1] U. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical
+       Sociology 25, 2001.
+    """
+    loop = Betweenness(k, normalized, endpoints, seed)
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    return run(loop, opened, **options).require_convergence("betweenness_centrality").frame
+
+
+@spreads
+def edge_betweenness_centrality(
+    graph: Graph[FrameT] | FrameT,
+    k: Any = None,
+    normalized: bool = True,
+    *,
+    seed: int = 0,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute the share of shortest paths that pass through each edge.
+
+    Edges have length 1; parallel edges are paths of their own.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    k : int or list of ids, optional
+        Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
+        default exact, from all.
+    normalized : bool
+        Whether to divide by the number of pairs of vertices.  Otherwise each pair counts once, in
+        an undirected graph too.
+    seed : int
+        Different seeds sample different vertices; the same seed the same on any machine.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, which the result keeps; by default the column named
+        `weight`, if there is one.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout: see `run`; there are no checkpoints.
+
+    Returns
+    -------
+    DataFrame
+        Edges with the columns that the graph kept, and `betweenness_centrality` (float64).  Sorted
+        by destination, then source; an undirected edge once, from the vertex with the smaller id.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, or a checkpoint is asked for.
+    ConvergenceError
+        If the run is stopped early.
+
+    References
+    ----------
+    .. [1] U. Brandes, "On variants of shortest-path betweenness centrality and their generic
+       computation", Social Networks 30, 2008.
+    """
+    loop = Betweenness(k, normalized, False, seed, edges=True)
+    for name in ("checkpoint", "resume"):
+        if options.get(name) is not None:
+            raise InputError(
+                f"{name}=: edge_betweenness_centrality has no checkpoints; leave it out"
+            )
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    opened.check_edge_names()
+    if "betweenness_centrality" in opened.edge_attributes:
+        raise InputError("column 'betweenness_centrality' would be overwritten; rename it")
+    holder: list[Any] = []
+    loop.finish = lambda part, scores: holder.append((part, scores))
+    run(loop, opened, **options).require_convergence("edge_betweenness_centrality")
+    part, scores = holder[0]
+    return cast(FrameT, edge_frame(part, None, {"betweenness_centrality": scores}))
+
+
+class Betweenness(ArrayLoop):
+    """The algorithm as a loop for `run`: each step is a batch of sources.
+
+    Parameters
+    ----------
+    k : int or list of ids, optional
+        How many sources to sample, or which; by default all.
+    normalized : bool
+        Whether to divide by the number of pairs.
+    endpoints : bool
+        Whether the ends of a path count.
+    seed : int
+        Of the sample.
+    edges : bool
+        Whether edges are scored as well.
+    """
+
+    name = "betweenness_centrality"
+    outputs: ClassVar = {"betweenness_centrality": False}
+    kept: ClassVar = {"score": None}
+    finish: Any = None  # called with the part and the edges' values
+
+    def __init__(
+        self,
+        k: Any = None,
+        normalized: bool = True,
+        endpoints: bool = False,
+        seed: int = 0,
+        *,
+        edges: bool = False,
+    ) -> None:
+        check_flag("normalized", normalized)
+        check_flag("endpoints", endpoints)
+        check_count("seed", seed, most=GREATEST_SEED)
+        self._counted = isinstance(k, (int, np.integer)) or not hasattr(k, "__len__")
+        if k is not None and self._counted:
+            check_count("k", k, 1)
+        self._k, self._normalized, self._endpoints = k, normalized, endpoints
+        self._seed, self._edges = seed, edges
+
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """Arguments that name vertices, by name; looked up before the run."""
+        return {} if self._k is None or self._counted else {"k": self._k}
+
+    @property
+    def converged(self) -> bool:  # type: ignore[override]
+        """Whether all sources are done."""
+        return self.done >= len(self._sources)
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Choose the sources."""
+        if self._k is None:
+            self._sources = np.arange(graph.number_of_vertices)
+        elif self._counted:
+            self._sources = sampled(graph, self._k, self._seed)
+        else:
+            self._sources = np.unique(as_host(graph.numbers(self._k, "k")))
+        self.near = near = Neighbourhood(graph, on_device=on_device)
+        self._score = near.xp.zeros(near.part.size)
+        largest = max(graph.comm.allgather(near.part.size))
+        self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
+        self._arcs = near.xp.zeros(len(near.part.csc.indices) if self._edges else 0)
+        if self.converged:
+            self._end()
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the sources, and what counts."""
+        return {"sources": self._sources.tolist(), "endpoints": self._endpoints}
+
+    def step(self) -> Step:
+        """Count the paths from the next sources, and add up the dependencies."""
+        near, part = self.near, self.near.part
+        sources = self._sources[self.done : self.done + self._width]
+        levels, paths, stack, scales = self._count(sources)
+        shares = near.xp.zeros(paths.shape)  # of a path to a vertex, in what depends on it
+        dependency = self._depend(levels, paths, stack, scales, shares)
+        reached = levels[: part.owned] > 0
+        own = near.xp.where(reached, dependency[: part.owned] + self._endpoints, 0.0)
+        self._score[: part.owned] += own.sum(axis=1)
+        if self._endpoints:
+            self._add_sources(sources, reached)
+        if self._edges:
+            self._score_edges(levels, paths, shares)
+        self.done += len(sources)
+        if self.converged:
+            self._end()
+        read, sent = part.halo.totals(sum(map(len, stack)))
+        left = len(self._sources) - self.done
+        return Step(left, read, direction="push", filter="list", bytes_sent=sent)
+
+    def columns(self) -> dict[str, Column]:
+        """Return the scaled scores of owned vertices."""
+        factor = self._factor(self._endpoints)
+        return {"betweenness_centrality": self.near.part.by_number(self._score) * factor}
+
+    def _factor(self, endpoints: bool) -> float:
+        """Return what scores are multiplied by, as NetworkX does."""
+        graph = self.near.part.graph
+        n, sources = graph.number_of_vertices, max(len(self._sources), 1)
+        factor = 1.0 if graph.directed else 0.5
+        pairs = n * (n - 1) if endpoints else (n - 1) * (n - 2)
+        if self._normalized and pairs > 0:
+            factor = 1.0 / pairs
+        return factor if self._k is None else factor * n / sources
+
+    def _end(self) -> None:
+        """Hand over the edges' values."""
+        if self.finish is not None:
+            self.finish(self.near.part, self._arcs * self._factor(True))
+
+    def _count(self, sources: Array) -> tuple[Array, Array, list[Array], list[Array]]:
+        """Return levels and numbers of paths by position and source; and the rows of each level.
+
+        The numbers of paths of a level are divided by the products of `scales` up to it, so that
+        they fit in a float64.
+        """
+        near, part, xp = self.near, self.near.part, self.near.xp
+        graph, shape = part.graph, (part.size, len(sources))
+        here = np.flatnonzero((sources >= graph.low) & (sources < graph.low + graph.owned))
+        rows = part.placed(xp.asarray(sources[here])).astype(np.int64)
+        levels = xp.full(shape, -1, np.int32)
+        levels[rows, xp.asarray(here)] = 0
+        paths = (levels == 0).astype(np.float64)
+        front = paths.copy()
+        rows = xp.unique(rows)
+        stack, scales = [], []
+        while near.total(len(rows)):
+            stack.append(rows)
+            changed = near.update(front, rows)
+            readers = near.followers(changed, "in")
+            counts = near.sums(front, "in", readers)
+            front[changed] = 0.0
+            counts = xp.where(levels[readers] < 0, counts, 0.0)
+            hit = xp.flatnonzero(counts.any(axis=1))
+            rows, counts = readers[hit], counts[hit]
+            counts, scale = self._scaled(counts)
+            scales.append(scale)
+            front[rows] = counts
+            paths[rows] += counts
+            levels[rows] = xp.where(counts > 0, len(stack), levels[rows])
+        return levels, paths, stack, scales
+
+    def _scaled(self, counts: Array) -> tuple[Array, Array]:
+        """Divide high counts by the greatest of their column; collective."""
+        xp, comm = self.near.xp, self.near.part.graph.comm
+        greatest = float(counts.max()) if counts.size else 0.0
+        if max(comm.allgather(greatest)) < HIGH:
+            return counts, 1.0
+        own = as_host(counts.max(axis=0)) if len(counts) else np.zeros(counts.shape[1])
+        top = np.max(comm.allgather(own.tolist()), axis=0)
+        scale = xp.asarray(np.where(top < HIGH, 1.0, top))
+        return counts / scale, scale
+
+    def _depend(
+        self, levels: Array, paths: Array, stack: list[Array], scales: list[Array], shares: Array
+    ) -> Array:
+        """Return the dependencies of the sources on each vertex, and write the shares."""
+        near, xp = self.near, self.near.xp
+        dependency = xp.zeros(paths.shape)
+        front = xp.zeros(paths.shape)
+        for level in range(len(stack) - 1, 0, -1):
+            rows, before = stack[level], stack[level - 1]
+            at = levels[rows] == level
+            share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0) / scales[level - 1]
+            front[rows] = xp.where(at, share, 0.0)
+            shares[rows] += front[rows]
+            changed = near.update(front, rows)
+            gathered = near.sums(front, "out", before)
+            front[changed] = 0.0
+            at = levels[before] == level - 1
+            dependency[before] += xp.where(at, paths[before] * gathered, 0.0)
+        return dependency
+
+    def _add_sources(self, sources: Array, reached: Array) -> None:
+        """Count each source as an end of the paths out of it; collective."""
+        graph, xp = self.near.part.graph, self.near.xp
+        own = as_host(reached.sum(axis=0, dtype=np.int64))
+        ends = np.sum(graph.comm.allgather(own.tolist()), axis=0)
+        here = (sources >= graph.low) & (sources < graph.low + graph.owned)
+        places = self.near.part.placed(xp.asarray(sources[here]))
+        self._score[places] += xp.asarray(ends[here].astype(np.float64))
+
+    def _score_edges(self, levels: Array, paths: Array, shares: Array) -> None:
+        """Add to every arc the paths through it, in both directions of an undirected edge."""
+        near, part, xp = self.near, self.near.part, self.near.xp
+        for column in (levels, paths, shares):
+            near.update(column)
+        rows = part.csc
+        heads = row_of_arcs(part)
+        for first in range(0, len(heads), ARCS):
+            head, tail = heads[first : first + ARCS], rows.indices[first : first + ARCS]
+            ways = [(tail, head)] if part.graph.directed else [(tail, head), (head, tail)]
+            for one, other in ways:
+                tight = (levels[one] >= 0) & (levels[other] == levels[one] + 1)
+                through = xp.where(tight, paths[one] * shares[other], 0.0)
+                self._arcs[first : first + ARCS] += through.sum(axis=1)

@@ -1,0 +1,343 @@
+"""Closeness and harmonic centrality: breadth-first searches in batches of 64, a bit for each.
+
+A vertex has a word with a bit for each search that has reached it, so one pass over the edges
+serves all searches of the batch (Then et al.: The more the merrier, VLDB 2014).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from cugraph_ws.algorithms.neighbourhood import MOST, ArrayLoop, Direction, Neighbourhood
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_count, check_flag
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.loop import Result, Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.device import as_host, module_of
+
+__all__ = [
+    "DistanceSums",
+    "closeness_centrality",
+    "harmonic_centrality",
+    "sampled",
+]
+
+Array = Any  # NumPy's or CuPy's
+
+WIDTH = 64  # searches of a batch
+GREATEST_SEED = 2**128 - 1
+
+
+@spreads
+def closeness_centrality(
+    graph: Graph[FrameT] | FrameT,
+    vertices: Any = None,
+    k: int | None = None,
+    *,
+    seed: int = 0,
+    wf_improved: bool = True,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute closeness centrality: the reciprocal of the mean distance to a vertex.
+
+    As in NetworkX, distances are those along edges into the vertex, and edges have length 1.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    vertices : sequence, array, Series or frame, optional
+        The vertices to compute it for, a search from each; by default all.
+    k : int, optional
+        Estimate it for all vertices from the distances of `k` random vertices; exact if it is the
+        number of vertices.
+    seed : int
+        Different seeds sample different vertices; the same seed the same on any machine.
+    wf_improved : bool
+        Whether to scale by the share of the vertices that reach the vertex (Wasserman and Faust).
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `closeness_centrality` (float64); 0 for a vertex that none reaches.
+        Sorted by vertex.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early; `.result` has the sums so far.
+
+    References
+    ----------
+    .. [1] L. C. Freeman, "Centrality in social networks: conceptual clarification", Social Networks
+       1, 1979.
+    .. [2] D. Eppstein and J. Wang, "Fast approximation of centrality", Journal of Graph Algorithms
+       and Applications 8, 2004 (for `k`).
+    """
+    check_flag("wf_improved", wf_improved)
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    loop = DistanceSums(vertices, k, seed)
+    result = run(loop, opened, **options).require_convergence("closeness_centrality")
+    counts, totals, _ = _sums(result)
+    others = counts * _scale(opened, k)
+    values = counts / (totals + (totals == 0))
+    if wf_improved:
+        values = values * (others / max(opened.number_of_vertices - 1, 1))
+    return _listed(result, "closeness_centrality", values, vertices)
+
+
+@spreads
+def harmonic_centrality(
+    graph: Graph[FrameT] | FrameT,
+    vertices: Any = None,
+    k: int | None = None,
+    *,
+    seed: int = 0,
+    normalized: bool = False,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute harmonic centrality: the sum of the reciprocals of the distances to a vertex.
+
+    As in NetworkX, distances are those along edges into the vertex, and edges have length 1.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    vertices : sequence, array, Series or frame, optional
+        The vertices to compute it for, a search from each; by default all.
+    k : int, optional
+        Estimate it for all vertices from the distances of `k` random vertices; exact if it is the
+        number of vertices.
+    seed : int
+        Different seeds sample different vertices; the same seed the same on any machine.
+    normalized : bool
+        Whether to divide by the number of the other vertices.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `harmonic_centrality` (float64).  Sorted by vertex.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early; `.result` has the sums so far.
+
+    References
+    ----------
+    .. [1] P. Boldi and S. Vigna, "Axioms for centrality", Internet Mathematics 10, 2014.
+    """
+    check_flag("normalized", normalized)
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    loop = DistanceSums(vertices, k, seed)
+    result = run(loop, opened, **options).require_convergence("harmonic_centrality")
+    _, _, values = _sums(result)
+    values = values * _scale(opened, k)
+    if normalized:
+        values = values / max(opened.number_of_vertices - 1, 1)
+    return _listed(result, "harmonic_centrality", values, vertices)
+
+
+def sampled(graph: GraphView, k: int, seed: int) -> Any:
+    """Return the numbers of `k` random vertices, ascending, the same on all ranks.
+
+    Parameters
+    ----------
+    graph : Graph
+    k : int
+    seed : int
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+
+    Raises
+    ------
+    InputError
+        If the graph has fewer vertices.
+    """
+    n = graph.number_of_vertices
+    if k > n:
+        raise InputError(f"k={k!r}: the graph has {n:,} vertices; give at most that many")
+    return np.sort(np.random.default_rng(int(seed)).choice(n, k, replace=False))
+
+
+def _scale(graph: GraphView, k: int | None) -> float:
+    """Return by how much sums over a sample are too small."""
+    return 1.0 if not k else graph.number_of_vertices / k
+
+
+def _sums(result: Result) -> tuple[Array, Array, Array]:
+    """Return the columns of a run, by owned vertex."""
+    arrays: Any = result.arrays
+    return arrays["reached"], arrays["distances"], arrays["reciprocals"]
+
+
+def _listed(result: Result[FrameT], name: str, values: Array, vertices: Any) -> FrameT:
+    """Return a frame of all vertices, or of those given; collective."""
+    graph = result.graph
+    if vertices is None:
+        return replace(result, arrays={name: values}).frame
+    numbers = np.unique(as_host(graph.numbers(vertices, "vertices")))
+    own = numbers[(numbers >= graph.low) & (numbers < graph.low + graph.owned)]
+    chosen = values[module_of(values).asarray(own - graph.low)]
+    return graph.frame_of(VertexNumbers(own), {name: chosen})
+
+
+class DistanceSums(ArrayLoop):
+    """Sums over distances as a loop for `run`: each step is a batch of searches.
+
+    With a sample, searches start from the sampled vertices along the edges, and every vertex adds
+    up what reaches it.  Otherwise they start from the vertices asked for, against the edges, and
+    each search is added up.
+
+    Parameters
+    ----------
+    vertices : sequence, array, Series or frame, optional
+        The vertices to compute sums for; by default all.
+    k : int, optional
+        Number of vertices to sample, for sums of all vertices.
+    seed : int
+        Of the sample.
+    """
+
+    name = "distance_sums"
+    outputs: ClassVar = {"reached": False, "distances": False, "reciprocals": False}
+    kept: ClassVar = {"reached": (0, MOST), "distances": (0, MOST), "reciprocals": None}
+
+    def __init__(self, vertices: Any = None, k: int | None = None, seed: int = 0) -> None:
+        if k is not None:
+            check_count("k", k, 1)
+        check_count("seed", seed, most=GREATEST_SEED)
+        if k is not None and vertices is not None:
+            raise InputError("vertices= and k= exclude each other: k estimates all vertices")
+        self._vertices, self._k, self._seed = vertices, k, seed
+
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """Arguments that name vertices, by name; looked up before the run."""
+        return {} if self._vertices is None else {"vertices": self._vertices}
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Choose where searches start."""
+        if self._k is not None:
+            self._starts = sampled(graph, self._k, self._seed)
+        elif self._vertices is not None:
+            self._starts = np.unique(as_host(graph.numbers(self._vertices, "vertices")))
+        else:
+            self._starts = np.arange(graph.number_of_vertices)
+        self.near = near = Neighbourhood(graph, on_device=on_device)
+        self._reached = near.xp.zeros(near.part.size, np.int64)
+        self._distances = near.xp.zeros(near.part.size, np.int64)
+        self._reciprocals = near.xp.zeros(near.part.size)
+
+    @property
+    def converged(self) -> bool:  # type: ignore[override]
+        """Whether all searches are done."""
+        return self.done >= len(self._starts)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return where searches start."""
+        return {"starts": self._starts.tolist(), "sampled": self._k is not None}
+
+    def step(self) -> Step:
+        """Search from the next vertices, and add the distances up."""
+        starts = self._starts[self.done : self.done + WIDTH]
+        direction: Direction = "out" if self._k is None else "in"
+        own = np.zeros((3, len(starts)))
+        read = 0
+        for level, rows, words in self._search(starts, direction):
+            bits = _bits(self.near.xp, words)
+            if self._k is None:
+                found = as_host(bits.sum(axis=0, dtype=np.int64))[: len(starts)]
+                own += np.outer([1.0, level, 1.0 / level], found)
+            else:
+                found = bits.sum(axis=1, dtype=np.int64)
+                self._reached[rows] += found
+                self._distances[rows] += level * found
+                self._reciprocals[rows] += found / level
+            read += len(rows)
+        if self._k is None:
+            self._add(starts, own)
+        self.done += len(starts)
+        read, sent = self.near.part.halo.totals(read)
+        left = len(self._starts) - self.done
+        return Step(left, read, direction="push", filter="list", bytes_sent=sent)
+
+    def _add(self, starts: Array, own: Array) -> None:
+        """Write the sums of searches, over all ranks, to the vertices where they start."""
+        graph = self.near.part.graph
+        sums = np.sum(graph.comm.allgather(own.tolist()), axis=0).reshape(own.shape)
+        here = (starts >= graph.low) & (starts < graph.low + graph.owned)
+        xp = self.near.xp
+        places = self.near.part.placed(xp.asarray(starts[here]))
+        self._reached[places] = xp.asarray(sums[0, here].astype(np.int64))
+        self._distances[places] = xp.asarray(sums[1, here].astype(np.int64))
+        self._reciprocals[places] = xp.asarray(sums[2, here])
+
+    def _search(self, starts: Array, direction: Direction) -> Any:
+        """Yield for each level the owned vertices that it reaches, and by which searches."""
+        near, graph = self.near, self.near.part.graph
+        here = np.flatnonzero((starts >= graph.low) & (starts < graph.low + graph.owned))
+        rows = near.part.placed(near.xp.asarray(starts[here])).astype(np.int64)
+        front = near.xp.zeros(near.part.size, np.int64)
+        front[rows] = near.xp.asarray(np.int64(1) << here)
+        seen, level = front.copy(), 0
+        while near.total(len(rows)):
+            changed = near.update(front, rows)
+            readers = near.followers(changed, direction)
+            words = near.words(front, direction, "or", readers) & ~seen[readers]
+            front[changed] = 0
+            new = near.xp.flatnonzero(words)
+            rows, words, level = readers[new], words[new], level + 1
+            front[rows] = words
+            seen[rows] |= words
+            yield level, rows, words
+
+
+def _bits(xp: Any, words: Array) -> Array:
+    """Return the bits of words, the lowest first; uint8, shape (len(words), WIDTH)."""
+    octets = xp.unpackbits(words.view(np.uint8)).reshape(-1, WIDTH // 8, 8)
+    return octets[:, :, ::-1].reshape(-1, WIDTH)

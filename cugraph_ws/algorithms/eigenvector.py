@@ -1,0 +1,307 @@
+# A program's annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+"""Eigenvector and Katz centrality: power iteration, as vertex programs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+
+import cugraph_ws.program.declarations as ws
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
+from cugraph_ws.arguments import check_flag, check_number
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.loop import Result
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.program.decorator import aggregate, max_norm, vertex_program
+
+__all__ = [
+    "EigenvectorCentrality",
+    "KatzCentrality",
+    "eigenvector_centrality",
+    "katz_centrality",
+]
+
+
+@vertex_program
+class EigenvectorCentrality:
+    """Principal eigenvector of the adjacency matrix A, by power iteration on A + I.
+
+    A + I has the eigenvectors of A, and no other eigenvalue of the greatest absolute value: on a
+    bipartite graph A alone would swing between two vectors.
+    """
+
+    eigenvector_centrality: ws.float64
+    raw: ws.hidden(ws.float64)  # the next iterate, before it is scaled to length 1
+    weight: ws.edge(ws.float64, default=1.0, least=0.0)
+    nstart: ws.vertex_value(ws.float64, default=1.0)
+    residual = max_norm("eigenvector_centrality")
+    tol = 1e-6
+    max_iter = 1000
+
+    @aggregate
+    def square(state):
+        return state.raw * state.raw
+
+    def init(vertex, p, own):
+        return own.nstart, own.nstart
+
+    def compute(src, edge):
+        return src.raw * edge.weight
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        length = math.sqrt(p.square)
+        return old.raw / length, (old.raw + gathered) / length
+
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
+        check_start(graph, values["nstart"])
+
+
+@vertex_program
+class KatzCentrality:
+    """Weighted number of walks that end at every vertex: x = alpha A x + beta."""
+
+    katz_centrality: ws.float64
+    weight: ws.edge(ws.float64, default=1.0, least=0.0)
+    nstart: ws.vertex_value(ws.float64, default=0.0)
+    alpha: ws.parameter(ws.float64)
+    beta: ws.vertex_value(ws.float64, default=1.0)
+    residual = max_norm("katz_centrality")
+    tol = 1e-6
+    max_iter = 1000
+
+    def init(vertex, p, own):
+        return own.nstart
+
+    def compute(src, edge):
+        return src.katz_centrality * edge.weight
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        return p.alpha * gathered + old.beta
+
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
+        check_finite("nstart", graph, values["nstart"])
+        check_finite("beta", graph, values["beta"])
+
+
+def check_start(graph: GraphView, values: Any) -> None:
+    """Refuse first values that are negative, not finite, or 0 for every vertex; collective.
+
+    Parameters
+    ----------
+    graph : Graph
+    values : ndarray of float64, shape (vertices,)
+        Values by vertex; shorter if one entry holds for all.
+
+    Raises
+    ------
+    InputError
+    """
+    check_finite("nstart", graph, values)
+    if (values < 0.0).any():
+        vertex = int(values.argmin())
+        raise InputError(
+            f"nstart is {float(values[vertex])} for vertex {graph.describe(vertex)}; give 0 or more"
+        )
+    if graph.number_of_vertices and not graph.any_rank(bool((values > 0.0).any())):
+        raise InputError("nstart is 0 for every vertex; give one of them more than 0")
+
+
+@spreads
+def eigenvector_centrality(
+    graph: Graph[FrameT] | FrameT,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    nstart: Any = None,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute the eigenvector centrality of every vertex: the sum of its in-neighbours', scaled.
+
+    As in NetworkX, the power iteration is on A + I, so it converges on bipartite graphs too.  On a
+    directed graph without cycles the only eigenvalue is 0, and the iteration converges slowly.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    max_iter : int
+        Maximum number of supersteps.
+    tol : float
+        The run ends when no value changes by more than this.
+    nstart : frame, mapping, number or column name, optional
+        First values, 0 or more; by default all equal.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str or None
+        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
+        is one. None for no weights.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `eigenvector_centrality` (float64, Euclidean norm 1).
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If `max_iter` or `timeout` is reached first; `.result` has the values so far.
+
+    References
+    ----------
+    .. [1] P. Bonacich, "Power and centrality: a family of measures", American Journal of Sociology
+       92, 1987.
+    """
+    result = run(
+        EigenvectorCentrality,
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
+        nstart=1.0 if nstart is None else nstart,
+        max_iter=max_iter,
+        tol=tol,
+        **options,
+    )
+    return result.require_convergence("eigenvector_centrality").frame
+
+
+@spreads
+def katz_centrality(
+    graph: Graph[FrameT] | FrameT,
+    alpha: float | None = None,
+    beta: Any = 1.0,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    nstart: Any = None,
+    normalized: bool = True,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute the Katz centrality of every vertex: x = alpha A x + beta, A by in-edges.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    alpha : float, optional
+        Factor of each further edge of a walk.  The iteration converges if it is below 1 over the
+        greatest eigenvalue.  By default 1 / (1 + d), where d is the greatest in-degree, or with
+        weights the greatest sum of the weights into a vertex.  cuGraph's 1 / d does not converge
+        on regular graphs.
+    beta : float, frame, mapping or column name
+        Value that each vertex has by itself.
+    max_iter : int
+        Maximum number of supersteps.
+    tol : float
+        The run ends when no value changes by more than this, before they are normalized.
+    nstart : frame, mapping, number or column name, optional
+        First values; 0 if not given.
+    normalized : bool
+        Whether to scale the result to the Euclidean norm 1.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str or None
+        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
+        is one. None for no weights.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `katz_centrality` (float64).
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If `max_iter` or `timeout` is reached first; `.result` has the values so far, not
+        normalized.
+
+    References
+    ----------
+    .. [1] L. Katz, "A new status index derived from sociometric analysis", Psychometrika 18, 1953.
+    """
+    check_flag("normalized", normalized)
+    if alpha is not None:
+        check_number("alpha", alpha, finite=True)
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
+    )
+    result = run(
+        KatzCentrality,
+        opened,
+        alpha=default_alpha(opened) if alpha is None else alpha,
+        beta=beta,
+        nstart=0.0 if nstart is None else nstart,
+        max_iter=max_iter,
+        tol=tol,
+        **options,
+    ).require_convergence("katz_centrality")
+    return (_scaled(result) if normalized else result).frame
+
+
+def default_alpha(graph: GraphView) -> float:
+    """Return the greatest factor that is safe without the eigenvalues; collective.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    float
+        1 / (1 + d), where d, the greatest sum of weights into a vertex, is not below any
+        eigenvalue.
+    """
+    sums = graph.weight_sums(graph.weight, incoming=True)
+    return 1.0 / (1.0 + float(graph.vertex_max(sums)))
+
+
+def _scaled(result: Result[FrameT]) -> Result[FrameT]:
+    """Return a result with its column scaled to length 1; collective."""
+    values: Any = result.arrays["katz_centrality"]
+    squares = result.graph.comm.allgather(float((values * values).sum()))
+    length = math.sqrt(np.sum(squares))
+    arrays = {**result.arrays, "katz_centrality": values / (length or 1.0)}
+    return replace(result, arrays=arrays)

@@ -1,0 +1,204 @@
+"""Hubs and authorities, by power iteration over the edges in both directions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from cugraph_ws.algorithms.eigenvector import check_start
+from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_count, check_flag, check_number
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.device import as_host
+
+__all__ = ["HITS", "hits"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+@spreads
+def hits(
+    graph: Graph[FrameT] | FrameT,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    nstart: Any = None,
+    normalized: bool = True,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute hubs and authorities: a hub has edges to authorities, an authority edges from hubs.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    max_iter : int
+        Maximum number of supersteps.
+    tol : float
+        The run ends when no hub value changes by more than this.
+    nstart : frame, mapping, number or column name, optional
+        First hub values, 0 or more; by default all equal.
+    normalized : bool
+        Whether hubs and authorities sum to 1; otherwise the greatest of each is 1.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str or None
+        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
+        is one. None for no weights.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex`, `hubs` and `authorities` (float64).  In a graph without edges all are 0.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If `max_iter` or `timeout` is reached first; `.result` has the values so far.
+
+    References
+    ----------
+    .. [1] J. M. Kleinberg, "Authoritative sources in a hyperlinked environment", Journal of the ACM
+       46, 1999.
+    """
+    result = run(
+        HITS(max_iter, tol, nstart, normalized),
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
+        **options,
+    )
+    return result.require_convergence("hits").frame
+
+
+class HITS(ArrayLoop):
+    """The algorithm as a loop for `run`: a step computes the authorities, then the hubs.
+
+    The iteration is on the product of the adjacency matrix and its transpose, which has no negative
+    eigenvalues; so it converges on every graph, also on a bipartite one.
+
+    Parameters
+    ----------
+    max_iter : int
+        Maximum number of supersteps.
+    tol : float
+        The run ends when no hub value changes by more than this.
+    nstart : frame, mapping, number or column name, optional
+        First hub values.
+    normalized : bool
+        Whether the results sum to 1.
+    """
+
+    name = "hits"
+    reads_weights = True
+    outputs: ClassVar = {"hubs": False, "authorities": False}
+    kept: ClassVar = {"hubs": None, "authorities": None}
+
+    def __init__(
+        self,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        nstart: Any = None,
+        normalized: bool = True,
+    ) -> None:
+        check_count("max_iter", max_iter)
+        check_number("tol", tol)
+        check_flag("normalized", normalized)
+        self.max_iter, self.tol, self._nstart, self._normalized = max_iter, tol, nstart, normalized
+
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """Arguments that name vertices, by name; looked up before the run."""
+        return {}
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Read the weights and the first values."""
+        _refuse_negative(graph)
+        given, _ = graph.vertex_values(
+            1.0 if self._nstart is None else self._nstart, "nstart", np.float64
+        )
+        self._first = as_host(given)
+        check_start(graph, self._first)
+        self.near = near = Neighbourhood(graph, on_device=on_device)
+        own = near.xp.empty(near.part.owned)
+        own[:] = near.xp.asarray(self._first[: near.part.owned])
+        self._hubs = near.part.spread(own)
+        self._authorities = near.xp.zeros(near.part.size)
+        self.converged = near.part.graph.number_of_arcs == 0
+        if self.converged:
+            self._hubs[:] = 0.0
+
+    def step(self) -> Step:
+        """Compute authorities from hubs, and hubs from authorities."""
+        near, weight = self.near, self.near.part.graph.weight
+        before, owned = self._hubs[: near.part.owned].copy(), near.part.owned
+        self._authorities[:owned] = self._largest_one(near.sums(self._hubs, "in", weight=weight))
+        near.update(self._authorities)
+        self._hubs[:owned] = self._largest_one(near.sums(self._authorities, "out", weight=weight))
+        near.update(self._hubs)
+        change = near.part.graph.comm.allgather(
+            float(abs(self._hubs[:owned] - before).max()) if owned else 0.0
+        )
+        self.done += 1
+        residual = math.inf if self.done == 1 else max(change)
+        self.converged = residual <= (self.tol or 0.0)
+        graph = near.part.graph
+        sent = near.part.halo.totals(0)[1]
+        return Step(
+            graph.number_of_vertices, 2 * graph.number_of_arcs, residual, "gather", "all", sent
+        )
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the first values and the weights."""
+        graph = self.near.part.graph
+        values = {name: graph.edge_values(name) for name in graph.edge_attributes}
+        return {"nstart": self._first, **values}
+
+    def columns(self) -> dict[str, Column]:
+        """Return hubs and authorities of owned vertices; collective."""
+        found: dict[str, Any] = super().columns()
+        if not self._normalized:
+            return found
+        comm = self.near.part.graph.comm
+        totals = {name: sum(comm.allgather(float(one.sum()))) for name, one in found.items()}
+        return {name: one / (totals[name] or 1.0) for name, one in found.items()}
+
+    def _largest_one(self, own: Array) -> Array:
+        """Scale values so that the greatest of all ranks is 1; collective."""
+        greatest = self.near.part.graph.comm.allgather(float(own.max()) if len(own) else 0.0)
+        return own / (max(greatest) or 1.0)
+
+
+def _refuse_negative(graph: GraphView) -> None:
+    """Refuse negative weights; collective."""
+    least = None if graph.weight is None else graph.least_edge_value(graph.weight)
+    if least is not None and least[0] < 0:
+        raise InputError(
+            f"column {graph.weight!r} has {least[0]} from {graph.describe_edge(least[1])}; weights "
+            "must be 0 or more: shift them, or give weight=None"
+        )

@@ -1,0 +1,274 @@
+"""A maximal independent set, and a colouring: greedy by random priorities, in rounds.
+
+Every vertex has a priority, a hash of its number.  In a round a vertex without an undecided
+neighbour of higher priority decides.  So the result is that of the greedy algorithm on the vertices
+by falling priority, whatever computes it (Luby, 1986; Jones and Plassmann, 1993).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from cugraph_ws.algorithms.neighbourhood import LEAST, MOST, ArrayLoop, Neighbourhood, priorities
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_count
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+
+__all__ = ["Coloring", "MaximalIndependentSet", "coloring", "maximal_independent_set"]
+
+Array = Any  # NumPy's or CuPy's
+
+GREATEST_SEED = 2**128 - 1
+UNDECIDED = -1
+WINDOW = 62  # colours that a word has bits for
+
+
+@spreads
+def maximal_independent_set(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    seed: int = 0,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Choose vertices so that no two are neighbours, and every other one has a chosen neighbour.
+
+    The direction of edges and self-loops do not matter.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    seed : int
+        Different seeds give different sets; the same seed the same set on any machine.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        How an edge frame is read; it does not change the result.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `in_set` (bool), a row for every vertex.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early; `.result` has the vertices chosen so far.
+
+    References
+    ----------
+    .. [1] M. Luby, "A simple parallel algorithm for the maximal independent set problem", SIAM
+       Journal on Computing 15, 1986.
+    .. [2] G. E. Blelloch, J. T. Fineman and J. Shun, "Greedy sequential maximal independent set
+       and matching are parallel on average", SPAA 2012.
+    """
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    result = run(MaximalIndependentSet(seed), opened, **options)
+    return result.require_convergence("maximal_independent_set").frame
+
+
+@spreads
+def coloring(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    seed: int = 0,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Give every vertex a colour that none of its neighbours has.
+
+    A vertex of d neighbours has a colour of at most d.  The direction of edges and self-loops do
+    not matter.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    seed : int
+        Different seeds give different colours; the same seed the same on any machine.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        How an edge frame is read; it does not change the result.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `color` (int64, from 0).
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early; in `.result` the colour is -1 where there is none yet.
+
+    References
+    ----------
+    .. [1] M. T. Jones and P. E. Plassmann, "A parallel graph coloring heuristic", SIAM Journal on
+       Scientific Computing 14, 1993.
+    """
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    return run(Coloring(seed), opened, **options).require_convergence("coloring").frame
+
+
+class _GreedyLoop(ArrayLoop):
+    """Rounds of decisions by falling priority, as a loop for `run`.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the priorities.
+    """
+
+    _decided: Array  # by position: UNDECIDED, or the decision
+    _waiting: Array  # by position: the priority, or LEAST once decided
+    _rows: Array  # owned undecided vertices that may be the first of those left
+
+    def __init__(self, seed: int = 0) -> None:
+        check_count("seed", seed, most=GREATEST_SEED)
+        self._seed = seed
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Make every vertex undecided."""
+        self.near = near = Neighbourhood(graph, on_device=on_device, symmetric=True)
+        self._priority = priorities(near.part, self._seed)
+        self._decided = near.xp.full(near.part.size, UNDECIDED, np.int64)
+        self._list()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume with the decisions that are made."""
+        super().restore(state)
+        self._list()
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the seed."""
+        return {"seed": self._seed}
+
+    def _list(self) -> None:
+        """List the undecided vertices; collective."""
+        near, own = self.near, self._decided[: self.near.part.owned]
+        self._waiting = near.xp.where(self._decided == UNDECIDED, self._priority, LEAST)
+        self._rows = near.xp.flatnonzero(own == UNDECIDED)
+        self._left_here = len(self._rows)
+        self._left = near.total(self._left_here)
+        self.converged = self._left == 0
+
+    def step(self) -> Step:
+        """Let the vertices decide that no undecided neighbour precedes."""
+        near, rows, active = self.near, self._rows, self._left
+        best = near.words(self._waiting, "all", "max", rows)
+        first = rows[self._priority[rows] >= best]  # equal: a self-loop
+        changed = self._decide(first)
+        moved = near.update(self._decided, changed)
+        self._waiting[moved] = LEAST
+        # Only a vertex whose neighbour has decided may have become the first of those left.
+        self._rows = self._undecided_beside(moved)
+        self._left_here -= len(changed)
+        self.done += 1
+        self._left, read, sent = near.part.halo.totals(self._left_here, len(rows))
+        self.converged = self._left == 0
+        return Step(active, read, direction="gather", filter="list", bytes_sent=sent)
+
+    def _undecided_beside(self, places: Array) -> Array:
+        """Return the owned undecided neighbours of some vertices."""
+        readers = self.near.followers(places, "all")
+        return readers[self._decided[readers] == UNDECIDED]
+
+    def _decide(self, first: Array) -> Array:
+        """Decide for the first vertices; return the owned vertices that are decided now."""
+        raise NotImplementedError
+
+
+class MaximalIndependentSet(_GreedyLoop):
+    """The independent set as a loop for `run`: each step is a round.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the priorities.
+    """
+
+    name = "maximal_independent_set"
+    outputs: ClassVar = {"in_set": False}
+    kept: ClassVar = {"decided": (UNDECIDED, 1)}
+
+    def columns(self) -> dict[str, Column]:
+        """Return which owned vertices are in the set."""
+        return {"in_set": self.near.part.by_number(self._decided) == 1}
+
+    def _decide(self, first: Array) -> Array:
+        """Take the first vertices, and leave their neighbours out."""
+        near = self.near
+        chosen = near.xp.zeros(near.part.size, np.int64)
+        chosen[first] = 1
+        self._decided[first] = 1
+        beside = self._undecided_beside(near.update(chosen, first))
+        out = beside[near.words(chosen, "all", "or", beside) == 1]
+        self._decided[out] = 0
+        return near.xp.concatenate([first, out])
+
+
+class Coloring(_GreedyLoop):
+    """The colouring as a loop for `run`: each step is a round.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the priorities.
+    """
+
+    name = "coloring"
+    outputs: ClassVar = {"color": False}
+    kept: ClassVar = {"decided": (UNDECIDED, MOST)}
+
+    def columns(self) -> dict[str, Column]:
+        """Return the colour of each owned vertex."""
+        return {"color": self.near.part.by_number(self._decided)}
+
+    def _decide(self, first: Array) -> Array:
+        """Give each of the first vertices the least colour that no neighbour has."""
+        near, xp = self.near, self.near.xp
+        pending, low = first, 0
+        colors = xp.zeros(len(first), np.int64)
+        places = xp.arange(len(first))
+        while near.total(len(pending)):
+            inside = (self._decided >= low) & (self._decided < low + WINDOW)
+            bit = xp.where(inside, self._decided - low, 0)
+            used = near.words(
+                xp.where(inside, xp.left_shift(np.int64(1), bit), 0), "all", "or", pending
+            )
+            lowest = ~used & (used + 1)  # the lowest bit that is not set
+            free = lowest < (1 << WINDOW)
+            colors[places[free]] = low + xp.log2(lowest[free].astype(np.float64)).astype(np.int64)
+            pending, places, low = pending[~free], places[~free], low + WINDOW
+        self._decided[first] = colors
+        return first

@@ -1,0 +1,375 @@
+"""Whole-array steps over neighbours, for loops that run on a CPU, a GPU and ranks of both.
+
+An algorithm in such steps is written once, over arrays by position (see `Part`): `sums` and `words`
+fold the values of neighbours, `followers` lists who reads a vertex, and `update` sends owned values
+to their ghosts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends import loops
+from cugraph_ws.execution.loop import Column
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
+from cugraph_ws.partition.part import Part
+from cugraph_ws.partition.symmetrise import all_neighbours
+from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = [
+    "LEAST",
+    "MOST",
+    "ArrayLoop",
+    "Direction",
+    "Neighbourhood",
+    "Operation",
+    "edge_frame",
+    "numbers_of",
+    "priorities",
+    "row_of_arcs",
+]
+
+Array = Any  # NumPy's or CuPy's
+Operation = Literal["min", "max", "or"]
+Direction = Literal["in", "out", "all"]
+
+LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
+MANY = 8  # arcs are listed one by one below 1 / MANY of the vertices
+
+
+class Neighbourhood:
+    """Folds over the neighbours of a part's vertices.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph, or a rank's shard of one.
+    on_device : bool
+        Whether to compute on the GPU.
+    symmetric : bool
+        Whether the direction of edges does not matter.
+
+    Attributes
+    ----------
+    part : Part
+    xp : module
+        NumPy or CuPy.
+    own : array of int64, shape (owned,)
+        The positions of the owned vertices.
+    """
+
+    def __init__(self, graph: GraphView, *, on_device: bool, symmetric: bool = False) -> None:
+        self._loops = loops("folds", on_device=on_device)
+        make = all_neighbours if symmetric else Part
+        self.part: Any = make(graph, on_device=on_device)
+        self.xp = self.part.xp
+        self.own = self.xp.arange(self.part.owned)
+        self._directed = bool(self.part.directed)
+
+    def sums(
+        self, values: Array, direction: Direction, which: Array = None, weight: str | None = None
+    ) -> Array:
+        """Add up neighbours' values; collective.
+
+        Parameters
+        ----------
+        values : array of float64, shape (size,) or (size, columns)
+            By position, ghosts too.
+        direction : {"in", "out"}
+            Whose values: of the vertices with an edge to a vertex, or from it.
+        which : array of int64, optional
+            Owned positions to do it for; by default all, in order.
+        weight : str, optional
+            Edge column to multiply by; for one column of values.
+
+        Returns
+        -------
+        array of float64, shape (len(which),) or (len(which), columns)
+        """
+        part, chosen = self.part, self.own if which is None else which
+        if direction == "in" or not self._directed:
+            weights = None if weight is None else self._weights(weight, "csc")
+            return self._loops.sums(part.csc, chosen, values, weights)
+        weights = None if weight is None else self._weights(weight, "csr")
+        if part.halo.alone:
+            return self._loops.sums(part.csr, chosen, values, weights)
+        shares = self._loops.sums(part.csr, self.xp.arange(part.size), values, weights)
+        part.halo.reduce(shares)
+        return shares[chosen]
+
+    def words(
+        self, values: Array, direction: Direction, operation: Operation, which: Array = None
+    ) -> Array:
+        """Combine neighbours' 64-bit words; collective.
+
+        Parameters
+        ----------
+        values : array of int64, shape (size,)
+            By position, ghosts too.
+        direction : {"in", "out", "all"}
+            Whose words; "all" is for a symmetric neighbourhood.
+        operation : {"min", "max", "or"}
+        which : array of int64, optional
+            Owned positions to do it for; by default all, in order.
+
+        Returns
+        -------
+        array of int64, shape (len(which),)
+            MOST, LEAST or 0 without neighbours.
+        """
+        part, chosen = self.part, self.own if which is None else which
+        code, identity = OPERATIONS[operation]
+
+        def fold(rows: Any, which: Array) -> Array:
+            return self._loops.words(rows, which, values, code, identity)
+
+        if not self._directed or direction == "in":
+            return fold(part.csc, chosen)
+        if part.halo.alone:
+            found = fold(part.csr, chosen)
+            return (
+                self._combine(operation)(found, fold(part.csc, chosen))
+                if direction == "all"
+                else found
+            )
+        assert direction == "out", "a shard's rows of all neighbours are symmetrised"
+        shares = fold(part.csr, self.xp.arange(part.size))
+        part.halo.reduce(shares, self._combine(operation))
+        return shares[chosen]
+
+    def _combine(self, operation: Operation) -> Any:
+        xp = self.xp
+        return {"min": xp.minimum, "max": xp.maximum, "or": xp.bitwise_or}[operation]
+
+    def _weights(self, name: str, order: Any) -> Array:
+        """Return an edge column as float64."""
+        return self.part.arc_values(name, order).astype(np.float64, copy=False)
+
+    def followers(self, places: Array, direction: Direction = "in") -> Array:
+        """Return the owned vertices that read some vertices as neighbours; not collective.
+
+        Parameters
+        ----------
+        places : array of int64
+            Positions, perhaps of ghosts.
+        direction : {"in", "out", "all"}
+            As in `words`: what the readers fold.
+
+        Returns
+        -------
+        array of int64
+            Distinct positions, ascending.  For "out", on several ranks of a directed graph, all:
+            no rank has the rows of ghosts.
+        """
+        part, xp = self.part, self.xp
+        if direction == "out" and self._directed and not part.halo.alone:
+            return self.own
+        rows = [part.csc] if direction == "out" and self._directed else [part.csr]
+        if direction == "all" and self._directed:
+            rows.append(part.csc)
+        found = [_listed(xp, one, places) for one in rows]
+        together = found[0] if len(found) == 1 else xp.concatenate(found)
+        if len(together) * MANY < part.size:
+            return xp.unique(together).astype(np.int64)
+        marks = xp.zeros(part.size, np.bool_)
+        marks[together] = True
+        return xp.flatnonzero(marks[: part.owned])
+
+    def update(self, column: Array, changed: Array = None) -> Array:
+        """Send owned values to their ghosts; collective.
+
+        Parameters
+        ----------
+        column : array, shape (size, ...)
+            Modified in place.
+        changed : array of int64, optional
+            Owned positions that have changed.
+
+        Returns
+        -------
+        array of int64
+            The positions that have changed, ghosts included; empty if `changed` is not given.
+        """
+        part, xp = self.part, self.xp
+        if changed is None:
+            part.halo.update(column)
+            return self.own[:0]
+        if part.halo.alone:
+            return changed
+        marks = xp.zeros(part.size, np.bool_)
+        marks[changed] = True
+        came = part.halo.update_changed(marks[part.halo.ends], lambda held: [column[held].ravel()])
+        for ghosts, (values,) in came:
+            column[ghosts] = values.reshape(len(ghosts), *column.shape[1:])
+        return xp.concatenate([changed, *[ghosts for ghosts, _ in came]])
+
+    def total(self, number: Any) -> int:
+        """Sum a number over all ranks; collective."""
+        sums: list[int] = self.part.halo.totals(int(number))
+        return sums[0]
+
+
+def _listed(xp: Any, rows: Any, places: Array) -> Array:
+    """Return the neighbours in some rows, one after the other."""
+    begins = rows.offsets[places]
+    lengths = rows.offsets[places + 1] - begins
+    ends = xp.cumsum(lengths)
+    total = int(ends[-1]) if len(places) else 0
+    if not total:
+        return rows.indices[:0]
+    owner = xp.searchsorted(ends, xp.arange(total), side="right")
+    return rows.indices[xp.arange(total) - (ends - lengths)[owner] + begins[owner]]
+
+
+def priorities(part: Part, seed: int) -> Array:
+    """Return a pseudo-random number for each position, which depends on the vertex alone.
+
+    Parameters
+    ----------
+    part : Part
+    seed : int
+
+    Returns
+    -------
+    array of int64, shape (size,)
+        All different: a bijection of the vertex numbers (SplitMix64).
+    """
+    key = _key_of(seed)
+    with np.errstate(over="ignore"):
+        value = part.numbers.astype(np.uint64) + key
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        value ^= value >> np.uint64(31)
+    return value.view(np.int64)
+
+
+def numbers_of(values: Array, seed: int) -> Array:
+    """Return the vertex numbers that numbers of `priorities` belong to.
+
+    Parameters
+    ----------
+    values : array of int64
+    seed : int
+
+    Returns
+    -------
+    array of int64
+    """
+    with np.errstate(over="ignore"):
+        value = values.view(np.uint64)
+        value = value ^ (value >> np.uint64(31)) ^ (value >> np.uint64(62))
+        value = value * np.uint64(0x319642B2D24D8EC3)  # the inverse modulo 2**64
+        value = value ^ (value >> np.uint64(27)) ^ (value >> np.uint64(54))
+        value = value * np.uint64(0x96DE1B173F119089)
+        value = value ^ (value >> np.uint64(30)) ^ (value >> np.uint64(60))
+        value = value - _key_of(seed)
+    return value.view(np.int64)
+
+
+def _key_of(seed: int) -> np.uint64:
+    key: np.uint64 = np.random.SeedSequence(int(seed)).generate_state(1, np.uint64)[0]
+    return key
+
+
+def row_of_arcs(part: Part) -> Array:
+    """Return the owned position that each arc of `part.csc` leads to.
+
+    Parameters
+    ----------
+    part : Part
+
+    Returns
+    -------
+    array of int64, shape (arcs,)
+    """
+    ends, arcs = part.csc.offsets[1:], len(part.csc.indices)
+    return part.xp.searchsorted(ends, part.xp.arange(arcs), side="right")
+
+
+def edge_frame(part: Part, chosen: Array, extra: Mapping[str, Array]) -> Any:
+    """Return edges into owned vertices as a frame; collective.
+
+    Parameters
+    ----------
+    part : Part
+    chosen : array of bool, shape (arcs,), or None
+        Which arcs of `part.csc` to return; all if None.
+    extra : mapping of str to array, each of shape (arcs,)
+        Further columns.
+
+    Returns
+    -------
+    DataFrame
+        As `Graph.edge_frame`: sorted by destination, then source; an undirected edge once.
+    """
+    xp, graph = part.xp, part.graph
+    source = part.numbers[part.csc.indices].astype(np.int64)
+    destination = part.numbers[row_of_arcs(part)].astype(np.int64)
+    order = xp.lexsort(xp.stack((source, destination)))
+    kept = xp.ones(len(order), np.bool_) if chosen is None else chosen
+    if not graph.directed:
+        kept = kept & (source <= destination)
+    order = order[kept[order]]
+    carried = {name: part.arc_values(name)[order] for name in graph.edge_attributes}
+    columns = {**carried, **{name: one[order] for name, one in extra.items()}}
+    if not graph.device_resident:
+        columns = {name: as_host(one) for name, one in columns.items()}
+        source, destination, order = as_host(source), as_host(destination), as_host(order)
+    return graph.frame_of_edges(source[order], destination[order], columns)
+
+
+class ArrayLoop:
+    """The parts of a loop for `run` that are the same for all loops of arrays by vertex.
+
+    A subclass has `start` and `step`, sets `converged`, keeps the arrays named in `kept` as
+    attributes by position, and its count of finished pieces of work in `done`.
+    """
+
+    by_vertex = True
+    diverged = False
+    converged = False
+    max_iter: int | None = None
+    tol: float | None = None
+    kept: ClassVar[dict[str, tuple[float, float] | None]]  # the range of an array of integers
+    near: Neighbourhood
+    done = 0
+
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of the arrays of `state` with an entry for each owned vertex."""
+        return tuple(self.kept)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the kept arrays of owned vertices, and the work done."""
+        arrays = {
+            name: as_host(self.near.part.by_number(getattr(self, f"_{name}"))) for name in self.kept
+        }
+        return {**arrays, "done": np.array([self.done], np.int64)}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved; not collective."""
+        for name, bounds in self.kept.items():
+            if bounds is None:
+                state.floats(name, graph.owned)
+            else:
+                state.integers(name, graph.owned, *bounds)
+        state.number("done", 0, MOST)
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Resume from the kept arrays."""
+        part = self.near.part
+        for name in self.kept:
+            dtype = getattr(self, f"_{name}").dtype
+            setattr(self, f"_{name}", part.spread(state[name].astype(dtype)))
+        self.done = int(state["done"][0])
+
+    def columns(self) -> dict[str, Column]:
+        """Return the kept arrays of owned vertices."""
+        return {name: self.near.part.by_number(getattr(self, f"_{name}")) for name in self.kept}

@@ -1,0 +1,277 @@
+"""Minimum spanning trees by Borůvka's method: every component takes its lightest edge, and they merge.
+
+Edges are ordered by weight, then by their place in the graph's edge frame, so the forest is unique.
+An edge that is not in the forest of some of the edges is not in that of all.  So each rank finds the
+forest of its own edges first, and all ranks find that of what is left.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Unpack, cast
+
+import numpy as np
+
+from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+
+__all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+@spreads
+def minimum_spanning_forest(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Return the edges of least total weight that connect every component.
+
+    The direction of edges does not matter.  Of edges of one weight the first in the graph's edge
+    frame is taken, so the result is the same on any machine.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str or None
+        Weight column of an edge frame; by default the column named `weight`, if there is one. None
+        for no weights.  Weights may be negative.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout: see `run`; there are no checkpoints.
+
+    Returns
+    -------
+    DataFrame
+        Edges with the columns that the graph kept, one fewer than vertices for each component.
+        Sorted by destination, then source; an undirected edge from the vertex with the smaller id.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, or a checkpoint is asked for.
+    ConvergenceError
+        If the run is stopped early.
+
+    References
+    ----------
+    .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
+    """
+    frame, _ = _forest(
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
+        options,
+    )
+    return cast(FrameT, frame)
+
+
+@spreads
+def minimum_spanning_tree(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Return the edges of least total weight that connect all vertices.
+
+    As `minimum_spanning_forest`, for a graph that is connected.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str or None
+        Weight column of an edge frame; by default the column named `weight`, if there is one. None
+        for no weights.  Weights may be negative.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout: see `run`; there are no checkpoints.
+
+    Returns
+    -------
+    DataFrame
+        Edges with the columns that the graph kept, one fewer than vertices.  Sorted by destination,
+        then source; an undirected edge from the vertex with the smaller id.
+
+    Raises
+    ------
+    InputError
+        If the graph is not connected, the frame or an argument is invalid, or a checkpoint is
+        asked for.
+    ConvergenceError
+        If the run is stopped early.
+
+    References
+    ----------
+    .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
+    """
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
+    )
+    frame, edges = _forest(opened, options)
+    trees = opened.number_of_vertices - edges
+    if trees > 1:
+        raise InputError(
+            f"the graph has {trees:,} components, so no tree spans it; use minimum_spanning_forest"
+        )
+    return cast(FrameT, frame)
+
+
+def _forest(graph: GraphView, options: RunOptions) -> tuple[Any, int]:
+    """Return the frame of the forest, and how many edges it has; collective."""
+    for name in ("checkpoint", "resume"):
+        if options.get(name) is not None:
+            raise InputError(f"{name}=: spanning trees have no checkpoints; leave it out")
+    graph.check_edge_names()
+    loop = SpanningForest()
+    found: list[Any] = []
+    loop.finish = lambda *one: found.append(one)
+    run(loop, graph, **options).require_convergence(loop.name)
+    part, chosen, edges = found[0]
+    return edge_frame(part, chosen, {}), edges
+
+
+class SpanningForest(ArrayLoop):
+    """The algorithm as a loop for `run`, of one step."""
+
+    name = "minimum_spanning_forest"
+    reads_weights = True
+    outputs: ClassVar[dict[str, bool]] = {}
+    kept: ClassVar[dict[str, Any]] = {}
+    finish: Any  # called with the part, the arcs chosen, and how many edges there are in all
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Read the edges, each once."""
+        self.near = Neighbourhood(graph, on_device=on_device)
+
+    def step(self) -> Step:
+        """Find the forest."""
+        part, xp = self.near.part, self.near.xp
+        tail, head = part.csc.indices.astype(np.int64), row_of_arcs(part)
+        one, other = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)
+        graph = part.graph
+        once = one != other if graph.directed else one < other
+        arcs = xp.flatnonzero(once)
+        weight = self._weights()[arcs]
+        arcs = arcs[_order(xp, one[arcs], other[arcs], weight)]
+        arcs = arcs[_boruvka(xp, part.size, tail[arcs], head[arcs])]
+        mine = arcs
+        if not part.halo.alone:
+            mine = arcs[self._together(one[arcs], other[arcs], self._weights()[arcs])]
+        chosen = xp.zeros(len(tail), np.bool_)
+        chosen[mine] = True
+        edges, sent = part.halo.totals(len(mine))
+        self.converged, self.done = True, 1
+        self.finish(part, chosen, edges)
+        return Step(0, graph.number_of_arcs, direction="link", filter="all", bytes_sent=sent)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: there are no checkpoints."""
+        return {}
+
+    def columns(self) -> dict[str, Column]:
+        """Return nothing: the result is edges."""
+        return {}
+
+    def _weights(self) -> Array:
+        """Return the weight of each arc, ones without weights."""
+        part, name = self.near.part, self.near.part.graph.weight
+        if name is None:
+            return self.near.xp.zeros(len(part.csc.indices), np.int64)
+        values = part.arc_values(name)
+        return values if values.dtype.kind == "i" else values.astype(np.float64)
+
+    def _together(self, one: Array, other: Array, weight: Array) -> Array:
+        """Return which of this rank's edges are in the forest of all ranks' edges; collective."""
+        part, xp = self.near.part, self.near.xp
+        comm, n = part.graph.comm, part.graph.number_of_vertices
+        came = part.halo.exchange([[one, other, weight]] * comm.size)
+        first = sum(len(box[0]) for box in came[: comm.rank])
+        ones, others, weights = (xp.concatenate(columns) for columns in zip(*came, strict=True))
+        order = _order(xp, ones, others, weights)
+        chosen = xp.zeros(len(ones), np.bool_)
+        chosen[order[_boruvka(xp, n, ones[order], others[order])]] = True
+        return chosen[first : first + len(one)]
+
+
+def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
+    """Return edges by weight, then by `other`, `one` and place."""
+    if not len(one):
+        return xp.arange(0)
+    order = xp.lexsort(xp.stack((one, other)))
+    weight = weight[order]
+    place = xp.arange(len(order)).astype(weight.dtype)  # exact, as there are fewer than 2**53
+    return order[xp.lexsort(xp.stack((place, weight)))]
+
+
+def _boruvka(xp: Any, size: int, one: Array, other: Array) -> Array:
+    """Return the edges of a minimum spanning forest.
+
+    Parameters
+    ----------
+    xp : module
+    size : int
+        Number of vertices.
+    one, other : array of int64, shape (edges,)
+        Ends of the edges, the lightest edge first.
+
+    Returns
+    -------
+    array of int64
+        Places of the edges.
+    """
+    label, places = xp.arange(size), xp.arange(len(one))
+    chosen = xp.zeros(len(one), np.bool_)
+    while True:
+        near, far = label[one[places]], label[other[places]]
+        crossing = near != far
+        places, near, far = places[crossing], near[crossing], far[crossing]
+        if not len(places):
+            return xp.flatnonzero(chosen)
+        # The first edge of each tree is its lightest.
+        trees, first = xp.unique(xp.stack((near, far), axis=1).ravel(), return_index=True)
+        lightest = first // 2
+        chosen[places[lightest]] = True
+        parent = xp.arange(size)
+        parent[trees] = xp.where(near[lightest] == trees, far[lightest], near[lightest])
+        mutual = (parent[parent] == xp.arange(size)) & (xp.arange(size) < parent)
+        parent = xp.where(mutual, xp.arange(size), parent)
+        while True:
+            above = parent[parent]
+            if bool((above == parent).all()):
+                break
+            parent = above
+        label = parent[label]

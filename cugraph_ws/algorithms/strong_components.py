@@ -1,0 +1,243 @@
+"""Strongly connected components: trimming, reach both ways from one vertex, then colouring.
+
+Vertices without an edge from, or to, a vertex that is left are components by themselves, and are
+trimmed.  What a vertex of great degree reaches, and is reached from, is usually the giant component
+(Fleischer, Hendrickson and Pinar, IPDPS Workshops 2000).  The rest is coloured: every vertex takes
+the least colour that reaches it, and those that reach the vertex of their colour are its component
+(Orzan, 2004; Slota, Rajamanickam and Madduri, IPDPS 2014).  Colours are random numbers, so that the
+number of rounds is small also for chains of components.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from cugraph_ws.algorithms.neighbourhood import (
+    LEAST,
+    MOST,
+    ArrayLoop,
+    Direction,
+    Neighbourhood,
+    numbers_of,
+    priorities,
+)
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+
+__all__ = ["StronglyConnectedComponents", "strongly_connected_components"]
+
+Array = Any  # NumPy's or CuPy's
+
+NONE = -1  # the root of a vertex whose component is not known yet
+
+
+@spreads
+def strongly_connected_components(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Label every vertex with the smallest vertex of its strongly connected component.
+
+    Two vertices are in one component if there are paths both ways between them.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `labels`: the smallest vertex id of the component.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early; in `.result` the label is null where it is not known.
+
+    References
+    ----------
+    .. [1] G. M. Slota, S. Rajamanickam and K. Madduri, "BFS and coloring-based parallel algorithms
+       for strongly connected components and related problems", IPDPS 2014.
+    """
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    result = run(StronglyConnectedComponents(), opened, **options)
+    return result.require_convergence("strongly_connected_components").frame
+
+
+class StronglyConnectedComponents(ArrayLoop):
+    """The algorithm as a loop for `run`: the first step trims and searches, each later one colours."""
+
+    name = "strongly_connected_components"
+    outputs: ClassVar = {"labels": True}
+    kept: ClassVar = {"root": (NONE, MOST)}  # a vertex number of the component, the same for all
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Make every vertex one whose component is not known."""
+        self.near = near = Neighbourhood(graph, on_device=on_device)
+        self._root = near.xp.full(near.part.size, NONE, np.int64)
+        self._color = priorities(near.part, 0)
+        self.converged = graph.number_of_vertices == 0
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume with the components that are known."""
+        super().restore(state)
+        self.converged = self.near.total((self._left() > 0).sum()) == 0
+
+    def step(self) -> Step:
+        """Trim what can be trimmed, then find components by a pivot or by colours."""
+        near, before = self.near, self.near.total(self._left().sum())
+        self._trim()
+        if near.total(self._left().sum()):
+            if self.done == 0:
+                self._search_from_pivot()
+            else:
+                self._find_by_color()
+        self.done += 1
+        left, sent = near.part.halo.totals(int(self._left().sum()))
+        self.converged = left == 0
+        return Step(before, before, direction="gather", filter="list", bytes_sent=sent)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: the result depends on the graph alone."""
+        return {}
+
+    def columns(self) -> dict[str, Column]:
+        """Return the label of each owned vertex; collective."""
+        near, part = self.near, self.near.part
+        root = part.by_number(self._root)
+        numbers = near.xp.arange(part.low, part.low + part.owned)
+        known = root >= 0
+        # The owner of each root finds the least vertex that has it.
+        roots, members = part.halo.send_to_owners(root[known], numbers[known])
+        order = near.xp.lexsort(near.xp.stack((members, roots)))
+        roots, members = roots[order], members[order]
+        first = near.xp.ones(len(roots), np.bool_)
+        first[1:] = roots[1:] != roots[:-1]
+        least = near.xp.full(part.owned, NONE, np.int64)
+        least[roots[first] - part.low] = members[first]
+        labels = near.xp.full(part.owned, NONE, np.int64)
+        labels[known] = part.halo.fetch(least, root[known])
+        return {"labels": VertexNumbers(labels, nullable=not self.converged)}
+
+    def _left(self) -> Array:
+        """Return which owned vertices have no known component."""
+        return self._root[: self.near.part.owned] == NONE
+
+    def _settle(self, rows: Array, roots: Array) -> None:
+        """Set the component of owned vertices; collective."""
+        self._root[rows] = roots
+        self.near.update(self._root, rows)
+
+    def _trim(self) -> None:
+        """Settle vertices without an edge from, or to, another that is left, over and over."""
+        near, numbers = self.near, self.near.part.numbers
+        rows = near.xp.flatnonzero(self._left())
+        while near.total(len(rows)):
+            loose = near.xp.zeros(len(rows), np.bool_)
+            for direction in ("in", "out"):
+                # The greatest and the least of the neighbours that are left are not the vertex.
+                left = near.xp.where(self._root == NONE, numbers.astype(np.int64), LEAST)
+                most = near.words(left, direction, "max", rows)
+                left = near.xp.where(self._root == NONE, left, MOST)
+                least = near.words(left, direction, "min", rows)
+                own = numbers[rows]
+                loose |= ((most == LEAST) | (most == own)) & ((least == MOST) | (least == own))
+            gone = rows[loose]
+            self._root[gone] = numbers[gone]
+            changed = near.update(self._root, gone)
+            readers = [near.followers(changed, way) for way in ("in", "out")]
+            rows = near.xp.unique(near.xp.concatenate(readers))
+            rows = rows[self._root[rows] == NONE]
+            if near.total(len(gone)) == 0:
+                break
+
+    def _search_from_pivot(self) -> None:
+        """Settle the vertices that reach the vertex of most edges, and are reached from it."""
+        near, part = self.near, self.near.part
+        graph, rows = part.graph, near.xp.flatnonzero(self._left())
+        degrees = near.xp.diff(part.csc.offsets[: part.owned + 1])[rows]
+        best = (-1, 0)
+        if len(rows):
+            greatest = degrees.max()
+            number = part.numbers[rows[degrees == greatest]].min()
+            best = (int(greatest), -int(number))
+        pivot = -max(graph.comm.allgather(best))[1]
+        start = rows[part.numbers[rows] == pivot]
+        marks = near.xp.where(self._root == NONE, 0, LEAST)
+        reached = [self._reach(marks, start, way) for way in ("in", "out")]
+        both = near.xp.flatnonzero(reached[0] & reached[1])
+        self._settle(both, pivot)
+
+    def _reach(self, marks: Array, start: Array, direction: Direction) -> Array:
+        """Return which owned vertices a walk reaches among those not marked LEAST; collective."""
+        near = self.near
+        seen = marks.copy()
+        seen[start] = 1
+        self._spread(seen, start, direction, "max")
+        return seen[: near.part.owned] == 1
+
+    def _spread(self, values: Array, rows: Array, direction: Direction, operation: Any) -> None:
+        """Let vertices take the best value of their neighbours until none changes; collective.
+
+        Values of LEAST (for "max") or MOST (for "min") at vertices stay, and are not taken.
+        """
+        near = self.near
+        closed = LEAST if operation == "max" else MOST
+        while near.total(len(rows)):
+            changed = near.update(values, rows)
+            readers = near.followers(changed, direction)
+            readers = readers[values[readers] != closed]
+            found = near.words(values, direction, operation, readers)
+            own = values[readers]
+            better = found > own if operation == "max" else found < own
+            rows = readers[better]
+            values[rows] = found[better]
+
+    def _find_by_color(self) -> None:
+        """Settle one component, or more, by colours; each has the vertex of its colour as root."""
+        near, xp = self.near, self.near.xp
+        color = xp.where(self._root == NONE, self._color, MOST)
+        rows = xp.flatnonzero(self._left())
+        self._spread(color, rows, "in", "min")
+        # Along an edge colours fall; so of the out-neighbours that reach their colour's vertex, the
+        # one of greatest colour has the same colour as the vertex, if any has.
+        seen = xp.full(near.part.size, LEAST, np.int64)
+        rows = rows[color[rows] == self._color[rows]]
+        seen[rows] = color[rows]
+        found = [rows]
+        while near.total(len(rows)):
+            changed = near.update(seen, rows)
+            readers = near.followers(changed, "out")
+            readers = readers[(self._root[readers] == NONE) & (seen[readers] == LEAST)]
+            best = near.words(seen, "out", "max", readers)
+            rows = readers[best == color[readers]]
+            seen[rows] = color[rows]
+            found.append(rows)
+        members = xp.concatenate(found)
+        self._settle(members, numbers_of(color[members], 0))

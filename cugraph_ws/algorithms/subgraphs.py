@@ -1,0 +1,134 @@
+"""Subgraphs as edge frames: the edges among some vertices, or among those near a vertex."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack, cast
+
+import numpy as np
+
+from cugraph_ws.algorithms.bfs import BFS
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_count, check_flag
+from cugraph_ws.contract import choose_engine
+from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.runtime.device import as_host
+
+__all__ = ["ego_graph", "subgraph"]
+
+
+@spreads
+def subgraph(
+    graph: Graph[FrameT] | FrameT,
+    vertices: Any,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Return the edges among some vertices.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    vertices : sequence, array, Series or frame
+        Ids of the vertices.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, which the result keeps; by default the column named
+        `weight`, if there is one.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine: see `run`; the others have no effect.
+
+    Returns
+    -------
+    DataFrame
+        Edges with the columns that the graph kept, under their own names; sorted by destination,
+        then source.  An undirected edge appears once, from the vertex with the smaller id.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, or a vertex is unknown.
+    """
+    choose_engine(Options(**options).engine)
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    opened.check_edge_names()
+    numbers = np.unique(as_host(opened.numbers(vertices, "vertices")))
+    own = numbers[(numbers >= opened.low) & (numbers < opened.low + opened.owned)]
+    marks = np.zeros(opened.owned, np.bool_)
+    marks[own - opened.low] = True
+    return cast(FrameT, opened.edges_among(marks))
+
+
+@spreads
+def ego_graph(
+    graph: Graph[FrameT] | FrameT,
+    vertex: Any,
+    radius: int = 1,
+    center: bool = True,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Return the edges among the vertices that are near a vertex.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    vertex : id or list of ids
+        The vertex, or several; the nearest counts.
+    radius : int
+        Greatest number of edges on a path from the vertex.
+    center : bool
+        Whether the vertex itself is included.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, which the result keeps; by default the column named
+        `weight`, if there is one.
+    directed : bool
+        Whether the edges of an edge frame are directed; paths are along them.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        As from `subgraph`.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, or a vertex is unknown.
+    ConvergenceError
+        If the run is stopped early; `.result` has the distances so far.
+    """
+    check_count("radius", radius)
+    check_flag("center", center)
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    opened.check_edge_names()
+    result = run(BFS, opened, start=vertex, max_iter=radius, predecessors=False, **options)
+    if result.stopped != "max_iter":
+        result.require_convergence("ego_graph")
+    distance: Any = result.arrays["distance"]
+    near = distance.valid if center else distance.valid & (distance.values > 0)
+    return cast(FrameT, opened.edges_among(near))

@@ -1,0 +1,154 @@
+# A program's annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+"""Levels of a directed graph without cycles, by supersteps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+
+import cugraph_ws.program.declarations as ws
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.part import Part
+from cugraph_ws.program.decorator import vertex_program
+from cugraph_ws.runtime.device import as_host
+
+__all__ = ["TopologicalLevels", "topological_levels"]
+
+SHOWN = 10  # vertices of a cycle that an error names
+
+
+@vertex_program
+class TopologicalLevels:
+    """Most edges on a path to every vertex; in a cycle, and after it, -1."""
+
+    level: ws.int64
+    pending: ws.int64  # in-edges from vertices that have no level yet
+    degree: ws.in_degree
+    contributors = "active"
+
+    def init(vertex, p, own):
+        return 0 if own.degree == 0 else -1, own.degree
+
+    def starts(state):
+        return state.pending == 0
+
+    def compute(src):
+        return 1
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        left = old.pending - gathered
+        return p.superstep + 1 if left == 0 and old.pending > 0 else old.level, left
+
+    def active(old, new):
+        return new.pending == 0 and old.pending > 0
+
+
+@spreads
+def topological_levels(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Give every vertex its level: the greatest number of edges on a path to it.
+
+    Sorted by level, every edge leads ahead.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame; it must be directed and have no cycle.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        Whether the edges of an edge frame are directed; they must be.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `level` (int64, from 0).
+
+    Raises
+    ------
+    InputError
+        If the graph has a cycle, whose vertices the error names, or is undirected; or if the frame
+        or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early.
+
+    References
+    ----------
+    .. [1] A. B. Kahn, "Topological sorting of large networks", Communications of the ACM 5, 1962.
+    """
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    if not opened.directed:
+        raise InputError("directed=False: only a directed graph has levels; give directed=True")
+    result = run(TopologicalLevels, opened, **options).require_convergence("topological_levels")
+    level: Any = result.arrays["level"]
+    refuse_cycles(opened, as_host(level) < 0)
+    return replace(result, arrays={"level": level}).frame
+
+
+def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
+    """Raise an error that names a cycle, if there is one; collective.
+
+    Parameters
+    ----------
+    graph : Graph
+    unleveled : ndarray of bool, shape (owned,)
+        The vertices without a level: each has an in-neighbour that has none either.
+
+    Raises
+    ------
+    InputError
+    """
+    found = graph.comm.allgather(int(unleveled.argmax()) + graph.low if unleveled.any() else -1)
+    walk = [max(found)]
+    if walk[0] < 0:
+        return
+    marks = Part(graph, on_device=False).spread(unleveled)
+    place: dict[int, int] = {}
+    while walk[-1] not in place:
+        place[walk[-1]] = len(walk) - 1
+        walk.append(_before(graph, marks, walk[-1]))
+    cycle = walk[place[walk[-1]] :][::-1]
+    cycle = [*cycle[:-1]] * 2
+    first, length = cycle.index(min(cycle)), len(cycle) // 2
+    cycle = [*cycle[first : first + length], cycle[first]]
+    names = graph.describe_vertices(cycle[:SHOWN])
+    more = f" … ({len(cycle) - 1} vertices)" if len(cycle) > SHOWN else ""
+    raise InputError(
+        f"the graph has a cycle, so there are no levels: {' -> '.join(names)}{more}; leave out one "
+        "of its edges, or contract strongly_connected_components"
+    )
+
+
+def _before(graph: GraphView, marks: Any, number: int) -> int:
+    """Return the least in-neighbour of a vertex among those marked; collective."""
+    least, place = -1, number - graph.low
+    if 0 <= place < graph.owned:
+        rows = graph.csc
+        others = rows.indices[rows.offsets[place] : rows.offsets[place + 1]]
+        least = int(np.min(graph.positions[others[marks[others]]]))
+    return max(graph.comm.allgather(least))

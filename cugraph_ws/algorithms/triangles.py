@@ -1,0 +1,269 @@
+"""Triangles of each vertex, and the local clustering coefficient."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.backends import loops
+from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.neighbourhoods import neighbourhoods
+from cugraph_ws.partition.oriented import Oriented
+from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = ["ClusteringCoefficient", "TriangleCount", "clustering_coefficient", "triangle_count"]
+
+Array = Any  # NumPy's or CuPy's
+
+WORK_A_STEP = (
+    1 << 28
+)  # row entries looked up; the same for all backends, as checkpoints count steps
+
+
+@spreads
+def triangle_count(
+    graph: Graph[FrameT] | FrameT,
+    vertices: Any = None,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Count the triangles that each vertex is in.
+
+    The direction of edges does not matter.  Parallel edges, and edges in both directions between
+    two vertices, count once; self-loops do not count.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    vertices : sequence, ndarray, Series or frame, optional
+        Ids of the vertices to return; by default all.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        How an edge frame is read; it does not change the result.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `counts`, int64; sorted by vertex.  The sum of all counts is three
+        times the number of triangles.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, or a vertex is unknown.
+    ConvergenceError
+        If the run is stopped early; `.result` has the counts so far.
+
+    References
+    ----------
+    .. [1] M. Latapy, "Main-memory triangle computations for very large (sparse (power-law))
+       graphs", Theoretical Computer Science, 2008.
+    .. [2] Y. Hu, H. Liu and H. H. Huang, "TriCore: parallel triangle counting on GPUs", SC 2018.
+    """
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    wanted = None if vertices is None else opened.members(vertices, "vertices")
+    result = run(TriangleCount(), opened, **options).require_convergence("triangle_count")
+    if wanted is None:
+        return result.frame
+    counts: Any = as_host(result.arrays["counts"])
+    chosen = np.flatnonzero(as_host(wanted)[: opened.owned])
+    ids: Any = {None: VertexNumbers(chosen + opened.low)}  # named as in a vertex frame
+    opened.check_outputs({"counts": False})
+    return opened.frame_like({**ids, "counts": counts[chosen]})
+
+
+@spreads
+def clustering_coefficient(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute the local clustering coefficient: how many pairs of neighbours are joined.
+
+    The neighbours of a vertex are those along edges in either direction.  In an undirected graph
+    the coefficient is the share of pairs of neighbours that have an edge, as `clustering` of
+    NetworkX computes it.  In a directed graph it is the share of ordered pairs of neighbours that
+    have an edge from the first to the second, as LDBC Graphalytics defines it; NetworkX has another
+    definition for directed graphs.  Parallel edges count once, self-loops do not count.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `clustering_coefficient`, float64: 0 to 1, and 0 for a vertex with
+        fewer than two neighbours.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early; `.result` has the coefficients of the triangles so far.
+
+    References
+    ----------
+    .. [1] D. J. Watts and S. H. Strogatz, "Collective dynamics of 'small-world' networks", Nature,
+       1998.
+    .. [2] A. Iosup et al., "The LDBC Graphalytics benchmark", arXiv:2011.15028.
+    """
+    result = run(
+        ClusteringCoefficient(),
+        graph,
+        source_column=source,
+        destination_column=destination,
+        weight_column=weight,
+        directed=directed,
+        **options,
+    )
+    return result.require_convergence("clustering_coefficient").frame
+
+
+class TriangleCount:
+    """The algorithm as a loop for `run`: each step finds the triangles of some least vertices.
+
+    Edges are oriented from the end of lower degree to the other, so each triangle has one least
+    vertex.  Step i takes the vertices whose number is i modulo the number of steps, which depends
+    on the graph alone; so a checkpoint is valid for any engine and any number of ranks.  Ranks
+    fetch the rows of their neighbours' vertices in batches of bounded size.
+    """
+
+    name = "triangle_count"
+    outputs: ClassVar = {"counts": False}
+    by_vertex = True
+    by_vertex_state: tuple[str, ...] = ("counts",)
+    diverged = False
+    max_iter: int | None = None
+    tol: float | None = None
+    _directions = False  # whether the directions of opposite edges are counted
+    _counts: Array  # of owned vertices, in the order of numbers
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Find the neighbours, and orient the edges."""
+        near = neighbourhoods(graph, on_device=on_device)
+        self._degrees = near.rows.degrees
+        if not self._directions:
+            near = near.without_values()
+        self._oriented = oriented = Oriented(near)
+        self._lister = loops("triangles", on_device=on_device).Lister(oriented)
+        self._steps = 1 + oriented.work // WORK_A_STEP
+        self._done = 0
+        self._counts = near.xp.zeros(near.owned, np.int64)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every vertex has been the least one."""
+        return self._done >= self._steps
+
+    def step(self) -> Step:
+        """Find the triangles of the next least vertices."""
+        oriented = self._oriented
+        near, xp = oriented.near, oriented.xp
+        first = (self._done - near.low) % self._steps
+        pivots = xp.sort(oriented.own[first :: self._steps])
+        counts, read = xp.zeros(oriented.size, np.int64), 0
+        for heads in oriented.heads(pivots):
+            read += self._lister.count(heads, pivots, counts)
+        self._counts = self._counts + self._own(counts)
+        self._done += 1
+        active, read, sent = near.halo.totals(len(pivots), read)
+        return Step(active, read, direction="intersect", filter="list", bytes_sent=sent)
+
+    def _own(self, counts: Array) -> Array:
+        """Return the sums over all ranks of the owned vertices' counts; collective."""
+        oriented, xp = self._oriented, self._oriented.xp
+        near = oriented.near
+        own = counts[oriented.own]
+        if near.halo.alone:
+            return own
+        counts[oriented.own] = 0
+        others = xp.flatnonzero(counts)
+        numbers, given = near.halo.send_to_owners(oriented.known[others], counts[others])
+        if not len(numbers):
+            return own
+        sums = xp.bincount(numbers - near.low, given.astype(np.float64), minlength=near.owned)
+        return own + sums.astype(np.int64)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: the result depends on the graph alone."""
+        return {}
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the counts so far, and the number of steps done."""
+        return {"counts": as_host(self._counts), "done": np.array([self._done], np.int64)}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved; not collective."""
+        degrees = as_host(self._degrees)
+        pairs = degrees * (degrees - 1)
+        state.integers("counts", graph.owned, 0, pairs if self._directions else pairs // 2)
+        state.number("done", 0, self._steps)
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Resume after some steps."""
+        self._counts = self._oriented.xp.asarray(state["counts"].astype(np.int64))
+        self._done = int(state["done"][0])
+
+    def columns(self) -> dict[str, Array]:
+        """Return the counts of owned vertices."""
+        return {"counts": self._counts}
+
+
+class ClusteringCoefficient(TriangleCount):
+    """The algorithm as a loop for `run`: triangles are counted with the directions of an edge.
+
+    The state counts for each vertex the edges between its neighbours, each direction by itself in a
+    directed graph.
+    """
+
+    name = "clustering_coefficient"
+    outputs: ClassVar = {"clustering_coefficient": False}
+    _directions = True
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Find the neighbours, and orient the edges."""
+        super().start(graph, on_device=on_device)
+        self._ways = 1 if graph.directed else 2  # an undirected edge leads both ways
+
+    def columns(self) -> dict[str, Array]:
+        """Return the coefficients of owned vertices."""
+        xp, pairs = self._oriented.xp, self._degrees * (self._degrees - 1)
+        shares = self._ways * self._counts / xp.maximum(pairs, 1)
+        return {"clustering_coefficient": shares.astype(np.float64)}

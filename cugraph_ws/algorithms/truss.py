@@ -1,0 +1,318 @@
+"""Truss numbers of edges, and the subgraph of a truss, by peeling."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_count
+from cugraph_ws.backends import loops
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.loop import Column, Result, Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.neighbourhoods import neighbourhoods
+from cugraph_ws.partition.oriented import Oriented
+from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = ["TrussNumber", "k_truss", "truss_number"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+@spreads
+def truss_number(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute the truss number of every edge: the largest k such that the k-truss contains it.
+
+    The k-truss is the largest set of edges in which each is in at least k - 2 triangles.  The
+    direction of edges does not matter.  Parallel edges, and edges in both directions between two
+    vertices, are one edge; self-loops are left out.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        How an edge frame is read; it does not change the result.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
+        checkpoints.
+
+    Returns
+    -------
+    DataFrame
+        Columns of the ids, named as those of the graph if an id is one column (else `source_a`,
+        `destination_a` and so on), and `truss_number`, int64, at least 2.  One row for each pair
+        of neighbours, the smaller vertex first; sorted by destination, then source.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early; `.result` has the edges removed so far, others with 0.
+
+    References
+    ----------
+    .. [1] J. Wang and J. Cheng, "Truss decomposition in massive networks", PVLDB 2012.
+    .. [2] H. Kabir and K. Madduri, "Shared-memory graph truss decomposition", HiPC 2017.
+    """
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    return _run(opened, None, "truss_number", options).frame
+
+
+@spreads
+def k_truss(
+    graph: Graph[FrameT] | FrameT,
+    k: int,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Return the edges of the k-truss, in which each edge is in at least k - 2 triangles.
+
+    Triangles are those of `truss_number`: the direction of edges does not matter, and parallel edges
+    count once.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    k : int
+        The truss; 2 or less for all edges but self-loops.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, which the result keeps; by default the column named
+        `weight`, if there is one.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
+        checkpoints.
+
+    Returns
+    -------
+    DataFrame
+        Edges with the columns that the graph kept, under their own names, parallel edges
+        included.  An undirected edge appears once, from the vertex with the smaller id.  Sorted
+        by destination, then source.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid.
+    ConvergenceError
+        If the run is stopped early; `.result` has the edges removed so far.
+
+    References
+    ----------
+    .. [1] J. Cohen, "Trusses: cohesive subgraphs for social network analysis", 2008.
+    """
+    check_count("k", k)
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    opened.check_edge_names()
+    result = _run(opened, int(k), "k_truss", options)
+    one, other, truss = (cast(Any, column) for column in result.arrays.values())
+    return opened.edge_frame(_arcs_between(opened, one.numbers, other.numbers, truss == 0))
+
+
+def _run(graph: GraphView[FrameT], k: int | None, name: str, options: RunOptions) -> Result[FrameT]:
+    if not graph.whole and (options.get("checkpoint") or options.get("resume")):
+        raise InputError(
+            f"checkpoint: {name} on a cluster has none; leave checkpoint and resume out"
+        )
+    return run(TrussNumber(k), graph, **options).require_convergence(name)
+
+
+def _arcs_between(graph: Any, sources: Array, destinations: Array, kept: Array) -> Array:
+    """Mark the arcs of a graph whose ends are joined by a kept edge; collective.
+
+    Parameters
+    ----------
+    graph : Graph
+    sources, destinations : array of int64
+        The ends of edges, the smaller vertex first.
+    kept : array of bool
+
+    Returns
+    -------
+    array of bool, shape (arcs,)
+        In the order that `Graph.edge_frame` takes.
+    """
+    tails, heads = graph.arc_ends()
+    xp, vertices = module_of(tails), graph.number_of_vertices
+    low, high = (
+        xp.asarray(end if xp is not np else as_host(end)) for end in (sources, destinations)
+    )
+    chosen = xp.asarray(kept if xp is not np else as_host(kept))
+    low, high = low[chosen], high[chosen]
+    if graph.comm.size > 1:  # an arc is stored with its destination, which may be either end
+        halo = Part(graph, on_device=False).halo  # the ends are on the host
+        ends = xp.concatenate([high, low]), xp.concatenate([low, high])
+        one, other = halo.send_to_owners(*ends)
+        low, high = xp.minimum(one, other), xp.maximum(one, other)
+    keys = xp.sort(low * vertices + high)
+    if not len(keys):
+        return xp.zeros(len(tails), np.bool_)
+    wanted = xp.minimum(tails, heads) * vertices + xp.maximum(tails, heads)
+    places = xp.minimum(xp.searchsorted(keys, wanted), len(keys) - 1)
+    found: Array = xp.take(keys, places) == wanted
+    return found
+
+
+class TrussNumber:
+    """The algorithm as a loop for `run`.
+
+    A single rank peels several levels in a step.  One of several ranks counts the triangles of all
+    edges again in each step, and removes those with the fewest; fetched rows are bounded.
+
+    Parameters
+    ----------
+    k : int, optional
+        Remove only the edges that are not in the k-truss; their numbers are then k - 1, whatever
+        they really are, and those of the others stay 0.
+    """
+
+    name = "truss_number"
+    by_vertex = False
+    by_vertex_state: tuple[str, ...] = ()
+    diverged = False
+    max_iter: int | None = None
+    tol: float | None = None
+    _left: Array  # the edges that are left, and perhaps some that are removed
+    _all_left: int  # of all ranks
+
+    def __init__(self, k: int | None = None) -> None:
+        if k is not None:
+            check_count("k", k)
+        self._target = -1 if k is None else max(int(k) - 3, -1)
+        self._nothing = k is not None and k < 3  # every edge is in the 2-truss
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Orient the edges, and count the triangles of each."""
+        backend = loops("truss", on_device=on_device)
+        near = neighbourhoods(graph, on_device=on_device)
+        self._graph, self._backend = graph, backend
+        self._alone = near.halo.alone
+        self._oriented = oriented = Oriented(near.without_values())
+        xp, edges = oriented.xp, len(oriented.rows.indices)
+        self._ends = oriented.ends()
+        self._lister = backend.Lister(oriented)
+        self._truss = xp.zeros(edges, np.int64)
+        self._level = 0  # with several ranks: the support at which edges are removed
+        self._left = xp.arange(edges)
+        if self._nothing:
+            self._left = self._left[:0]
+        elif self._alone:
+            self._supports, _ = oriented.supports(self._lister)
+            self._first = as_host(self._supports).copy()
+            self._peeler = backend.Peeler(oriented, self._target)
+        (self._all_left, _) = near.halo.totals(len(self._left))
+
+    @property
+    def converged(self) -> bool:
+        """Whether every edge is removed, or all that are not in the k-truss."""
+        return self._all_left == 0
+
+    def step(self) -> Step:
+        """Remove edges in the fewest triangles."""
+        active, sent = self._all_left, 0
+        if self._alone:
+            self._left, read = self._peeler.peel(self._supports, self._truss, self._left)
+            self._all_left = len(self._left)
+        else:
+            read, sent = self._remove()
+        return Step(active, read, direction="peel", filter="list", bytes_sent=sent)
+
+    def _remove(self) -> tuple[int, int]:
+        """Remove the edges in too few triangles; return arcs read, and bytes sent; collective."""
+        oriented, halo = self._oriented, self._oriented.near.halo
+        supports, read = oriented.supports(self._lister)
+        least = int(supports.min()) if len(supports) else np.iinfo(np.int64).max
+        least = min(halo.comm.allgather(least))
+        self._level = self._target if self._target >= 0 else max(self._level, least)
+        kept = supports > self._level
+        self._truss[self._left[~kept]] = self._level + 2
+        self._left = self._left[kept]
+        oriented.keep(kept)
+        gone, self._all_left, read, sent = halo.totals(
+            len(kept) - len(self._left), len(self._left), read
+        )
+        if self._target >= 0 and gone == 0:
+            self._all_left = 0  # the others are the k-truss
+        return read, sent
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the support at which peeling ends."""
+        return {"target": self._target}
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return truss numbers and supports of all edges; on a shard none of them."""
+        if not self._graph.whole or self._nothing:
+            return {}
+        return {
+            "truss": as_host(self._truss),
+            "supports": as_host(self._supports),
+            "ended": np.array([self.converged]),
+        }
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved; not collective."""
+        if graph.whole and not self._nothing:
+            edges = len(self._first)
+            most = np.maximum(self._first, self._target) + 2
+            state.integers("truss", edges, 0, most)
+            state.integers("supports", edges, 0, self._first)
+            state.flags("ended", 1)
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Resume with some edges removed; on a shard with none."""
+        if "truss" not in state:
+            return
+        xp = self._oriented.xp
+        self._truss = xp.asarray(state["truss"].astype(np.int64))
+        self._supports = xp.asarray(state["supports"].astype(np.int64))
+        self._left = xp.flatnonzero(self._truss == 0)
+        self._all_left = 0 if state["ended"][0] else len(self._left)
+
+    def columns(self) -> dict[str, Column]:
+        """Return the edges, the smaller vertex first, and their truss numbers; collective."""
+        xp, halo = self._oriented.xp, self._oriented.near.halo
+        low, high = self._ends
+        high, low, truss = halo.send_to_owners(high, low, self._truss)
+        order = xp.argsort(high * self._graph.number_of_vertices + low)
+        names = self._graph.end_names
+        ends = {
+            name: VertexNumbers(end[order]) for name, end in zip(names, (low, high), strict=True)
+        }
+        return {**ends, "truss_number": truss[order]}

@@ -1,0 +1,73 @@
+"""Folds over rows of neighbours on the CPU; see `cugraph_ws.algorithms.neighbourhood`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.kernels.cpu.folds import fold_words, sum_rows
+from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
+
+__all__ = ["sums", "words"]
+
+Array = npt.NDArray[Any]
+
+WORK_A_TASK = 1 << 14  # rows and arcs
+
+
+def sums(rows: Any, which: Array, values: Array, weights: Array | None) -> Array:
+    """Add up neighbours' values.
+
+    Parameters
+    ----------
+    rows : Adjacency
+    which : ndarray of int64
+        Rows to read.
+    values : ndarray of float64, shape (size,) or (size, columns)
+    weights : ndarray of float64, shape (arcs,), or None
+        Factors by arc; None for ones.
+
+    Returns
+    -------
+    ndarray of float64, shape (len(which),) or (len(which), columns)
+    """
+    table = values.reshape(len(values), -1) if values.ndim == 1 else values
+    found = np.empty((len(which), table.shape[1]))
+    given = (rows.offsets, rows.indices, which, table, weights, found)
+    parallel(sum_rows, [(*given, *cut) for cut in _cuts(rows, which)])
+    return found.reshape(len(which), *values.shape[1:])
+
+
+def words(rows: Any, which: Array, values: Array, operation: int, identity: int) -> Array:
+    """Combine neighbours' words.
+
+    Parameters
+    ----------
+    rows : Adjacency
+    which : ndarray of int64
+        Rows to read.
+    values : ndarray of int64, shape (size,)
+    operation : int
+        See `kernels/cpu/folds.py`.
+    identity : int
+        The result of an empty row.
+
+    Returns
+    -------
+    ndarray of int64, shape (len(which),)
+    """
+    found = np.empty(len(which), np.int64)
+    given = (rows.offsets, rows.indices, which, values, operation, identity, found)
+    parallel(fold_words, [(*given, *cut) for cut in _cuts(rows, which)])
+    return found
+
+
+def _cuts(rows: Any, which: Array) -> list[tuple[int, int]]:
+    """Cut rows into ranges of about equal work, one for each task."""
+    lengths = rows.offsets[which + 1] - rows.offsets[which]
+    ends = np.zeros(len(which) + 1, np.int64)
+    np.cumsum(lengths, out=ends[1:])
+    work = int(ends[-1]) + len(which)
+    return cut_offsets(ends, min(4 * number_of_threads(), 1 + work // WORK_A_TASK))

@@ -1,0 +1,136 @@
+"""Triangles on the CPU; see `cugraph_ws.algorithms.triangles`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.kernels.cpu.triangles import count_triangles, support_edges, weigh_triangles
+from cugraph_ws.partition.neighbourhoods import NeighbourRows
+from cugraph_ws.partition.oriented import Heads, Oriented
+from cugraph_ws.runtime.threads import number_of_threads, parallel
+
+__all__ = ["Lister"]
+
+Array = npt.NDArray[Any]
+Integers = npt.NDArray[np.int64]
+
+TASKS_A_THREAD = 16  # ranges of the pivots, so that no thread waits for long
+PIVOTS_A_TASK = 1 << 8  # at least
+
+
+class Lister:
+    """Lists triangles; each thread has marks and sums of its own.
+
+    Parameters
+    ----------
+    oriented : Oriented
+    """
+
+    def __init__(self, oriented: Oriented) -> None:
+        self._oriented = oriented
+
+    def count(self, heads: Heads, pivots: Integers, counts: Integers) -> int:
+        """Count the triangles of each vertex whose least vertex is a pivot.
+
+        In a directed graph, the directions of the edge opposite to the vertex are counted.
+
+        Parameters
+        ----------
+        heads : Heads
+            Only triangles whose middle vertex has a row here are found.
+        pivots : array of int64
+            Labels of owned vertices.
+        counts : array of int64, shape (size,)
+            By label; added to.
+
+        Returns
+        -------
+        int
+            Number of arcs read.
+        """
+        rows, others = _arrays(self._oriented.rows), _arrays(heads.rows)
+        kernel = count_triangles if self._oriented.rows.values is None else weigh_triangles
+        kind: Any = (
+            self._oriented.rows.indices.dtype if self._oriented.rows.values is None else np.int64
+        )
+        sums = [np.zeros(len(counts), np.int64) for _ in range(_threads(pivots))]
+
+        def prepare(sum_: Array) -> Callable[[Integers], int]:
+            marks = np.full(len(counts), -1, kind)
+            return lambda some: int(kernel(*rows, *others, some, marks, sum_))
+
+        read = _shared_out(self._oriented.rows, pivots, [prepare(one) for one in sums])
+        for one in sums:
+            counts += one
+        return read
+
+    def support(
+        self, heads: Heads, pivots: Integers, supports: Integers, head_supports: Integers
+    ) -> int:
+        """Count the triangles of each edge whose least vertex is a pivot.
+
+        Parameters
+        ----------
+        heads, pivots
+            See `count`.
+        supports : array of int64, shape (arcs,)
+            By arc of the oriented rows; added to.
+        head_supports : array of int64
+            By arc of `heads.rows`; added to.  The same array if those are the oriented rows.
+
+        Returns
+        -------
+        int
+            Number of arcs read.
+        """
+        rows, others = _arrays(self._oriented.rows)[:2], _arrays(heads.rows)[:2]
+        same = head_supports is supports
+        sums = []
+        for _ in range(_threads(pivots)):
+            own = np.zeros(len(supports), np.int64)
+            sums.append((own, own if same else np.zeros(len(head_supports), np.int64)))
+
+        def prepare(own: Array, theirs: Array) -> Callable[[Integers], int]:
+            places = np.full(self._oriented.size, -1, np.int64)
+            return lambda some: int(support_edges(*rows, *others, some, places, own, theirs))
+
+        read = _shared_out(self._oriented.rows, pivots, [prepare(*one) for one in sums])
+        for own, theirs in sums:
+            supports += own
+            if not same:
+                head_supports += theirs
+        return read
+
+
+def _arrays(rows: NeighbourRows) -> tuple[Array, ...]:
+    return (rows.offsets, rows.indices, *([] if rows.values is None else [rows.values]))
+
+
+def _threads(pivots: Integers) -> int:
+    """Return how many threads share some pivots."""
+    return min(number_of_threads(), 1 + len(pivots) // PIVOTS_A_TASK)
+
+
+def _shared_out(
+    rows: NeighbourRows, pivots: Integers, workers: list[Callable[[Integers], int]]
+) -> int:
+    """Let workers take ranges of the pivots until none is left; return the sum of the results.
+
+    A range has neighbouring pivots, so that rows are read one after the other; the cost of a pivot is
+    taken to be the square of its row's length.
+    """
+    lengths = rows.offsets[pivots + 1] - rows.offsets[pivots]
+    costs = np.concatenate([[0], np.cumsum(1 + lengths * lengths)])
+    pieces = TASKS_A_THREAD * len(workers) if len(workers) > 1 else 1
+    bounds = np.searchsorted(costs, np.linspace(0, costs[-1], pieces + 1)).tolist()
+    bounds[0], bounds[-1] = 0, len(pivots)
+    numbers = iter(range(pieces))  # next() on a range iterator is atomic under the GIL
+
+    def work(worker: Callable[[Integers], int]) -> int:
+        return sum(worker(pivots[bounds[number] : bounds[number + 1]]) for number in numbers)
+
+    return sum(parallel(work, [(worker,) for worker in workers]))

@@ -1,0 +1,50 @@
+"""Folds over rows of neighbours on the GPU; see `cugraph_ws.algorithms.neighbourhood`.
+
+Arguments and results are as in `cugraph_ws.backends.cpu.loops.folds`, but on the device.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.runtime.device import device
+
+__all__ = ["sums", "words"]
+
+Array = Any  # CuPy's
+
+BLOCK = 256
+WARP = 32
+
+
+def sums(rows: Any, which: Array, values: Array, weights: Array | None) -> Array:
+    """Add up neighbours' values; factors by arc are for one column of values."""
+    xp, columns = device().xp, 1 if values.ndim == 1 else values.shape[1]
+    found = xp.empty((len(which), *values.shape[1:]), np.float64)
+    flat, into = values.reshape(-1), found.reshape(-1)
+    if columns > 1:
+        assert weights is None
+        _launch("sum_columns", rows, which, flat, columns, into)
+    else:
+        factors = flat if weights is None else weights
+        _launch("sum_rows", rows, which, flat, factors, int(weights is not None), into)
+    return found
+
+
+def words(rows: Any, which: Array, values: Array, operation: int, identity: int) -> Array:
+    """Combine neighbours' words."""
+    found = device().xp.empty(len(which), np.int64)
+    _launch("fold_words", rows, which, values, operation, identity, found)
+    return found
+
+
+def _launch(name: str, rows: Any, which: Array, *arguments: Any) -> None:
+    """Launch a kernel with a warp for each row."""
+    here = device()
+    if len(which):
+        here.module("folds").launch(
+            name, here.blocks_for(len(which) * WARP, BLOCK), BLOCK,
+            rows.offsets, rows.indices, which, len(which), *arguments,
+        )  # fmt: skip

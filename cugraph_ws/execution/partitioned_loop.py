@@ -1,0 +1,174 @@
+"""A vertex program on a whole graph in several partitions, whose ranks are threads.
+
+Each rank runs a `VertexLoop` on its shard, as a rank of a cluster does.  The caller's thread drives
+them, step by step, as if they were one loop on the whole graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.stall import Repetition
+from cugraph_ws.execution.vertex_loop import VertexLoop
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.cut import shards_of
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.device import device, module_of
+from cugraph_ws.runtime.saved_state import SavedState
+from cugraph_ws.runtime.thread_ranks import ThreadCommunicator, ThreadRanks
+
+__all__ = ["PartitionedLoop", "own_constants"]
+
+Value = TypeVar("Value")
+
+
+class PartitionedLoop:
+    """Runs a vertex program on the shards of a graph; see `Loop` for the interface.
+
+    Parameters
+    ----------
+    loop : VertexLoop
+        The program, not started.
+    size : int
+        Number of partitions, at least 2.
+    """
+
+    by_vertex = True
+
+    def __init__(self, loop: VertexLoop, size: int) -> None:
+        self._loop = loop  # bound to the whole graph; its copies run
+        self.name, self.max_iter, self.tol = loop.name, loop.max_iter, loop.tol
+        self._ranks = ThreadRanks(size)
+        self._loops: list[VertexLoop] = []
+        self._repetition: Repetition | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last step was the last one needed."""
+        return self._loops[0].converged
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the residual's field is no longer finite."""
+        return self._loops[0].diverged
+
+    @property
+    def synchronous(self) -> bool:
+        """Whether the states are those after so many supersteps."""
+        return self._loops[0].synchronous
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Bind the program to the whole graph, cut the graph, and start the program on the shards."""
+        assert isinstance(graph, Graph)
+        self._loop.bind(graph, on_host=True)
+        shards = shards_of(graph, self._ranks)
+        self._cuts: list[int] = shards[0].cuts.tolist()
+
+        def begun(rank: int) -> VertexLoop:
+            return self._loop.moved(own_constants(self._loop.bound, shards[rank]), shards[rank])
+
+        self._loops = self._on_ranks(begun)
+        self._repetition = self._loops[0].repetition()
+
+    def _on_ranks(self, work: Callable[[int], Value]) -> list[Value]:
+        """Run a function of a rank's number on every rank; collectives may be called there."""
+        if self._loop.engine != "cuda":
+            return self._ranks.call(lambda comm: work(comm.rank))
+        here = device().here()
+
+        def there(comm: ThreadCommunicator) -> Value:
+            with here():
+                return work(comm.rank)
+
+        return self._ranks.call(there)
+
+    def _joined(
+        self, arrays_of: Callable[[VertexLoop], Mapping[str, Any]]
+    ) -> list[tuple[str, list[Any]]]:
+        """Return each named array of all ranks."""
+        shares = self._on_ranks(lambda rank: arrays_of(self._loops[rank]))
+        return [(name, [share[name] for share in shares]) for name in shares[0]]
+
+    def step(self) -> Step:
+        """Run the next superstep on all shards."""
+        step = self._on_ranks(lambda rank: self._loops[rank].step())[0]
+        if self._repetition is not None:
+            states = [one for loop in self._loops for one in loop.own_state().values()]
+            self._loops[0].refuse_repeated(self._repetition, states)
+        return replace(step, partitions=self._ranks.size)
+
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of the arrays of `state` with an entry for each vertex."""
+        return self._loop.by_vertex_state
+
+    def inputs(self) -> dict[str, Any]:
+        """Return by name what the result depends on besides the graph."""
+        return self._loop.inputs()
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all arrays that are needed to resume here, by vertex number."""
+        return {
+            name: np.concatenate(shares) if name in self.by_vertex_state else shares[0]
+            for name, shares in self._joined(VertexLoop.state)
+        }
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved."""
+        self._loop.check(state, graph)
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Resume from what `state` returned, after `start`."""
+
+        def resume(rank: int) -> None:
+            own = slice(*self._cuts[rank : rank + 2])
+            self._loops[rank].restore(
+                {
+                    name: array[own] if name in self.by_vertex_state else array
+                    for name, array in state.items()
+                }
+            )
+
+        self._on_ranks(resume)
+
+    def columns(self) -> dict[str, Column]:
+        """Return the visible state fields and the predecessors, by vertex number."""
+        return self._loop.as_columns(self.arrays())
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the state fields and, as `_predecessor`, predecessors' numbers, by vertex number."""
+        return {
+            name: module_of(shares[0]).concatenate(shares)
+            for name, shares in self._joined(VertexLoop.arrays)
+        }
+
+
+def own_constants(bound: BoundProgram, shard: ShardGraph) -> BoundProgram:
+    """Return a program bound to a whole graph as one bound to a shard of it.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        Its constants are by vertex number.
+    shard : ShardGraph
+
+    Returns
+    -------
+    BoundProgram
+        Its constants are by the shard's positions.
+    """
+    constants = zip(bound.constants, bound.types.uniform, strict=True)
+    return replace(
+        bound,
+        constants=tuple(
+            column if uniform else column[shard.positions] for column, uniform in constants
+        ),
+    )

@@ -1,0 +1,377 @@
+"""Rows of the distinct neighbours of vertices: what intersections read.
+
+The direction of edges, parallel edges and self-loops do not count here.  Rows are in the order of
+vertex numbers, so they are the same whatever part of the graph a rank has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.partition.halo import Halo
+from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import as_host
+
+__all__ = [
+    "FetchedRows",
+    "NeighbourRows",
+    "Neighbourhoods",
+    "batches",
+    "flattened",
+    "neighbourhoods",
+    "row_numbers",
+]
+
+Array = Any  # NumPy's or CuPy's
+
+NARROW = 1 << 31  # vertices below this number are stored as int32
+ARCS_A_BATCH = 1 << 24  # arcs of rows that are fetched at a time
+
+
+@dataclass
+class NeighbourRows:
+    """Rows of integers, and optionally values beside them.
+
+    Attributes
+    ----------
+    offsets : array of int64, shape (rows + 1,)
+    indices : array of int, shape (arcs,)
+        Each row ascending, without repetition.
+    values : array of shape (arcs,), or None
+    """
+
+    offsets: Array
+    indices: Array
+    values: Array = None
+
+    @property
+    def degrees(self) -> Array:
+        """The length of each row."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+
+@dataclass
+class Neighbourhoods:
+    """The distinct neighbours of owned vertices.
+
+    Attributes
+    ----------
+    halo : Halo
+        Reads and sends by vertex number.
+    xp : module
+        NumPy or CuPy.
+    cuts : ndarray of int64
+        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
+    low, owned, vertices : int
+        Number of the first owned vertex, number of owned vertices, and of all vertices.
+    rows : NeighbourRows
+        Row i has the numbers of the neighbours of vertex `low + i`, without itself.  Values are the
+        sums of the weights of the edges between both, if weights were asked for; or, in a directed
+        graph, the number of directions that have an edge, 1 or 2, as int8.
+    """
+
+    halo: Halo
+    xp: Any
+    cuts: Any
+    low: int
+    owned: int
+    vertices: int
+    rows: NeighbourRows
+
+    def fetch(self, rows: NeighbourRows, numbers: Array) -> FetchedRows:
+        """Read rows of any vertices from their owners; collective.
+
+        Parameters
+        ----------
+        rows : NeighbourRows
+            Rows of the owned vertices, in the order of their numbers.
+        numbers : array of int
+            Distinct vertex numbers, ascending.
+
+        Returns
+        -------
+        FetchedRows
+        """
+        xp, low = self.xp, self.low
+        bounds = as_host(xp.searchsorted(numbers, xp.asarray(self.cuts))).tolist()
+        asked = self.halo.exchange([[numbers[first:last]] for first, last in pairwise(bounds)])
+        answered, boxes = [], []
+        for (wanted,) in asked:
+            begins = xp.take(rows.offsets, wanted - low)
+            lengths = xp.take(rows.offsets, wanted - low + 1) - begins
+            places = flattened(xp, begins, lengths)[2]
+            values = [] if rows.values is None else [xp.take(rows.values, places)]
+            answered.append(places)
+            boxes.append([lengths, xp.take(rows.indices, places), *values])
+        came = self.halo.exchange(boxes)
+        sizes = [len(box[1]) for box in came]
+        lengths, *columns = (xp.concatenate(parts) for parts in zip(*came, strict=True))
+        offsets = xp.zeros(len(numbers) + 1, np.int64)
+        offsets[1:] = xp.cumsum(lengths)
+        return FetchedRows(NeighbourRows(offsets, *columns), self.halo, sizes, answered)
+
+    def of_distinct(self, numbers: Array) -> tuple[NeighbourRows, Array]:
+        """Return rows with those of some vertices, and the row of each; collective.
+
+        Parameters
+        ----------
+        numbers : array of int64
+            Vertex numbers, in any order and repeated.
+
+        Returns
+        -------
+        NeighbourRows
+            This rank's own rows if it is alone, else those fetched.
+        array of int64
+            The row of each of `numbers`.
+        """
+        if self.halo.alone:
+            return self.rows, numbers
+        distinct, which = self.xp.unique(numbers, return_inverse=True)
+        return self.fetch(self.rows, distinct).rows, which
+
+    def without_values(self) -> Neighbourhoods:
+        """Return the same rows without values."""
+        return replace(self, rows=NeighbourRows(self.rows.offsets, self.rows.indices))
+
+    def edges(self) -> tuple[Array, Array]:
+        """Return the pairs of neighbours: owned vertices, and neighbours of greater number."""
+        owners, others = self._pairs()
+        up = owners < others
+        return owners[up], others[up]
+
+    def two_hop_pairs(self) -> tuple[Array, Array]:
+        """Return the pairs of vertices that have a common neighbour; collective.
+
+        Returns
+        -------
+        firsts, seconds : array of int64
+            Distinct pairs of an owned vertex and one of greater number, in order.
+        """
+        xp, alone, degrees = self.xp, self.halo.alone, self.rows.degrees
+        owners, others = self._pairs()
+        lengths = degrees[others] if alone else self.halo.fetch(degrees, others)
+        ends = xp.zeros(len(lengths) + 1, np.int64)
+        ends[1:] = xp.cumsum(lengths)
+        ends = xp.take(ends, self.rows.offsets)  # by owned vertex
+        bounds = batches(as_host(ends[1:] - ends[:-1]))
+        rounds = max(self.halo.comm.allgather(len(bounds)))
+        bounds += [(self.owned, self.owned)] * (rounds - len(bounds))
+        found = [xp.empty(0, np.int64)]
+        for low, high in bounds:
+            arcs = slice(*as_host(self.rows.offsets[[low, high]]).tolist())
+            rows, which = self.of_distinct(others[arcs])
+            begins = rows.offsets[which]
+            _, arc, places = flattened(xp, begins, rows.offsets[which + 1] - begins)
+            firsts = owners[arcs][arc]
+            seconds = xp.take(rows.indices, places).astype(np.int64)
+            up = firsts < seconds
+            found.append(xp.unique(firsts[up] * self.vertices + seconds[up]))
+        keys = xp.concatenate(found)
+        return keys // max(self.vertices, 1), keys % max(self.vertices, 1)
+
+    def _pairs(self) -> tuple[Array, Array]:
+        """Return the owned vertex and the neighbour of each arc of the rows."""
+        rows = row_numbers(self.xp, self.rows.offsets, len(self.rows.indices))
+        return rows + self.low, self.rows.indices.astype(np.int64)
+
+
+@dataclass
+class FetchedRows:
+    """Rows that were read from their owners.
+
+    Attributes
+    ----------
+    rows : NeighbourRows
+        Row i is that of the vertex asked for as i-th.
+    halo : Halo
+    sizes : list of int
+        Number of arcs received from each rank.
+    answered : list of array of int64
+        For each rank, the arcs of this rank's rows that were sent to it.
+    """
+
+    rows: NeighbourRows
+    halo: Halo
+    sizes: list[int]
+    answered: list[Array]
+
+    def add_to_owners(self, given: Array, column: Array) -> None:
+        """Add numbers by arc of the fetched rows to their owners' column by arc; collective.
+
+        Parameters
+        ----------
+        given : array, shape (fetched arcs,)
+        column : array, shape (owned arcs,)
+            Modified in place.
+        """
+        bounds = np.cumsum([0, *self.sizes]).tolist()
+        came = self.halo.exchange([[given[low:high]] for low, high in pairwise(bounds)])
+        for places, (numbers,) in zip(self.answered, came, strict=True):
+            column[places] += numbers  # a rank asks for no row twice
+
+
+def neighbourhoods(graph: Any, *, on_device: bool, weight: str | None = None) -> Neighbourhoods:
+    """Find the distinct neighbours of owned vertices; collective.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph, or a rank's shard of one.
+    on_device : bool
+        Whether the rows are wanted on the GPU.
+    weight : str, optional
+        An edge column to sum over parallel edges.
+
+    Returns
+    -------
+    Neighbourhoods
+    """
+    part = Part(graph, on_device=on_device)
+    vertices = graph.number_of_vertices
+    rows = None
+    if part.numbers_are_positions and not graph.directed and weight is None:
+        rows = _without_repeats(part.csc)
+    if rows is None:
+        rows = _merged(part, weight, vertices)
+    return Neighbourhoods(part.halo, part.xp, graph.cuts, part.low, part.owned, vertices, rows)
+
+
+def row_numbers(xp: Any, offsets: Array, count: int) -> Array:
+    """Return the row of each entry of rows.
+
+    Parameters
+    ----------
+    xp : module
+    offsets : array of int64, shape (rows + 1,)
+    count : int
+        Number of entries.
+
+    Returns
+    -------
+    array of int64, shape (count,)
+    """
+    if xp is np:
+        return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return xp.searchsorted(offsets[1:], xp.arange(count), side="right")
+
+
+def flattened(xp: Any, begins: Array, lengths: Array) -> tuple[Array, Array, Array]:
+    """List the elements of ranges.
+
+    Parameters
+    ----------
+    xp : module
+    begins, lengths : array of int64, shape (ranges,)
+
+    Returns
+    -------
+    offsets : array of int64, shape (ranges + 1,)
+        Where each range begins in the list.
+    which : array of int64
+        The range of each element.
+    elements : array of int64
+    """
+    offsets = xp.zeros(len(lengths) + 1, np.int64)
+    offsets[1:] = xp.cumsum(lengths)
+    places = xp.arange(int(offsets[-1]))
+    which = row_numbers(xp, offsets, len(places))
+    return offsets, which, xp.take(begins - offsets[:-1], which) + places
+
+
+def batches(lengths: Any, most: int = ARCS_A_BATCH) -> list[tuple[int, int]]:
+    """Cut rows into ranges with at most so many arcs, or of a single row.
+
+    Parameters
+    ----------
+    lengths : ndarray of int64, shape (rows,)
+    most : int
+
+    Returns
+    -------
+    list of (int, int)
+    """
+    ends = np.cumsum(lengths)
+    bounds, low = [], 0
+    while low < len(lengths):
+        before = ends[low - 1] if low else 0
+        high = max(low + 1, int(np.searchsorted(ends, before + most, side="right")))
+        bounds.append((low, high))
+        low = high
+    return bounds
+
+
+def _without_repeats(csc: Any) -> NeighbourRows:
+    """Return the rows of an undirected graph on the host without repeats and self-loops."""
+    offsets, indices = csc.offsets, csc.indices
+    keep = np.ones(len(indices), np.bool_)
+    keep[1:] = indices[1:] != indices[:-1]
+    keep[offsets[:-1][np.diff(offsets) > 0]] = True  # the first of a row
+    keep &= indices != csc.rows()
+    if keep.all():
+        return NeighbourRows(offsets, indices)
+    before = np.concatenate([[0], np.cumsum(keep)])
+    return NeighbourRows(before[offsets], indices[keep])
+
+
+def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
+    """Sort the arcs of both directions, and merge the parallel ones; collective."""
+    xp, directed = part.xp, part.graph.directed
+    owners, others, values = _arcs(part, weight)
+    apart = owners != others
+    keys = (owners - part.low) * vertices + others
+    if directed and weight is None:
+        # With the direction in the lowest bit, a key is left for each direction that has an edge.
+        keys = xp.unique(2 * keys[apart] + values[apart]) >> 1
+        keys, counts = xp.unique(keys, return_counts=True)
+        merged = counts.astype(np.int8)
+    elif weight is None:
+        keys, merged = xp.unique(keys[apart]), None
+    else:
+        keys, which = xp.unique(keys[apart], return_inverse=True)
+        weights = values[apart].astype(np.float64)
+        merged = xp.bincount(which, weights, minlength=len(keys)) if len(keys) else weights
+    firsts = xp.arange(part.owned + 1) * vertices
+    offsets = xp.searchsorted(keys, firsts).astype(np.int64)
+    kind = np.int32 if vertices < NARROW else np.int64
+    return NeighbourRows(offsets, (keys % max(vertices, 1)).astype(kind), merged)
+
+
+def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
+    """List for owned vertices all arcs, in and out: owner, other end, and weight or direction."""
+    xp, directed = part.xp, part.graph.directed
+    owners, others = _ends(part, part.csc)
+    if weight is not None:
+        values = part.arc_values(weight)
+    else:
+        values = xp.zeros(len(owners), np.int64)
+    if not directed:
+        return owners, others, values
+    if part.halo.alone:
+        sources, heads = _ends(part, part.csr)
+        given = (
+            xp.ones(len(sources), np.int64) if weight is None else part.arc_values(weight, "csr")
+        )
+    else:  # an arc is stored by the owner of its destination alone
+        sent = xp.ones(len(owners), np.int64) if weight is None else values
+        sources, heads, given = part.halo.send_to_owners(others, owners, sent)
+    return (
+        xp.concatenate([owners, sources]),
+        xp.concatenate([others, heads]),
+        xp.concatenate([values, given]),
+    )
+
+
+def _ends(part: Part, rows: Any) -> tuple[Array, Array]:
+    """Return the vertex numbers of the rows and of the entries of rows of arcs."""
+    xp = part.xp
+    indices = rows.indices
+    places = row_numbers(xp, rows.offsets, len(indices))
+    if part.numbers_are_positions:
+        return places.astype(np.int64), indices.astype(np.int64)
+    numbers = part.numbers
+    return xp.take(numbers, places).astype(np.int64), xp.take(numbers, indices).astype(np.int64)

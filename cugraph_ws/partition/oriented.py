@@ -1,0 +1,283 @@
+"""Edges oriented by degree, so that each triangle is found once, from its least vertex."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cpu.triangles import count_greater, list_greater
+from cugraph_ws.partition.neighbourhoods import (
+    NARROW,
+    FetchedRows,
+    Neighbourhoods,
+    NeighbourRows,
+    batches,
+    flattened,
+    row_numbers,
+)
+from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
+
+__all__ = ["Heads", "Oriented"]
+
+Array = Any  # NumPy's or CuPy's
+
+ARCS_A_TASK = 1 << 16
+
+
+@dataclass
+class Heads:
+    """Rows of heads of edges that are at hand in a batch.
+
+    Attributes
+    ----------
+    rows : NeighbourRows
+        By label; rows that are not at hand are empty.
+    fetched : FetchedRows or None
+        Where they came from; None for this rank's own rows.
+    kept : array of int64, or None
+        The place of each arc among those fetched: arcs to vertices unknown here are left out.
+    """
+
+    rows: NeighbourRows
+    fetched: FetchedRows | None = None
+    kept: Array = None
+
+
+class Oriented:
+    """Each edge once, from the end of lower degree to the other; by number if degrees are equal.
+
+    Vertices have *labels* here: their places in this order among the vertices that the rank knows,
+    which are the owned ones and their neighbours.  A row has at most the square root of twice the
+    number of edges [1]_.
+
+    Parameters
+    ----------
+    near : Neighbourhoods
+
+    Attributes
+    ----------
+    size : int
+        Number of labels.
+    known : array of int64, shape (size,)
+        Vertex number of each label.
+    own : array of int64, shape (owned,)
+        Labels of the owned vertices, in the order of their numbers.
+    rows : NeighbourRows
+        By label: the neighbours with greater labels.  Rows of other ranks' vertices are empty.
+        Values are the number of directions of each edge, int8; None for an undirected graph.
+    work : int
+        Sum over the edges of all ranks of the row length of the higher end.
+
+    References
+    ----------
+    .. [1] M. Latapy, "Main-memory triangle computations for very large (sparse (power-law)) graphs",
+       Theoretical Computer Science, 2008.
+    """
+
+    def __init__(self, near: Neighbourhoods) -> None:
+        self.near, self.xp = near, near.xp
+        xp, halo, given = near.xp, near.halo, near.rows
+        numbers, degrees = near.low + xp.arange(near.owned), given.degrees
+        if halo.alone:
+            self._ascending, inside, outside = numbers, numbers, given.indices
+        else:
+            self._ascending = xp.unique(xp.concatenate([numbers, given.indices.astype(np.int64)]))
+            degrees = halo.fetch(degrees, self._ascending)
+            inside = xp.searchsorted(self._ascending, numbers)
+            outside = xp.searchsorted(self._ascending, given.indices)
+        self.size = len(self._ascending)
+        order = xp.argsort(degrees, kind="stable")
+        self._labels = xp.empty(self.size, np.int64)
+        self._labels[order] = xp.arange(self.size)
+        self.known = self._ascending[order]
+        self.own = xp.take(self._labels, inside)
+        self.rows = self._orient(given, outside)
+        self._lengths = lengths = self.rows.degrees
+        if not halo.alone:
+            by_number = halo.fetch(lengths[self.own], self._ascending)
+            self._lengths = by_number[order]
+        total = xp.take(self._lengths, self.rows.indices).sum()
+        self.work = halo.totals(int(total))[0]
+
+    def arcs_of(self, pivots: Array) -> tuple[Array, Array]:
+        """List the edges of some vertices.
+
+        Parameters
+        ----------
+        pivots : array of int64
+            Labels.
+
+        Returns
+        -------
+        tails : array of int64
+            The label of each edge's lower end.
+        arcs : array of int64
+            The place of each edge in the rows.
+        """
+        begins = self.rows.offsets[pivots]
+        _, which, arcs = flattened(self.xp, begins, self.rows.offsets[pivots + 1] - begins)
+        return self.xp.take(pivots, which), arcs
+
+    def heads(self, pivots: Array) -> Iterator[Heads]:
+        """Yield the rows of the higher ends of the pivots' edges, in batches; collective.
+
+        Parameters
+        ----------
+        pivots : array of int64
+            Labels of owned vertices.
+
+        Yields
+        ------
+        Heads
+            First the rows of owned vertices, then those of others; each row is in one batch.
+        """
+        yield Heads(self.rows)
+        near, xp = self.near, self.xp
+        if near.halo.alone:
+            return
+        heads = xp.unique(xp.take(self.rows.indices, self.arcs_of(pivots)[1]))
+        numbers = self.known[heads]
+        away = (numbers < near.low) | (numbers >= near.low + near.owned)
+        away &= self._lengths[heads] > 0
+        wanted = xp.sort(numbers[away])
+        lengths = self._lengths[self._labels[xp.searchsorted(self._ascending, wanted)]]
+        bounds = batches(as_host(lengths))
+        rounds = max(near.halo.comm.allgather(len(bounds)))
+        bounds += [(len(wanted), len(wanted))] * (rounds - len(bounds))
+        for low, high in bounds:
+            yield self._fetch(wanted[low:high])
+
+    def ends(self) -> tuple[Array, Array]:
+        """Return the vertex numbers of each edge's ends, the smaller first."""
+        tails = row_numbers(self.xp, self.rows.offsets, len(self.rows.indices))
+        one, other = self.xp.take(self.known, tails), self.xp.take(self.known, self.rows.indices)
+        return self.xp.minimum(one, other), self.xp.maximum(one, other)
+
+    def both_ways(self) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
+        """Return each edge in the rows of both of its ends; for a single rank.
+
+        Returns
+        -------
+        rows : tuple of (offsets, indices, edges)
+            By label: all neighbours, ascending, and the place of each edge in `rows`.
+        ends : tuple of (tails, heads)
+            The labels of each edge's ends.
+        """
+        xp, heads, count = self.xp, self.rows.indices, len(self.rows.indices)
+        tails, edges = row_numbers(xp, self.rows.offsets, count), xp.arange(count)
+        keys = xp.concatenate([tails * self.size + heads, heads * np.int64(self.size) + tails])
+        order = xp.argsort(keys)
+        keys, edges = keys[order], xp.concatenate([edges, edges])[order]
+        offsets = xp.searchsorted(keys, xp.arange(self.size + 1) * self.size).astype(np.int64)
+        indices = (keys % max(self.size, 1)).astype(heads.dtype)
+        return (offsets, indices, edges), (tails.astype(np.int64), heads)
+
+    def keep(self, kept: Array) -> None:
+        """Leave out edges; collective.
+
+        Parameters
+        ----------
+        kept : array of bool, shape (edges,)
+            Which edges of the rows to keep.
+        """
+        xp, rows, halo = self.xp, self.rows, self.near.halo
+        before = xp.zeros(len(kept) + 1, np.int64)
+        before[1:] = xp.cumsum(kept)
+        values = None if rows.values is None else rows.values[kept]
+        self.rows = NeighbourRows(before[rows.offsets], rows.indices[kept], values)
+        self.__dict__.pop("_by_number", None)
+        self._lengths = self.rows.degrees
+        if not halo.alone:
+            by_number = halo.fetch(self._lengths[self.own], self._ascending)
+            self._lengths = by_number[xp.searchsorted(self._ascending, self.known)]
+
+    def supports(self, lister: Any) -> tuple[Array, int]:
+        """Count the triangles of each edge, over all ranks; collective.
+
+        Parameters
+        ----------
+        lister : Lister
+            The backend's, of this object.
+
+        Returns
+        -------
+        supports : array of int64, shape (edges,)
+        read : int
+            Arcs.
+        """
+        xp, read = self.xp, 0
+        supports, pivots = xp.zeros(len(self.rows.indices), np.int64), xp.sort(self.own)
+        for heads in self.heads(pivots):
+            if heads.fetched is None:
+                read += lister.support(heads, pivots, supports, supports)
+                continue
+            found = xp.zeros(len(heads.kept), np.int64)
+            read += lister.support(heads, pivots, supports, found)
+            everything = xp.zeros(len(heads.fetched.rows.indices), np.int64)
+            everything[heads.kept] = found
+            heads.fetched.add_to_owners(everything, supports)
+        return supports, read
+
+    def _orient(self, given: NeighbourRows, outside: Array) -> NeighbourRows:
+        """Return the rows by label, given the known vertex of each entry of the rows by number."""
+        xp, size = self.xp, self.size
+        if xp is np and self.near.halo.alone and given.values is None:
+            return self._orient_here(given)
+        heads = xp.take(self._labels, outside)
+        tails = xp.take(self.own, row_numbers(xp, given.offsets, len(heads)))
+        up = tails < heads
+        keys, values = tails[up] * size + heads[up], given.values
+        if values is None:
+            keys = xp.sort(keys)
+        else:  # sorted along in the lowest bit
+            keys = xp.sort(2 * keys + (values[up] - 1))
+            values, keys = (1 + (keys & 1)).astype(np.int8), keys >> 1
+        offsets = xp.searchsorted(keys, xp.arange(size + 1) * size).astype(np.int64)
+        kind = np.int32 if size < NARROW else np.int64
+        return NeighbourRows(offsets, (keys % max(size, 1)).astype(kind), values)
+
+    def _orient_here(self, given: NeighbourRows) -> NeighbourRows:
+        """Return the rows by label of a whole graph on the host."""
+        pieces = min(8 * number_of_threads(), 1 + len(given.indices) // ARCS_A_TASK)
+        lengths = given.degrees[self.known]
+        cuts = cut_offsets(np.concatenate([[0], np.cumsum(lengths)]), pieces)
+        head = given.offsets, given.indices, self.known, self._labels
+        parallel(count_greater, [(*head, lengths, *cut) for cut in cuts])
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        rows = np.empty(offsets[-1], np.int32 if self.size < NARROW else np.int64)
+        parallel(list_greater, [(*head, offsets, rows, *cut) for cut in cuts])
+        return NeighbourRows(offsets, rows)
+
+    def _fetch(self, numbers: Array) -> Heads:
+        """Fetch rows of other ranks, and convert them to labels; collective."""
+        near, xp, own = self.near, self.xp, self.rows
+        by_number, arcs = self._by_number
+        fetched = near.fetch(by_number, numbers)
+        fetched.answered = [xp.take(arcs, places) for places in fetched.answered]
+        came = fetched.rows
+        places = xp.searchsorted(self._ascending, came.indices)
+        found = xp.take(self._ascending, xp.minimum(places, self.size - 1)) == came.indices
+        kept = xp.flatnonzero(found)
+        which = xp.searchsorted(came.offsets[1:], kept, side="right")
+        labels = self._labels[xp.searchsorted(self._ascending, numbers)]
+        order = xp.argsort(labels[which], kind="stable")
+        kept, tails = kept[order], labels[which[order]]
+        offsets = xp.searchsorted(tails, xp.arange(self.size + 1)).astype(np.int64)
+        indices = self._labels[places[kept]].astype(own.indices.dtype)
+        values = None if came.values is None else came.values[kept]
+        return Heads(NeighbourRows(offsets, indices, values), fetched, kept)
+
+    @cached_property
+    def _by_number(self) -> tuple[NeighbourRows, Array]:
+        """The owned rows of vertex numbers in the order of numbers, and the place of each arc."""
+        xp, own = self.xp, self.rows
+        begins = own.offsets[self.own]
+        offsets, _, arcs = flattened(xp, begins, own.offsets[self.own + 1] - begins)
+        ends = xp.take(self.known, xp.take(own.indices, arcs))
+        values = None if own.values is None else xp.take(own.values, arcs)
+        return NeighbourRows(offsets, ends, values), arcs

@@ -1,0 +1,100 @@
+"""Folds over rows of neighbours: sums of floats, and combines of 64-bit words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.kernels.cpu.jit import jit
+
+__all__ = ["MAX", "MIN", "OR", "fold_words", "sum_rows"]
+
+Array = npt.NDArray[Any]
+Integers = npt.NDArray[np.int64]
+
+MIN, MAX, OR = 0, 1, 2
+
+
+@jit
+def sum_rows(
+    offsets: Integers,
+    indices: Array,
+    which: Integers,
+    values: Array,
+    weights: Array | None,
+    sums: Array,
+    lo: int,
+    hi: int,
+) -> None:
+    """Add up neighbours' values, for the rows from `lo` to `hi` of `which`.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray of int
+        Rows of neighbours.
+    which : ndarray of int64
+        Rows.
+    values : ndarray of float64, shape (vertices, columns)
+    weights : ndarray of float64, shape (arcs,), or None
+        Factors by arc; None for ones.
+    sums : ndarray of float64, shape (len(which), columns)
+        Written.
+    lo, hi : int
+        Range of `which`.
+    """
+    columns = values.shape[1]
+    for place in range(lo, hi):
+        row = which[place]
+        for column in range(columns):
+            sums[place, column] = 0.0
+        for arc in range(offsets[row], offsets[row + 1]):
+            other = indices[arc]
+            factor = 1.0 if weights is None else weights[arc]
+            for column in range(columns):
+                sums[place, column] += factor * values[other, column]
+
+
+@jit
+def fold_words(
+    offsets: Integers,
+    indices: Array,
+    which: Integers,
+    values: Integers,
+    operation: int,
+    identity: int,
+    found: Integers,
+    lo: int,
+    hi: int,
+) -> None:
+    """Combine neighbours' words, for the rows from `lo` to `hi` of `which`.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray of int
+        Rows of neighbours.
+    which : ndarray of int64
+        Rows.
+    values : ndarray of int64, shape (vertices,)
+    operation : int
+        MIN, MAX or OR.
+    identity : int
+        The result of an empty row.
+    found : ndarray of int64, shape (len(which),)
+        Written.
+    lo, hi : int
+        Range of `which`.
+    """
+    for place in range(lo, hi):
+        row = which[place]
+        best = identity
+        for arc in range(offsets[row], offsets[row + 1]):
+            value = values[indices[arc]]
+            if operation == MIN:
+                best = min(best, value)
+            elif operation == MAX:
+                best = max(best, value)
+            else:
+                best |= value
+        found[place] = best

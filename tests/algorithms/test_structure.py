@@ -1,0 +1,314 @@
+"""Components, levels, sets, colours, trees and subgraphs: on every engine and any number of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from emulator.device import emulated
+from shapes import SHAPES, build, column, edge_frame, grid, random_edges, rmat, undirected
+from thread_ranks import on_ranks, share
+from verify import Array, Edges
+
+import cugraph_ws as ws
+from cugraph_ws.algorithms.neighbourhood import numbers_of, priorities
+from cugraph_ws.partition.part import Part
+
+NAMES = [
+    "empty", "one vertex", "all isolated", "star", "short path", "two components", "self-loops",
+    "duplicates", "clique", "random sparse", "ties and zeros",
+]  # fmt: skip
+EMULATED = 10  # most edges of a graph for which the kernels are emulated
+WAYS = [("cuda", 1), ("cpu", 3), ("cuda", 2)]
+LARGE = {"chains": None, "rmat": rmat(9, 2, seed=8), "grid": grid(20, 20, 0.5, seed=9)}
+
+
+def chains(length: int, rings: int) -> Edges:
+    """Return rings of two vertices, each leading to the next."""
+    one = 2 * np.arange(rings)
+    source = np.concatenate([one, one + 1, one[:-1] + 1])
+    destination = np.concatenate([one + 1, one, one[1:]])
+    order = np.random.default_rng(length).permutation(2 * rings)
+    return Edges(order[source], order[destination], 2 * rings)
+
+
+LARGE["chains"] = chains(3, 60)
+
+
+def answers(edges: Edges, function: Callable[..., Any], *given: Any, **named: Any) -> Iterator[Any]:
+    """Call a function on every engine and on ranks; yield the frames."""
+    with emulated(), build(edges) as graph:
+        yield function(graph, *given, engine="cpu", **named)
+        for engine, ranks in WAYS:
+            if engine == "cuda" and len(edges.source) > EMULATED:
+                continue
+            parts = (
+                [function(graph, *given, engine=engine, **named)]
+                if ranks == 1
+                else on_ranks(
+                    ranks,
+                    lambda comm, e=engine: function(share(graph, comm), *given, engine=e, **named),
+                )
+            )
+            yield pd.concat(parts, ignore_index=True)
+
+
+def the_answer(edges: Edges, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """Return the frame that all engines and ranks have made."""
+    first, *others = answers(edges, function, *given, **named)
+    for other in others:
+        pd.testing.assert_frame_equal(other, first)
+    return first
+
+
+def neighbours(edges: Edges) -> list[set[int]]:
+    found: list[set[int]] = [set() for _ in range(edges.n)]
+    for one, other in zip(edges.source.tolist(), edges.destination.tolist(), strict=True):
+        if one != other:
+            found[one].add(other)
+            found[other].add(one)
+    return found
+
+
+def order_of(edges: Edges, seed: int) -> list[int]:
+    """Return the vertices by falling priority."""
+    with build(edges) as graph:
+        values = priorities(Part(graph, on_device=False), seed)
+        assert numbers_of(values, seed).tolist() == list(range(edges.n))
+    return np.argsort(values)[::-1].tolist()
+
+
+def greedy_colors(edges: Edges, seed: int) -> list[int]:
+    """Color the vertices one after the other, by falling priority."""
+    beside, color = neighbours(edges), [-1] * edges.n
+    for vertex in order_of(edges, seed):
+        taken = {color[other] for other in beside[vertex]}
+        color[vertex] = next(free for free in range(edges.n) if free not in taken)
+    return color
+
+
+# --------------------------------------------------------------------------------- components
+
+
+def strong_labels(edges: Edges) -> Array:
+    label = np.arange(edges.n)
+    for members in nx.strongly_connected_components(oracles.networkx_graph(edges)):
+        label[list(members)] = min(members)
+    return label
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_strongly_connected_components(name: str) -> None:
+    found = the_answer(SHAPES[name], ws.strongly_connected_components)
+    assert column(found, "labels").tolist() == strong_labels(SHAPES[name]).tolist()
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_larger_strong_components(name: str, ranks: int) -> None:
+    edges = LARGE[name]
+    with build(edges) as graph:
+        parts = on_ranks(
+            ranks, lambda comm: ws.strongly_connected_components(share(graph, comm)).labels
+        )
+    assert np.concatenate(parts).tolist() == strong_labels(edges).tolist()
+
+
+def test_strong_components_of_an_undirected_graph_are_components() -> None:
+    edges = undirected(SHAPES["random sparse"])
+    with build(edges) as graph:
+        strong = ws.strongly_connected_components(graph)
+        assert strong.equals(ws.weakly_connected_components(graph))
+
+
+def test_strong_components_go_on_from_a_checkpoint(tmp_path: Any) -> None:
+    path = tmp_path / "state.parquet"
+    with build(LARGE["chains"]) as graph:
+        with pytest.raises(ws.ConvergenceError) as caught:
+            ws.strongly_connected_components(
+                graph, checkpoint=path, progress=lambda update: update.superstep < 2
+            )
+        assert caught.value.result.frame.labels.isna().any()
+        resumed = ws.strongly_connected_components(graph, resume=path)
+        assert resumed.equals(ws.strongly_connected_components(graph))
+
+
+# ------------------------------------------------------------------------------------- levels
+
+
+def acyclic(edges: Edges) -> Edges:
+    kept = edges.source < edges.destination
+    return Edges(edges.source[kept], edges.destination[kept], edges.n)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_topological_levels(name: str) -> None:
+    edges = acyclic(SHAPES[name])
+    found = column(the_answer(edges, ws.topological_levels), "level")
+    expected = [0] * edges.n
+    for one, other in sorted(zip(edges.source.tolist(), edges.destination.tolist(), strict=True)):
+        expected[other] = max(expected[other], expected[one] + 1)
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(
+    ("edges", "cycle"),
+    [
+        (Edges(np.array([0, 1, 2, 3, 4]), np.array([1, 2, 3, 1, 0]), 6), "1 -> 2 -> 3 -> 1;"),
+        (Edges(np.array([0, 1]), np.array([0, 0]), 2), "0 -> 0;"),
+        (SHAPES["cycle"], r"\(20 vertices\)"),
+    ],
+    ids=["ring", "loop", "long"],
+)
+def test_a_cycle_is_named(edges: Edges, cycle: str, ranks: int) -> None:
+    with build(edges) as graph, pytest.raises(ws.InputError, match=cycle):
+        on_ranks(ranks, lambda comm: ws.topological_levels(share(graph, comm)))
+
+
+def test_an_undirected_graph_has_no_levels() -> None:
+    with pytest.raises(ws.InputError, match="directed"):
+        ws.topological_levels(edge_frame(SHAPES["one edge"]), directed=False)
+
+
+# --------------------------------------------------------------------------- sets and colours
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("directed", [True, False])
+def test_sets_and_colors_are_greedy(name: str, directed: bool) -> None:
+    edges = SHAPES[name] if directed else undirected(SHAPES[name])
+    expected = greedy_colors(edges, seed=1)
+    colors = column(the_answer(edges, ws.coloring, seed=1), "color")
+    assert colors.tolist() == expected
+    chosen = column(the_answer(edges, ws.maximal_independent_set, seed=1), "in_set")
+    assert chosen.tolist() == [color == 0 for color in expected]
+
+
+def test_more_colors_than_a_word_has_bits() -> None:
+    one, other = np.triu_indices(130, 1)
+    edges = Edges(one, other, 130, None, False)
+    with build(edges) as graph:
+        color = ws.coloring(graph).color
+        assert sorted(color) == list(range(130))
+        assert not color.equals(ws.coloring(graph, seed=5).color)
+
+
+@pytest.mark.parametrize("function", [ws.coloring, ws.maximal_independent_set])
+def test_rounds_go_on_from_a_checkpoint(function: Any, tmp_path: Any) -> None:
+    path = tmp_path / "state.parquet"
+    with build(SHAPES["path"]) as graph:
+        with pytest.raises(ws.ConvergenceError):
+            function(graph, checkpoint=path, progress=lambda update: False)
+        assert function(graph, resume=path).equals(function(graph))
+    with pytest.raises(ws.InputError, match="seed"):
+        function(edge_frame(SHAPES["clique"]), seed=-1)
+
+
+# -------------------------------------------------------------------------------------- trees
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("directed", [True, False])
+def test_minimum_spanning_forests(name: str, directed: bool) -> None:
+    edges = SHAPES[name] if directed else undirected(SHAPES[name])
+    forest = the_answer(edges, ws.minimum_spanning_forest)
+    peer = oracles.networkx_graph(undirected(SHAPES[name]))
+    expected = nx.minimum_spanning_tree(peer).size(weight="weight")
+    assert np.isclose(column(forest, "weight").sum(), expected)
+    assert len(forest) == edges.n - nx.number_connected_components(peer)
+    joined = nx.Graph(zip(forest.source, forest.destination, strict=True))
+    assert nx.is_forest(joined) if len(joined) else not len(forest)
+
+
+def test_trees_of_text_without_weights_and_of_two_components() -> None:
+    edges = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "c", "a", "b"]})
+    tree = ws.minimum_spanning_tree(edges)
+    assert tree.to_dict("list") == {"source": ["c", "a"], "destination": ["a", "b"]}
+    with pytest.raises(ws.InputError, match="2 components"):
+        ws.minimum_spanning_tree(edge_frame(SHAPES["two components"]).iloc[:4])
+    for name in ("checkpoint", "resume"):
+        with pytest.raises(ws.InputError, match=name):
+            ws.minimum_spanning_forest(edges, **{name: "state.parquet"})
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+def test_ties_go_to_the_first_edge(dtype: Any) -> None:
+    edges = random_edges(40, 150, seed=6)
+    frame = edge_frame(edges, weighted=False).assign(weight=np.ones(150, dtype), place=range(150))
+    with ws.Graph(frame, attributes=["place"], directed=False, duplicates="first") as graph:
+        forest = ws.minimum_spanning_forest(graph)
+        listed = graph.edge_frame()
+    parent = list(range(40))
+
+    def root(vertex: int) -> int:
+        return vertex if parent[vertex] == vertex else root(parent[vertex])
+
+    kept = []
+    for row in listed.itertuples():
+        one, other = root(row.source), root(row.destination)
+        if one != other:
+            parent[one] = other
+            kept.append(row.place)
+    assert sorted(forest.place) == sorted(kept)
+
+
+# ---------------------------------------------------------------------------------- subgraphs
+
+
+@pytest.mark.parametrize("name", ["star", "two components", "self-loops", "random sparse"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_subgraphs_and_ego_graphs(name: str, directed: bool) -> None:
+    edges = SHAPES[name] if directed else undirected(SHAPES[name])
+    peer = oracles.networkx_graph(edges)
+    half = list(range(0, edges.n, 2))
+    found = the_answer(edges, ws.subgraph, half)
+    assert ends_of(found) == sorted(map(ordered(directed), peer.subgraph(half).edges()))
+    for radius, center in ((0, True), (1, True), (2, False)):
+        found = the_answer(edges, ws.ego_graph, 1, radius, center)
+        expected = nx.ego_graph(peer, 1, radius, center)
+        assert ends_of(found) == sorted(map(ordered(directed), expected.edges()))
+
+
+def ends_of(frame: pd.DataFrame) -> list[tuple[int, int]]:
+    return sorted(zip(frame.source, frame.destination, strict=True))
+
+
+def ordered(directed: bool) -> Callable[[tuple[int, int]], tuple[int, int]]:
+    return lambda ends: ends if directed else (min(ends), max(ends))
+
+
+def test_unknown_vertices_of_subgraphs() -> None:
+    edges = pd.DataFrame({"source": ["a"], "destination": ["b"], "weight": [2.5]})
+    assert ws.ego_graph(edges, "a").weight.tolist() == [2.5]
+    with pytest.raises(ws.InputError, match="vertices"):
+        ws.subgraph(edges, ["c"])
+    with pytest.raises(ws.InputError, match="radius"):
+        ws.ego_graph(edges, "a", -1)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 9])
+def test_a_core_is_known_before_the_peeling_ends(k: int) -> None:
+    edges = undirected(SHAPES["random"])
+    core = oracles.core_numbers(edges)
+    found = the_answer(edges, ws.k_core, k)
+    inside = (core[edges.source] >= k) & (core[edges.destination] >= k)
+    assert len(found) == inside.sum()
+
+
+def test_peeling_stops_at_the_core() -> None:
+    edges = undirected(SHAPES["random"])
+
+    def steps(k: int | None) -> int:
+        with build(edges) as graph:
+            return on_ranks(
+                2, lambda comm: ws.run(ws.CoreNumber("both", k), share(graph, comm)).iterations
+            )[0]
+
+    assert steps(0) == 0
+    assert 0 < steps(4) < steps(None)

@@ -1,0 +1,49 @@
+"""Folds over rows of neighbours: the kernels' sums and words are NumPy's, on both backends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from emulator.device import emulated
+from shapes import SHAPES, build
+
+from cugraph_ws.algorithms.neighbourhood import OPERATIONS
+from cugraph_ws.backends import loops
+from cugraph_ws.backends.cpu.loops import folds
+from cugraph_ws.partition.part import Part
+
+FOLDS = {"min": np.minimum, "max": np.maximum, "or": np.bitwise_or}
+
+
+@pytest.mark.parametrize("on_device", [False, True], ids=["cpu", "cuda"])
+@pytest.mark.parametrize("name", ["random sparse", "33 vertices", "all isolated", "self-loops"])
+def test_folds_are_those_of_numpy(
+    name: str, on_device: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folds, "WORK_A_TASK", 7)
+    generator = np.random.default_rng(5)
+    with emulated(), build(SHAPES[name]) as graph:
+        part = Part(graph, on_device=on_device)
+        backend, rows = loops("folds", on_device=on_device), part.csc
+        which = np.flatnonzero(generator.random(part.owned) < 0.6)
+        parts = [rows.indices[rows.offsets[row] : rows.offsets[row + 1]] for row in which]
+        arcs = [np.arange(rows.offsets[row], rows.offsets[row + 1]) for row in which]
+        weights = generator.random(len(rows.indices))
+        one = generator.random(part.size)
+        found = backend.sums(rows, which, one, weights)
+        expected = [one[row] @ weights[arc] for row, arc in zip(parts, arcs, strict=True)]
+        np.testing.assert_allclose(found, np.array(expected, float))
+        some = generator.random((part.size, 3))
+        found = backend.sums(rows, which, some, None)
+        np.testing.assert_allclose(found, _array([some[row].sum(axis=0) for row in parts], 3))
+        words = generator.integers(-(2**62), 2**62, part.size)
+        for operation, (code, identity) in OPERATIONS.items():
+            found = backend.words(rows, which, words, code, identity)
+            fold = FOLDS[operation].reduce
+            assert found.tolist() == [int(fold(words[row], initial=identity)) for row in parts]
+
+
+def _array(rows: list[Any], columns: int) -> Any:
+    return np.array(rows).reshape(len(rows), columns)

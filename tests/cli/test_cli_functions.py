@@ -1,0 +1,79 @@
+"""The commands of degrees, centralities and structure give what the functions give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import cugraph_ws as ws
+from cugraph_ws.cli import main as cli
+
+EDGES = pa.table(
+    {
+        "source": ["a", "a", "b", "c", "d"],
+        "destination": ["b", "c", "d", "d", "e"],
+        "w": [0.25, 0.5, 0.125, 0.25, 0.75],
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(EDGES, "edges.parquet")
+    Path("vertices.txt").write_text("b\nd\n")
+
+
+def weighted(**options: Any) -> ws.Graph:
+    return ws.Graph(EDGES, weight="w", **options)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("degree", lambda: ws.degree(EDGES)),
+        ("degree --degree-type in --vertex b --vertex-file vertices.txt",
+         lambda: ws.degree(EDGES, ["b", "d"], degree_type="in")),
+        ("degrees --weighted --weight w", lambda: ws.degrees(weighted(), weighted=True)),
+        ("eigenvector-centrality --undirected --tol 1e-3",
+         lambda: ws.eigenvector_centrality(EDGES, tol=1e-3, directed=False)),
+        ("katz-centrality --alpha 0.1 --beta 2 --no-normalized --weight w",
+         lambda: ws.katz_centrality(weighted(), 0.1, 2.0, normalized=False)),
+        ("hits --max-iter 500 --no-normalized",
+         lambda: ws.hits(EDGES, 500, normalized=False)),
+        ("closeness-centrality --vertex d --no-wf-improved",
+         lambda: ws.closeness_centrality(EDGES, ["d"], wf_improved=False)),
+        ("harmonic-centrality -k 3 --seed 2 --normalized",
+         lambda: ws.harmonic_centrality(EDGES, k=3, seed=2, normalized=True)),
+        ("betweenness-centrality --no-normalized --endpoints",
+         lambda: ws.betweenness_centrality(EDGES, normalized=False, endpoints=True)),
+        ("edge-betweenness-centrality -k 4 --weight w",
+         lambda: ws.edge_betweenness_centrality(weighted(), 4)),
+        ("strongly-connected-components", lambda: ws.strongly_connected_components(EDGES)),
+        ("topological-levels", lambda: ws.topological_levels(EDGES)),
+        ("maximal-independent-set --seed 3", lambda: ws.maximal_independent_set(EDGES, seed=3)),
+        ("coloring --seed 3", lambda: ws.coloring(EDGES, seed=3)),
+        ("minimum-spanning-forest --weight w", lambda: ws.minimum_spanning_forest(weighted())),
+        ("minimum-spanning-tree", lambda: ws.minimum_spanning_tree(EDGES)),
+        ("subgraph --vertex a --vertex-file vertices.txt",
+         lambda: ws.subgraph(EDGES, ["a", "b", "d"])),
+        ("ego-graph --vertex a --radius 2 --no-center --weight w",
+         lambda: ws.ego_graph(weighted(), "a", 2, center=False)),
+    ],
+)  # fmt: skip
+def test_commands_give_what_the_functions_give(words: str, expected: Any) -> None:
+    command, *rest = words.split()
+    assert cli._exit_code([command, "edges.parquet", *rest, "-o", "result.parquet"]) == 0
+    assert pq.read_table("result.parquet").equals(expected())
+
+
+@pytest.mark.parametrize(
+    "words", ["degree --trace trace.csv", "topological-levels --partial", "subgraph", "ego-graph"]
+)
+def test_words_that_are_refused(words: str) -> None:
+    command, *rest = words.split()
+    assert cli._exit_code([command, "edges.parquet", *rest]) == 2
