@@ -31,8 +31,8 @@ import pandas as pd
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components
+from cugraph_ws.backends.cuda import arc_shards, grouping, numbering, predecessors, rows
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda import grouping, numbering, predecessors, rows
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
 from cugraph_ws.runtime.device import installed
@@ -110,12 +110,10 @@ class _Noted(EmulatedKernels):
         super().__init__(inner.device, inner.space)
         self._note = note
 
-    def launch(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> None:
+    def launch(self, name: str, grid: int, block: int, *arguments: Any, **options: Any) -> None:
         """Note a launch, and run it."""
         self._note(name, arguments)
-        super().launch(name, grid, block, *arguments, cooperative=cooperative)
+        super().launch(name, grid, block, *arguments, **options)
 
 
 class Recorder(EmulatedDevice):
@@ -178,7 +176,7 @@ def _distinct(found: dict[Launch, None]) -> Iterator[Launch]:
         key = (one.name, one.kinds)
         if (
             not one.text
-            or one.name in ("superstep", "traverse", "relay", "virtual_warps")
+            or one.name in ("superstep", "gather_shards", "traverse", "relay", "virtual_warps")
             or key not in seen
         ):
             yield one
@@ -294,6 +292,12 @@ def _directed(program: Any, graph: Any, direction: Any) -> None:
     ws.run(program, graph, start=0, direction=direction, engine="cuda")
 
 
+def _run_over(program: Any, graph: ws.Graph, layout: Any, given: dict[str, Any]) -> None:
+    """Run a superstep over a layout."""
+    with patch.object(arc_shards, "LEAST", 0):
+        ws.run(program, graph, layout=layout, max_iter=1, engine="cuda", **given)
+
+
 def _run_programs(recorder: Recorder) -> None:
     """Run the library's programs, and those that stand for what users write."""
     edges = cases.stable(cases.medley((5, 2), 10))
@@ -396,6 +400,17 @@ def _run_programs(recorder: Recorder) -> None:
             ),
         )
     )
+    runs += [
+        (f"{label} in {layout}", partial(_run_over, program, given, layout, arguments))
+        for label, program, given, layout, arguments in (
+            ("PageRank", ws.PageRank, bare, "gshards", {}),
+            ("PageRank", ws.PageRank, bare, "windows", {}),
+            ("PageRank weighted", ws.PageRank, graph, "windows", {}),
+            ("Heat", ws.Heat, graph, "windows", {"temperature": 1.0, "fixed": [0]}),
+            ("test: custom combine of tuples", cases.Pairs, graph, "gshards", {}),
+            ("test: custom combine from an outbox", cases.Paths, graph, "windows", {}),
+        )
+    ]
     for label, run in runs:
         recorder.label = label
         run()

@@ -18,9 +18,12 @@ import numpy.typing as npt
 __all__ = [
     "BoundaryUpdate",
     "Choice",
+    "Conversion",
     "Counts",
     "Direction",
     "Executor",
+    "Layout",
+    "LayoutName",
     "Planner",
     "Schedule",
     "Setup",
@@ -30,6 +33,57 @@ __all__ = [
 
 Direction = Literal["gather", "pull", "push", "fused", "scatter"]
 Schedule = Literal["dense", "frontier", "worklist"]
+LayoutName = Literal["csc", "csr", "gshards", "windows"]
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What it costs to make a layout of the CSC, and to hold it beside the CSC.
+
+    Attributes
+    ----------
+    kept : int
+        Bytes of the layout.
+    peak : int
+        Most bytes at any time while it is made, those of the layout among them.
+    read, written : int
+        Arcs read and written.
+    """
+
+    kept: int = 0
+    peak: int = 0
+    read: int = 0
+    written: int = 0
+
+
+class Layout(Protocol):
+    """How the arcs of a part of a graph are stored for supersteps.
+
+    Each layout is a class `Layout` in a module of its name in `backends/cpu/layouts` or
+    `backends/cuda/layouts`; `backends.layout_of` finds it.  What makes a layout of the CSC is up to
+    its backend.
+
+    Attributes
+    ----------
+    name : {"csc", "csr", "gshards", "windows"}
+    schedules : tuple of str
+        The schedules of `Strategy` that run over it.
+    """
+
+    name: LayoutName
+    schedules: tuple[Schedule, ...]
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """What is stored, by name."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+
+    @staticmethod
+    def cost(arcs: int, vertices: int) -> Conversion:
+        """Return what making it of the CSC costs, at most."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +107,10 @@ class Strategy:
         Whether priorities are used.
     out_of_order : bool
         Whether a superstep may read what it has written, or take messages one by one.
-    layout : str
-        The rows to gather.
+    layout : {"csc", "csr", "gshards", "windows"}
+        The layout whose arcs supersteps read; a frontier that also pulls reads the CSC as well.
+    why_layout : str
+        Reason for the layout, as text.
     """
 
     schedule: Schedule
@@ -63,7 +119,8 @@ class Strategy:
     in_place: bool = False
     ordered: bool = False
     out_of_order: bool = False
-    layout: str = "csc"
+    layout: LayoutName = "csc"
+    why_layout: str = "in-neighbours are gathered"
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-schedules:RM33V335E",
     "bench-schedules:KR24",
     "bench-schedules:ER25V201E",
+    "bench-layouts",
     "bench-frames",
     "bench-ranks",
     "bench-searches:RM22,KR24",

@@ -12,10 +12,14 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.program.analysis import why_not_monotone
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["Filter", "Plan", "WantedDirection", "gathers_from_all", "gathers_only"]
+__all__ = [
+    "SHARDED", "Filter", "Plan", "WantedDirection", "WantedLayout", "gathers_from_all", "gathers_only",
+]  # fmt: skip
 
 WantedDirection = Literal["auto", "push", "pull", "gather"]
+WantedLayout = Literal["auto", "csc", "gshards", "windows"]
 Filter = Literal["auto", "online", "ballot"]
+SHARDED = ("gshards", "windows")  # layouts that are read by gathers from all only
 
 # After Beamer, Asanović, Patterson (2012): pull while the frontier's arcs exceed this part of the
 # arcs of vertices not yet settled.  Theirs is a 14th, and they go on pulling while the frontier
@@ -90,6 +94,10 @@ class Plan:
             in_place=in_place,
             ordered=priorities and pushes and "priority" in program.functions,
             out_of_order=in_place if dense else bound.accumulates,
+            layout="csc" if dense or direction == "pull" else "csr",
+            why_layout="in-neighbours are gathered"
+            if dense or direction == "pull"
+            else "active vertices push, and pulls read the CSC as well",
         )
         self._settles = "settled" in program.functions
         self._arcs = arcs

@@ -35,7 +35,7 @@ class Step:
         Arcs read.
     residual : float
         Norm of the change; NaN if the algorithm has none.
-    direction, filter : str
+    direction, filter, layout : str
         For the trace.
     residuals : list of float
         Norm of each superstep in the call, if it ran several; else empty.
@@ -56,6 +56,7 @@ class Step:
     residual: float = math.nan
     direction: str = ""
     filter: str = ""
+    layout: str = ""
     bytes_sent: int = 0
     bytes_useful: int = 0
     partitions: int = 0
@@ -143,7 +144,7 @@ class Result(Generic[FrameT]):
         Why the run ended.
     trace : DataFrame
         One row per superstep: superstep, direction, filter, active, edges, milliseconds,
-        residual, bytes_sent, bytes_useful, partitions, fused.
+        residual, bytes_sent, bytes_useful, partitions, fused, layout.
     synchronous : bool
         Whether the states are those after `iterations` supersteps, each of which read only the
         states that the last one left. If not, messages were taken out of order: the fixpoint is

@@ -23,7 +23,7 @@ from cugraph_ws.arguments import (
     check_word,
     shown,
 )
-from cugraph_ws.backends.planner import Filter, WantedDirection
+from cugraph_ws.backends.planner import Filter, WantedDirection, WantedLayout
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.progress import Progress
 from cugraph_ws.partition.refinement import ExchangeMethod
@@ -280,6 +280,18 @@ class Options:
             "What partitions send each other: the boundary vertices that have changed (`vr`, Vertex "
             "Refinement), all boundary vertices (`ms`, the maximal subset), or all owned vertices (`all`, a "
             "baseline). By default `vr` or `ms`, whichever is smaller.",
+        ),
+    )
+    layout: WantedLayout = field(
+        default="auto",
+        metadata=_option(
+            Choice(get_args(WantedLayout)),
+            "program",
+            "How arcs are stored for supersteps in which every vertex gathers. By default, and with `csc`, by "
+            "destination. Chosen by name, and on a GPU only: `gshards` (CuSha's G-Shards), shards of "
+            "destinations whose arcs are in the order of their sources; and `windows` (its Concatenated "
+            "Windows), in which values of sources are first written shard by shard. Both are made of the CSC in "
+            "the first run and kept with the graph; sums may differ from those of `csc` in the last bits.",
         ),
     )
     method: Method = field(

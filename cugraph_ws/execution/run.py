@@ -42,7 +42,7 @@ from cugraph_ws.runtime.interrupts import HeldInterrupts
 if TYPE_CHECKING:
     import os
 
-    from cugraph_ws.backends.planner import Filter, WantedDirection
+    from cugraph_ws.backends.planner import Filter, WantedDirection, WantedLayout
     from cugraph_ws.execution.options import Engine, Method
     from cugraph_ws.execution.progress import Progress
     from cugraph_ws.partition.refinement import ExchangeMethod
@@ -75,6 +75,7 @@ class Run(Protocol):
         predecessors: bool = True,
         partitions: int = 1,
         exchange: ExchangeMethod = "auto",
+        layout: WantedLayout = "auto",
         method: Method = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
         progress: Progress = False,
@@ -322,6 +323,7 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
                     (step.bytes_sent, step.bytes_useful),
                     step.modes,
                     step.partitions or holders,
+                    step.layout,
                 )
                 if interrupts.pressed:
                     raise KeyboardInterrupt

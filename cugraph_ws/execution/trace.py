@@ -33,6 +33,9 @@ class Trace:
     fused : list of bool
         Whether the superstep ran in one call with others. The time of the call is divided
         among them in proportion to the arcs and vertices that each read.
+    layout : list of str
+        The layout whose arcs the superstep read, "csc", "csr", "gshards" or "windows"; empty for an
+        algorithm with a loop of its own.
     """
 
     superstep: list[int] = field(default_factory=list)
@@ -46,6 +49,7 @@ class Trace:
     bytes_useful: list[int] = field(default_factory=list)
     partitions: list[int] = field(default_factory=list)
     fused: list[bool] = field(default_factory=list)
+    layout: list[str] = field(default_factory=list)
 
     def add(
         self,
@@ -57,6 +61,7 @@ class Trace:
         exchanged: tuple[int, int],
         modes: Sequence[tuple[str, str]] = (),
         partitions: int = 1,
+        layout: str = "",
     ) -> None:
         """Add the supersteps of one call.
 
@@ -76,6 +81,8 @@ class Trace:
             Direction and filter of each superstep, if they may differ.
         partitions : int
             Number of partitions of the graph.
+        layout : str
+            The layout whose arcs were read.
         """
         alike = "push" if direction == "fused" else direction, filter
         weights = [active + edges + 1 for active, edges in history]
@@ -93,6 +100,7 @@ class Trace:
         self.bytes_useful.extend([exchanged[1]] * len(history))
         self.partitions.extend([partitions] * len(history))
         self.fused.extend([direction == "fused"] * len(history))
+        self.layout.extend([layout] * len(history))
 
     def columns(self) -> dict[str, npt.NDArray[np.generic] | list[str]]:
         """Return the rows as columns, by name."""
@@ -108,6 +116,7 @@ class Trace:
             "bytes_useful": np.array(self.bytes_useful, np.int64),
             "partitions": np.array(self.partitions, np.int64),
             "fused": np.array(self.fused, np.bool_),
+            "layout": self.layout,
         }
 
     def plot(self, axes: Any = None) -> Any:

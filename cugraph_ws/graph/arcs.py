@@ -136,6 +136,12 @@ class Arcs:
         arrays = [*self._base_values.values(), *self._values.values()]
         return sum(one.nbytes for one in adjacencies) + sum(array.nbytes for array in arrays)
 
+    @property
+    def layouts(self) -> dict[str, int]:
+        """Bytes of each layout that is held now, by name."""
+        found = {"csc": self._csc, "csr": self._csr}
+        return {name: one.nbytes for name, one in found.items() if one is not None}
+
     def values(self, name: str, order: Order) -> Array:
         """Return an edge column in an adjacency's order."""
         with self._lock:

@@ -43,6 +43,7 @@ def estimate_memory(
     text_bytes: float | None = None,
     engine: Literal["cpu", "cuda"] = "cpu",
     program: Any = None,
+    layout: Literal["csc", "gshards", "windows"] = "csc",
 ) -> MemoryEstimate:
     """Estimate how much memory a graph and a run take.
 
@@ -80,6 +81,8 @@ def estimate_memory(
         The program to run on the graph, for `run`; for a Loop, an instance.  The estimate of the
         run is for the CPU.  It includes the state, the frontier, the predecessors, the CSR if
         the program reads it, and the result.
+    layout : {"csc", "gshards", "windows"}
+        The layout of the arcs that the run asks for, see `run`; all but `csc` need engine="cuda".
 
     Returns
     -------
@@ -89,7 +92,7 @@ def estimate_memory(
     ------
     InputError
         If neither `edges` nor `number_of_edges` is given, a number is negative, a column is
-        missing or cannot be ids, or the engine is unknown.
+        missing or cannot be ids, the engine is unknown, or it does not have the layout.
 
     Examples
     --------
@@ -98,6 +101,9 @@ def estimate_memory(
     4800000008
     """
     check_choice("engine", engine, ("cpu", "cuda"))
+    check_choice("layout", layout, ("csc", "gshards", "windows"))
+    if layout != "csc" and engine == "cpu":
+        raise InputError(f"layout={layout!r} is for GPUs; give engine='cuda', or leave it out")
     check_columns(source, destination, weight, directed)
     check_flag("weighted", weighted)
     check_flag("dense", dense)
@@ -127,7 +133,7 @@ def estimate_memory(
         columns = (weight not in (None, AUTO) or weighted) + _count(attributes)
         told = _expected(number_of_edges, number_of_vertices, columns, dense, text_bytes)
     if engine == "cuda":
-        estimate = _on_device(told, directed)
+        estimate = _on_device(told, directed, layout)
     else:
         estimate = replace(
             estimate_of_build(
@@ -249,7 +255,7 @@ def _bytes_of(values: Any) -> int:
     return int(values.nbytes)
 
 
-def _on_device(told: _Told, directed: bool) -> MemoryEstimate:
+def _on_device(told: _Told, directed: bool, layout: str) -> MemoryEstimate:
     """Estimate the GPU memory that a graph takes."""
     there = provider("device memory")
     arcs = told.edges * (1 if directed else 2)
@@ -266,4 +272,5 @@ def _on_device(told: _Told, directed: bool) -> MemoryEstimate:
         csr=built.csr,
         values=built.values,
         peak=max(peak, numbers + ids + built.peak),
+        layout=there.estimate_layout(layout, arcs, told.vertices).peak,
     )

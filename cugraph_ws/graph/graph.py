@@ -384,6 +384,12 @@ class Graph(GraphView[FrameT]):
     def _count_isolated(self) -> int:
         return int(self._open().count_isolated())
 
+    def _layouts(self) -> dict[str, int]:
+        found = dict(self._open().layouts)
+        for name, size in ({} if self._copy is None else self._copy.layouts).items():
+            found[name] = found.get(name, 0) + size
+        return found
+
     def _own_ids(self) -> Mapping[str, Any]:
         return self._vertices.everyone()
 

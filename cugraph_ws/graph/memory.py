@@ -39,6 +39,9 @@ class MemoryEstimate:
     run : int
         Maximum of a run without the built graph, including its result; 0 if no program was
         given.
+    layout : int
+        Most bytes while a further layout of the arcs is made, beside the built graph; 0 for the
+        CSC.
     """
 
     input: int
@@ -48,6 +51,7 @@ class MemoryEstimate:
     values: int
     peak: int
     run: int = 0
+    layout: int = 0
 
     def __str__(self) -> str:
         told = (
@@ -55,6 +59,8 @@ class MemoryEstimate:
             f"CSC {format_bytes(self.csc)}, CSR {format_bytes(self.csr)}, "
             f"values {format_bytes(self.values)}, peak {format_bytes(self.peak)} beside the input"
         )
+        if self.layout:
+            told += f", layout {format_bytes(self.layout)} beside the graph"
         return f"{told}, run {format_bytes(self.run)} beside the graph" if self.run else told
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from cugraph_ws.graph.numbering import Renumbered
 from cugraph_ws.runtime.memory import format_bytes
@@ -33,6 +34,10 @@ class GraphReport:
         For an undirected graph: pairs of vertices with edges that were given in both directions.
         If a frame lists every edge in both directions, each counts twice.  0 for a directed
         graph, and if `duplicates=` merged the edges.
+    layouts : dict of str to int
+        Bytes of each layout of the arcs that is held now, in the GPU's copy of the graph too:
+        `csc`, by destination; `csr`, by source; `gshards` and `windows`, see `run`.  Empty for a
+        graph on a cluster.
     """
 
     vertices: int
@@ -43,6 +48,7 @@ class GraphReport:
     renumbered: Renumbered
     bytes: int
     both_ways: int = 0
+    layouts: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         both_ways = f"{self.both_ways:,} pairs given both ways, " if self.both_ways else ""

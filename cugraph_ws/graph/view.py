@@ -521,7 +521,12 @@ class GraphView(Framed[FrameT]):
             renumbered=self._vertices.numbering.renumbered,
             bytes=total(comm, self.nbytes),
             both_ways=total(comm, self.own_both_ways),
+            layouts=self._layouts(),
         )
+
+    def _layouts(self) -> dict[str, int]:
+        """Return the bytes of each layout that is held now, by name; a rank's are not counted."""
+        return {}
 
     def _merge(self, policy: Any) -> None:
         """Apply a policy on parallel edges of a graph on the host; collective."""

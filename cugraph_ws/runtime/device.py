@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
+DECLARED = 4 << 10  # bytes of shared memory that a kernel may declare beside what a launch asks for
+REGISTERS = 1 << 16  # of a block, on any GPU
 FEW_PLACES = 4  # indices set one by one
 
 
@@ -55,14 +57,22 @@ class KernelModule(Protocol):
     """The kernels of one source file, or of one program."""
 
     def launch(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> None:
-        """Launch a kernel asynchronously; arguments are arrays, numbers, and tuples of them."""
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> None:  # fmt: skip
+        """Launch a kernel asynchronously; arguments are arrays, numbers, and tuples of them.
+
+        `shared` is in bytes: the shared memory of a block beside what the kernel declares.
+        """
 
     def prepare(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> Prepared:
-        """Return an object that launches a kernel repeatedly with the same arguments."""
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> Prepared:  # fmt: skip
+        """Return an object that launches a kernel repeatedly with the same arguments.
+
+        Blocks have fewer threads than `block` if the kernel needs too many registers.
+        """
 
     def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
         """Return an object that launches a cooperative kernel: all blocks run at once.
@@ -83,6 +93,8 @@ class Device(Protocol):
         Number of multiprocessors.
     cache : int
         Bytes of the L2 cache.
+    shared_memory : int
+        Bytes of shared memory that a launch may ask for, beside 4 KiB that the kernel declares.
     downloads : int
         Number of arrays copied by `to_host` so far.
     """
@@ -90,6 +102,7 @@ class Device(Protocol):
     xp: Any
     multiprocessors: int
     cache: int
+    shared_memory: int
     downloads: int
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
@@ -160,8 +173,10 @@ class _Launch:
         marshalled: Marshalled,
         cooperative: bool,
         stream: Callable[[], Any],
+        shared: int = 0,
     ) -> None:
         self._function = function
+        self._shared = shared
         self._shape = grid, block
         self._arguments = arguments  # kept alive: the parameters point into their memory
         self._cooperative = cooperative
@@ -175,10 +190,17 @@ class _Launch:
                 self._parameters.table,
                 self._stream().ptr,
                 cooperative=self._cooperative,
+                shared=self._shared,
             )
 
     def change(self, place: int, value: int) -> None:
         self._parameters.change(place, value)
+
+
+def _most_threads(registers: int) -> int:
+    """Return the most threads of a block, whole warps, that so many registers allow; 0 for any."""
+    taken = -(-registers // 8) * 8
+    return 0 if not taken else REGISTERS // taken // 32 * 32
 
 
 class _Kernels:
@@ -188,7 +210,7 @@ class _Kernels:
         self._device = owner
         self._text = text
         self._functions = functions
-        # Functions, with the most threads of a block that registers allow; 0 without a limit
+        # Functions, with the most threads of a block that registers allow; 0 if that is not known
         self._loaded: dict[tuple[str, tuple[Kind, ...]], tuple[Function, int]] = {}
 
     def _load(self, name: str, kinds: tuple[Kind, ...]) -> tuple[Function, int]:
@@ -199,23 +221,29 @@ class _Kernels:
                 self._text, name, kinds, self._device.gpu.capability,
                 lambda: getattr(self._functions(), name),
             )  # fmt: skip
-            found = load_function(binary.code, name), binary.threads
+            threads = binary.threads or _most_threads(binary.registers)
+            found = load_function(binary.code, name), threads
             self._loaded[name, kinds] = found
         return found
 
     def launch(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> None:
-        self.prepare(name, grid, block, *arguments, cooperative=cooperative)()
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> None:  # fmt: skip
+        self.prepare(name, grid, block, *arguments, cooperative=cooperative, shared=shared)()
 
     def prepare(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> Prepared:
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> Prepared:  # fmt: skip
         given = marshal(arguments)
-        function = self._load(name, given.kinds)[0] if grid else None
+        function, threads = self._load(name, given.kinds) if grid else (None, 0)
+        block = min(block, threads or block)
+        if function is not None and shared:
+            function.allow_shared(shared)
         return _Launch(
             function, grid, block, arguments, given, cooperative,
-            self._device.xp.cuda.get_current_stream,
+            self._device.xp.cuda.get_current_stream, shared,
         )  # fmt: skip
 
     def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
@@ -247,6 +275,7 @@ class CudaDevice:
         self.gpu = gpu
         self.multiprocessors = gpu.multiprocessors
         self.cache = gpu.cache
+        self.shared_memory = gpu.shared - DECLARED
         self.downloads = 0
         self._modules: dict[str, _Kernels] = {}
         self._programs: dict[tuple[str, str, tuple[str, ...]], _Kernels] = {}

@@ -20,7 +20,10 @@ __all__ = ["Function", "Gpu", "installed_gpus", "load_function", "pool_of"]
 _MULTIPROCESSORS = 16
 _L2_SIZE = 38
 _MAJOR, _MINOR = 75, 76
+_SHARED_OPT_IN = 97
 _POOLS = 115
+_MOST_SHARED = 8  # of a kernel's attributes
+SHARED_ALWAYS = 48 << 10  # bytes of shared memory that a block may have without asking
 _POOL_OF_POINTER = 17
 _NO_CONTEXT = 201
 
@@ -43,6 +46,8 @@ class Gpu:
         As NVIDIA's tools write it; empty if the driver does not report it.
     pools : bool
         Whether the driver supports stream-ordered memory pools.
+    shared : int
+        Most bytes of shared memory of a block.
     """
 
     name: str
@@ -52,6 +57,7 @@ class Gpu:
     cache: int
     uuid: str = ""
     pools: bool = True
+    shared: int = 48 << 10
 
 
 @lru_cache
@@ -127,6 +133,7 @@ def _gpu(library: Any, place: int) -> Gpu:
         cache=attribute(_L2_SIZE),
         uuid=_uuid(library, handle),
         pools=bool(attribute(_POOLS)),
+        shared=max(attribute(_SHARED_OPT_IN), SHARED_ALWAYS),
     )
 
 
@@ -160,6 +167,7 @@ class Function:
         stream: int,
         *,
         cooperative: bool = False,
+        shared: int = 0,
     ) -> None:
         """Launch the kernel on a stream.
 
@@ -173,11 +181,13 @@ class Function:
             The stream's handle.
         cooperative : bool
             Whether all blocks must run at once.
+        shared : int
+            Bytes of shared memory of a block beside what the kernel declares; see `allow_shared`.
         """
         library = _library()
         one, none = ctypes.c_uint(1), ctypes.c_void_p()
         shape = (
-            ctypes.c_uint(grid), one, one, ctypes.c_uint(block), one, one, ctypes.c_uint(0),
+            ctypes.c_uint(grid), one, one, ctypes.c_uint(block), one, one, ctypes.c_uint(shared),
             ctypes.c_void_p(stream),
         )  # fmt: skip
 
@@ -191,6 +201,23 @@ class Function:
 
         if result := start():
             _insist(result, start, f"launching {grid} blocks of {block} threads")
+
+    def allow_shared(self, shared: int) -> None:
+        """Let launches ask for so many bytes of shared memory of a block; needed above 48 KiB.
+
+        Raises
+        ------
+        EngineError
+            If the GPU has less for a block, with what the kernel declares.
+        """
+
+        def ask() -> int:
+            result: int = _library().cuFuncSetAttribute(
+                self._handle, ctypes.c_int(_MOST_SHARED), ctypes.c_int(shared)
+            )
+            return result
+
+        _insist(ask(), ask, f"asking for {shared} bytes of shared memory")
 
     def resident_blocks(self, block: int) -> int:
         """Return how many blocks of the kernel one multiprocessor runs at once.

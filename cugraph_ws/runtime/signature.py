@@ -34,7 +34,7 @@ _NUMBERS: dict[type, str] = {
     **{np.dtype(name).type: name for name in _FORMATS},
 }
 # Kernels see bool as uint8 and compare with 0.
-_ARRAYS = {np.dtype(name): f"{name}*" for name in (*_FORMATS, "uint8", "int8")} | {
+_ARRAYS = {np.dtype(name): f"{name}*" for name in (*_FORMATS, "uint16", "uint8", "int8")} | {
     np.dtype("bool"): "uint8*"
 }
 # Strides of contiguous arrays of one dimension, by kind: faster to read than flags

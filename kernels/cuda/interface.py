@@ -39,6 +39,7 @@ from cugraph_ws.kernels.cpu.interface import (
 )
 from cugraph_ws.kernels.cuda.primitives import (
     atomic_compare_and_swap,
+    dynamic_shared,
     shared,
     shuffle,
     shuffle_down,
@@ -64,6 +65,7 @@ __all__ = [
     "copy_sent",
     "differs",
     "glance",
+    "held_message",
     "initial",
     "is_active",
     "is_enough",
@@ -80,10 +82,13 @@ __all__ = [
     "order",
     "put",
     "put_message",
+    "put_source",
     "put_terms",
+    "read_source",
     "replace",
     "same",
     "shared_messages",
+    "shared_sources",
     "shuffle_message",
     "shuffle_message_down",
     "shuffle_message_xor",
@@ -91,6 +96,7 @@ __all__ = [
     "starts",
     "swap",
     "take_message",
+    "take_source",
     "take_terms",
     "terms",
     "update",
@@ -202,3 +208,30 @@ def swap(state: Any, vertex: Any, old: Any, new: Any) -> Any:
     There where a state is one number.
     """
     return atomic_compare_and_swap(state[0], vertex, old[0], new[0]) == old[0]
+
+
+def read_source(state: Any, constants: Any, outbox: Any, vertex: Any) -> Any:
+    """Return what messages read of a vertex: its message, or fields of state and constants."""
+    return (state[0][vertex],)
+
+
+def take_source(held: Any, place: Any) -> Any:
+    """Return what `put_source` stored at a place."""
+    return (held[0][place],)
+
+
+def put_source(held: Any, place: Any, source: Any) -> None:
+    """Store what `read_source` returned."""
+    held[0][place] = source[0]
+
+
+def shared_sources(capacity: Any) -> Any:
+    """Return shared memory for what is read of so many vertices, a multiple of 8."""
+    return (dynamic_shared(0, capacity, np.int64),)
+
+
+def held_message(
+    held: Any, place: Any, constants: Any, edges: Any, arc: Any, values: Any
+) -> Any:  # fmt: skip
+    """Return the message along an arc whose source was stored at a place."""
+    return message(take_source(held, place), edges, arc, values)

@@ -31,6 +31,8 @@ __all__ = [
     "FRONTIER_FIGURES",
     "GOING",
     "GREATEST",
+    "GROUP",
+    "GROUP_BITS",
     "HASTE",
     "KEPT",
     "L1",
@@ -44,6 +46,7 @@ __all__ = [
     "NEAR_ROWS",
     "NEWS",
     "NOBODY",
+    "NO_PLACE",
     "NUMBER",
     "OUT",
     "PIECE",
@@ -139,3 +142,8 @@ CODES = 256  # that a state may have; the last says that it has none
 # or the source above the slot
 BY_SOURCE, BY_SLOT, BY_ARC = 0, 1, 2
 CURSOR = 16  # numbers from one cursor to the next, so that no two are in one line of the L2
+
+# Shards of arcs
+GROUP_BITS = 3
+GROUP = 1 << GROUP_BITS  # slots that are written together: a sector of four-byte values
+NO_PLACE = 0xFFFF  # of a slot that fills a group up

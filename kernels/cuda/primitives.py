@@ -31,6 +31,7 @@ __all__ = [
     "blocks",
     "bounded",
     "clz",
+    "dynamic_shared",
     "fence",
     "ffs",
     "inline",
@@ -230,6 +231,33 @@ def shared(typing_context: Any, size: Any, dtype: Any) -> Any:
     return kind(size, dtype), generate
 
 
+@intrinsic
+def dynamic_shared(typing_context: Any, start: Any, size: Any, dtype: Any) -> Any:
+    """Return an array of `size` elements in the shared memory that the launch asks for.
+
+    It begins `start` bytes into that memory; a multiple of the size of an element.
+    """
+    kind = types.CPointer(dtype.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        name = "dynamic_shared"
+        array = builder.module.globals.get(name)
+        if array is None:
+            array = cgutils.add_global_variable(
+                builder.module, ir.ArrayType(ir.IntType(8), 0), name, 3
+            )
+            array.align = 16
+            array.linkage = "external"
+        offset = context.cast(builder, arguments[0], signature.args[0], types.int64)
+        memory = builder.addrspacecast(
+            builder.gep(array, [ir.IntType(32)(0), ir.IntType(32)(0)]), ir.IntType(8).as_pointer()
+        )
+        element = context.get_data_type(dtype.dtype)
+        return builder.bitcast(builder.gep(memory, [offset]), element.as_pointer())
+
+    return kind(start, size, dtype), generate
+
+
 # ------------------------------------------------------------------- memory, by instruction
 # Numba has these for its own arrays only; here `array` is a pointer.
 
@@ -237,6 +265,7 @@ _KINDS = {
     types.int8: ("s8", "h", 16),
     types.uint8: ("u8", "h", 16),
     types.boolean: ("u8", "h", 16),
+    types.uint16: ("u16", "h", 16),
     types.int32: ("s32", "r", 32),
     types.uint32: ("u32", "r", 32),
     types.int64: ("s64", "l", 64),

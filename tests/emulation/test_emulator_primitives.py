@@ -280,6 +280,26 @@ def test_too_much_shared_memory():
     fails(faults.NotOnDevice, text.format("1 + thread()"))
 
 
+DYNAMIC = """
+@kernel
+def k(out):
+    wide = dynamic_shared(0, 32, np.float64)
+    narrow = dynamic_shared({}, {}, np.uint16)
+    wide[lane()] = 0.5 * lane()
+    narrow[thread()] = 70000 + block()
+    sync_block()
+    out[me()] = wide[31 - lane()] + narrow[thread() ^ 1]
+"""
+
+
+def test_shared_memory_that_the_launch_asks_for():
+    (out,) = passes(DYNAMIC.format(256, 32), ints(64, "float64"), grid=2, block=32, shared=320)
+    assert np.array_equal(out, 0.5 * (31 - np.arange(64) % 32) + 4464 + np.arange(64) // 32)
+    for start, size in ((248, 32), (257, 31), (256, 33), (256, 0)):  # overlaps, unaligned, too much
+        fails(faults.NotOnDevice, DYNAMIC.format(start, size), ints(64, "float64"), grid=2, block=32,
+              shared=320)  # fmt: skip
+
+
 LAST_BLOCK = """
 @kernel
 def k(parts, counter, out):

@@ -10,7 +10,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cugraph_ws.backends.cuda import edges, grouping, numbering, predecessors, schedule
+from cugraph_ws.backends.cuda import (
+    arc_shards,
+    edges,
+    grouping,
+    numbering,
+    predecessors,
+    schedule,
+)
 from cugraph_ws.backends.cuda import frontier as cuda_frontier
 from cugraph_ws.backends.cuda import partitioned_frontier as cuda_border
 from cugraph_ws.backends.cuda import worklist_pull as cuda_relay
@@ -33,12 +40,14 @@ __all__ = ["EmulatedDevice", "emulated", "small_blocks"]
 
 THREADS = 64  # of a block: two warps, not eight or sixteen; each thread is a coroutine
 BLOCKS = (
+    (arc_shards, "BLOCK"),
     (belief_propagation, "BLOCK"), (components, "BLOCK"), (core, "BLOCK"), (cuda_border, "BLOCK"),
     (cuda_frontier, "BLOCK"), (cuda_relay, "BLOCK"), (edges, "_BLOCK"), (predecessors, "FRONTIER_BLOCK"),
     (folds, "BLOCK"), (grouping, "BLOCK"), (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
     (schedule, "BLOCK"),
 )  # fmt: skip
 USUAL = {(module, name): getattr(module, name) for module, name in BLOCKS}
+SHARED = 640  # bytes of a block's shared memory beside what kernels declare: shards of few arcs
 CACHE = 600  # bytes: counts of all but the smallest graphs are made in several turns
 
 
@@ -73,20 +82,26 @@ class EmulatedKernels:
         self.space = space
 
     def launch(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> None:
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> None:  # fmt: skip
         kind_of(arguments)  # the driver would refuse what this does
+        assert shared <= self.device.shared_memory
         if grid:
             self.device.launches += 1
             self.device.emulator.launch(
-                self.space[name], grid, block, as_pointers(arguments), cooperative=cooperative
-            )
+                self.space[name], grid, block, as_pointers(arguments), cooperative=cooperative,
+                shared=shared,
+            )  # fmt: skip
 
     def prepare(
-        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False
-    ) -> EmulatedLaunch:
+        self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
+        shared: int = 0,
+    ) -> EmulatedLaunch:  # fmt: skip
+        room = {"shared": shared} if shared else {}
         return EmulatedLaunch(
-            lambda *now: self.launch(name, grid, block, *now, cooperative=cooperative), arguments
+            lambda *now: self.launch(name, grid, block, *now, cooperative=cooperative, **room),
+            arguments,
         )
 
     def prepare_together(
@@ -115,6 +130,7 @@ class EmulatedDevice:
         self.emulator = Emulator(seed)
         self.multiprocessors = multiprocessors
         self.cache = CACHE
+        self.shared_memory = SHARED
         self.memory = memory
         self.downloads = 0
         self.launches = 0

@@ -35,6 +35,7 @@ class Machine:
         arguments: list[Any],
         cooperative: bool,
         random: Random,
+        shared: int = 0,
     ) -> None:
         self.kernel = kernel
         self.entry = kernel.function.__code__
@@ -42,6 +43,7 @@ class Machine:
         self.block = block
         self.arguments = arguments
         self.cooperative = cooperative
+        self.shared = shared
         self.random = random
         self.threads = grid * block
         self.stride = random.choice(STRIDES)
@@ -225,6 +227,7 @@ class Emulator:
         block: int,
         args: tuple[Any, ...] = (),
         cooperative: bool = False,
+        shared: int = 0,
     ) -> None:
         """Run a kernel to its end; arrays are written in place.
 
@@ -238,6 +241,8 @@ class Emulator:
             One-dimensional arrays, numbers, and tuples of such.
         cooperative : bool
             Whether all blocks run at once, and may meet.
+        shared : int
+            Bytes of shared memory of a block beside what the kernel declares.
 
         Raises
         ------
@@ -254,8 +259,9 @@ class Emulator:
         bound.apply_defaults()
         with _one_at_a_time:
             machine = Machine(
-                kernel, int(grid), int(block), wrap(dict(bound.arguments)), cooperative, self.random
-            )
+                kernel, int(grid), int(block), wrap(dict(bound.arguments)), cooperative, self.random,
+                int(shared),
+            )  # fmt: skip
             now.machine = machine
             collects = gc.isenabled()
             gc.disable()  # it would look again and again at what is known of every element

@@ -17,7 +17,7 @@ HEAD = """
 import numpy as np
 from cugraph_ws.kernels.cuda.primitives import (
     FULL, all_of, any_of, atomic_add, atomic_and, atomic_compare_and_swap, atomic_exchange,
-    atomic_max, atomic_min, atomic_or, ballot, block, blocks, clz, fence, ffs, inline, jit, kernel,
+    atomic_max, atomic_min, atomic_or, ballot, block, blocks, clz, dynamic_shared, fence, ffs, inline, jit, kernel,
     lane, load_cached, load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up,
     shuffle_xor, store_fresh, sync_block, sync_grid, sync_warp, thread, threads,
 )
@@ -31,10 +31,11 @@ SEEDS = range(6)
 
 
 def run(
-    body: str, *args: Any, grid: int = 1, block: int = 32, cooperative: bool = False, seed: int = 0
-) -> None:
+    body: str, *args: Any, grid: int = 1, block: int = 32, cooperative: bool = False, seed: int = 0,
+    shared: int = 0,
+) -> None:  # fmt: skip
     """Launch the kernel `k` of a text."""
-    Emulator(seed).launch(load(HEAD + body)["k"], grid, block, args, cooperative)
+    Emulator(seed).launch(load(HEAD + body)["k"], grid, block, args, cooperative, shared)
 
 
 def fails(fault: Any, body: str, *args: Any, seeds: Any = SEEDS, **options: Any) -> faults.Fault:

@@ -12,7 +12,7 @@ import numpy as np
 from .faults import NotOnDevice
 from .memory import Array, Shadow, now
 from .scalars import KINDS, Float32, Float64, Int32, Int64, UInt32, UInt64, kind_of, unified
-from .warps import ALL, meet, shared_array, wait_block, wait_grid
+from .warps import ALL, dynamic_array, meet, shared_array, wait_block, wait_grid
 
 __all__ = ["SERVED", "Kernel"]
 
@@ -213,6 +213,16 @@ def shared(size: Any, dtype: Any) -> Any:
     return shared_array(size, make, real.itemsize, sys._getframe(1))
 
 
+def dynamic_shared(start: Any, size: Any, dtype: Any) -> Any:
+    kind = dtype if dtype in KINDS.values() else KINDS[np.dtype(dtype).name]
+    real = np.dtype(kind.__name__.lower())
+
+    def make(elements: int, name: str) -> Array:
+        return Array(np.ones(elements, real), name, Shadow(elements), shared=True)
+
+    return dynamic_array(int(start), int(size), make, real.itemsize, now.machine.shared)
+
+
 def fence() -> None:
     now.machine.pause()
     now.lane.fence()
@@ -284,7 +294,7 @@ SERVED = {
     one.__name__: one
     for one in (
         all_of, any_of, atomic_add, atomic_and, atomic_compare_and_swap, atomic_exchange,
-        atomic_max, atomic_min, atomic_or, ballot, block, blocks, bounded, clz, fence, ffs, kernel, lane,
+        atomic_max, atomic_min, atomic_or, ballot, block, blocks, bounded, clz, dynamic_shared, fence, ffs, kernel, lane,
         lean, load_cached, load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
         store_fresh, sync_block, sync_grid, sync_warp, thread, threads,
     )

@@ -16,8 +16,8 @@ from .faults import BadMask, DivergentBarrier, MissingLane, NotCooperative, NotO
 from .memory import now, place_of
 
 __all__ = [
-    "ALL", "Block", "Lane", "Meeting", "Warp", "leave", "meet", "shared_array", "wait_block",
-    "wait_grid",
+    "ALL", "Block", "Lane", "Meeting", "Warp", "dynamic_array", "leave", "meet", "shared_array",
+    "wait_block", "wait_grid",
 ]  # fmt: skip
 
 ALL = 0xFFFFFFFF
@@ -122,6 +122,7 @@ class Block:
         self.exited = 0
         self.shared: dict[Any, Any] = {}
         self.shared_bytes = 0
+        self.dynamic: dict[tuple[int, int], Any] = {}  # by first and last byte
 
 
 class Meeting:
@@ -322,3 +323,19 @@ def shared_array(size: Any, make: Any, itemsize: int, frame: Any) -> Any:
     if known != size:
         raise NotOnDevice(f"shared memory of {known} and of {size} elements at one place")
     return array
+
+
+def dynamic_array(start: int, size: int, make: Any, itemsize: int, room: int) -> Any:
+    """Return the block's array from a byte of the shared memory that the launch asks for."""
+    block = now.lane.block
+    stop = start + size * itemsize
+    if start % itemsize or start < 0 or size <= 0 or stop > room:
+        raise NotOnDevice(f"bytes {start} to {stop} of {room} of shared memory")
+    if (start, stop) not in block.dynamic:
+        for low, high in block.dynamic:
+            if start < high and low < stop:
+                raise NotOnDevice(
+                    f"bytes {start} to {stop} of shared memory overlap {low} to {high}"
+                )
+        block.dynamic[start, stop] = make(size, f"shared memory from byte {start} on")
+    return block.dynamic[start, stop]

@@ -12,7 +12,7 @@ from cugraph_ws.execution.trace import Trace
 
 COLUMNS = [
     "superstep", "direction", "filter", "active", "edges", "milliseconds", "residual",
-    "bytes_sent", "bytes_useful", "partitions", "fused",
+    "bytes_sent", "bytes_useful", "partitions", "fused", "layout",
 ]  # fmt: skip
 
 
@@ -33,6 +33,7 @@ def test_a_row_for_each_superstep(fused, direction):
     assert trace["bytes_sent"].tolist() == [0] * result.iterations
     assert trace["residual"].isna().all()
     assert trace["fused"].tolist() == [fused and direction in ("auto", "push")] * len(trace)
+    assert set(trace["layout"]) == ({"csc"} if direction in ("pull", "gather") else {"csr"})
 
 
 def test_edges_add_up():

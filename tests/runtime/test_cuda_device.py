@@ -267,6 +267,7 @@ class Driver:
     def __init__(self, refuses=()):
         self.refuses = refuses
         self.launched = []
+        self.allowed = []
 
     def __getattr__(self, name):
         if not name.startswith("cu"):
@@ -298,7 +299,9 @@ class Driver:
         return 0
 
     def do_DeviceGetAttribute(self, value, number, handle):
-        value._obj.value = {75: 9, 76: 0, 16: 132, 38: 1 << 25, 115: 1}[number]
+        value._obj.value = {
+            75: 9, 76: 0, 16: 132, 38: 1 << 25, 97: 227 << 10, 115: 1,
+        }[number]  # fmt: skip
         return 0
 
     def do_GetErrorString(self, result, text):
@@ -320,6 +323,7 @@ class Driver:
         return 0
 
     def do_FuncSetAttribute(self, function, attribute, value):
+        self.allowed.append((attribute.value, value.value))
         return 0
 
     def do_OccupancyMaxActiveBlocksPerMultiprocessor(self, number, function, block, shared):
@@ -344,6 +348,7 @@ def test_facts_of_a_gpu_from_the_driver(fake_driver):
             cache=1 << 25,
             uuid="GPU-00010203-0405-0607-0809-0a0b0c0d0e0f",
             pools=True,
+            shared=227 << 10,
         )
     ]
     assert devices.has_device()
@@ -357,6 +362,18 @@ def test_a_function_is_launched(fake_driver):
     shape = [3, 1, 1, 64, 1, 1, 0, 17]
     assert fake_driver.launched == [shape, [*shape, "cooperative"]]
     assert function.resident_blocks(256) == 8
+
+
+def test_a_launch_asks_for_shared_memory(fake_driver):
+    """More than 48 KiB of a block must be allowed before."""
+    function = driver.load_function(b"code", "add")
+    function.allow_shared(96 << 10)
+    function.launch(3, 64, None, 17, shared=96 << 10)
+    assert fake_driver.allowed == [(8, 96 << 10)]
+    assert fake_driver.launched == [[3, 1, 1, 64, 1, 1, 96 << 10, 17]]
+    fake_driver.refuses = ("cuFuncSetAttribute",)
+    with pytest.raises(EngineError, match=r"asking for 98304 bytes of shared memory"):
+        function.allow_shared(96 << 10)
 
 
 @pytest.mark.parametrize("helps", [True, False])
@@ -515,11 +532,25 @@ def test_the_current_gpu(fake_driver, compiles):
     again()
     assert [one[0] for one in fake_driver.launched] == [3, 4, 4]
     assert [one[7] for one in fake_driver.launched] == [23] * 3
+    module.launch("least_of_runs", 3, 64, *given, shared=here.shared_memory)
+    assert here.shared_memory == 223 << 10
+    assert fake_driver.launched.pop()[6] == 223 << 10
+    assert fake_driver.allowed == [(8, 223 << 10)]
+    ((key, (function, _)),) = module._loaded.items()
+    module._loaded[key] = function, 32  # as if a thread took so many registers
+    module.launch("least_of_runs", 3, 64, *given)
+    assert fake_driver.launched.pop()[3] == 32
+    module._loaded[key] = function, 0
     for items, blocks in ((1, 1), (1 << 40, 8 * 132)):
         module.prepare_together("least_of_runs", items, 256, *given)()
         first, *_, last = fake_driver.launched[-1]
         assert (first, last) == (blocks, "cooperative")
     assert len(compiles) == 1
+
+
+def test_registers_bound_the_threads_of_a_block():
+    counts = {0: 0, 76: 800, 80: 800, 138: 448, 255: 256}
+    assert {one: devices._most_threads(one) for one in counts} == counts
 
 
 class Resource(SimpleNamespace):

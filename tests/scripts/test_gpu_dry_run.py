@@ -202,3 +202,24 @@ class TestParts:
         assert name == "frames tiny, NVIDIA X"
         page = (tmp_path / "record" / "frames.md").read_text()
         assert page.count("| cugraph_ws |") == 2
+
+    def test_layouts(self, gpu, monkeypatch, tmp_path):
+        """Every layout and size, whose launches a clock of ours times instead of the GPU's events."""
+        layouts = of("gpu.layouts")
+
+        def clock(launch):
+            launch()
+            return lambda: 2.0
+
+        monkeypatch.setattr(layouts, "events", clock)
+        monkeypatch.setattr(layouts, "SIZES", ((1, 32), (2, 64)))
+        monkeypatch.setattr(layouts, "SUPERSTEPS", 1)
+        given = ["layouts", "--graphs", "tiny", "--repeats", "1"]
+        assert of("gpu.parts").main([*given, "--output", str(tmp_path / "b.json")]) == 0
+        (section,) = json.loads((tmp_path / "b.json").read_text())["sections"]
+        assert section["errors"] == []
+        (table,) = section["tables"]
+        assert [row[0] for row in table["rows"]] == ["csc", *["gshards"] * 2, *["windows"] * 2]
+        assert [row[2] for row in table["rows"]] == ["", "32", "64", "32", "64"]
+        assert [row[10] for row in table["rows"]] == ["", "", "", "2.000", "2.000"]
+        assert {row[12] for row in table["rows"][1:]} == {"2.000"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cugraph_ws.backends import layout_of
 from cugraph_ws.backends.cpu.executor import CpuExecutor
 from cugraph_ws.backends.planner import Plan
 from cugraph_ws.contract import Setup
@@ -52,12 +53,16 @@ def set_up(
     ------
     InputError
         If an option is for GPUs only.
+    EngineError
+        If the layout is for GPUs only.
     """
     for name, value in options.given("gpu").items():
         what = "schedule" if name == "method" else "choice"
         raise InputError(
             f"{name}={value!r} is a {what} of engine='cuda'; leave it out on engine='cpu'"
         )
+    if options.layout != "auto":
+        layout_of(options.layout, on_device=False)  # raises if there is none
     plan = Plan(
         bound,
         graph.number_of_arcs,

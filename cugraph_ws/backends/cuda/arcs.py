@@ -58,6 +58,11 @@ class DeviceArcs:
         """Bytes held now on the device, and in copies on the host."""
         return int(self.graph.nbytes) + (0 if self._host is None else self._host.nbytes)
 
+    @property
+    def layouts(self) -> dict[str, int]:
+        """Bytes of each layout that is held now on the device, by name."""
+        return self.graph.layouts
+
     def host(self) -> Arcs:
         """Return a copy on the host, made when first requested, then kept."""
         with self._lock:

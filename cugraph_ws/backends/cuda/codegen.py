@@ -12,6 +12,8 @@ import ast
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
 from cugraph_ws.kernels.cuda.layout import CODES
 from cugraph_ws.program.codegen import (
     INFINITY,
@@ -30,7 +32,7 @@ from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
     "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "has_codes", "interface_source",
-    "module_source", "program_kernels", "reads_states_alone", "sent_fields",
+    "module_source", "program_kernels", "reads_states_alone", "sent_fields", "source_fields",
 ]  # fmt: skip
 
 LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
@@ -58,6 +60,8 @@ class Variant:
         Whether senders change the receiver's state, one number, by compare-and-swap.
     ordered : bool
         Whether the program's priorities are honoured; requires `swaps`.
+    shards : bool
+        Whether supersteps run over shards of arcs, see `kernels/cuda/arc_shards.py`.
     """
 
     outbox: bool = False
@@ -66,6 +70,7 @@ class Variant:
     lanes: int = 8
     swaps: bool = False
     ordered: bool = False
+    shards: bool = False
 
 
 class _DeviceAccess(Access):
@@ -345,6 +350,8 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         "@inline\ndef shared_messages():",
         f"    return {held}",
     ]  # fmt: skip
+    if variant.shards:
+        lines += _source_adaptors(program, types, variant)
     if variant.swaps:
         cached = _DeviceAccess(variant, cached=True)
         lines += [
@@ -355,6 +362,91 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
             "    return atomic_compare_and_swap(state[0], vertex, old[0], new[0]) == old[0]",
         ]
     return "\n".join(lines)
+
+
+def source_fields(
+    program: VertexProgram, types: Types, *, outbox: bool
+) -> list[tuple[str, int, str]]:
+    """Return what the messages of a program read of their source.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    types : Types
+    outbox : bool
+        Whether a vertex's message is kept in an outbox.
+
+    Returns
+    -------
+    list of (str, int, str)
+        Role, place among the arrays of the role, and NumPy dtype name of the array.
+    """
+    if outbox:
+        return [("outbox", place, _stored(kind)) for place, kind in enumerate(types.message)]
+    reads = _fields_read(program, "compute", ("src",))
+    states = enumerate(zip(program.state, types.state, strict=True))
+    constants = enumerate(zip(program.constants, types.constants, strict=True))
+    fields = [("state", place, *one) for place, one in states]
+    fields += [("constants", place, *one) for place, one in constants if not types.uniform[place]]
+    return [
+        (role, place, _stored(kind))
+        for role, place, name, kind in fields
+        if reads is None or name in reads
+    ]
+
+
+def _stored(kind: str) -> str:
+    """Return the dtype of an array of a type: bools are bytes."""
+    return "uint8" if kind == "bool" else kind
+
+
+def _source_adaptors(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
+    """Write the functions that copy what messages read of a source, and compute them from the copy."""
+    parts = source_fields(program, types, outbox=variant.outbox)
+    places = range(len(parts))
+
+    def row(items: list[str]) -> str:
+        return "(" + "".join(f"{item}, " for item in items) + ")"
+
+    first, memory = 0, []
+    for _, _, kind in parts:
+        memory.append(f"dynamic_shared({first} * capacity, capacity, np.{kind})")
+        first += np.dtype(kind).itemsize
+    known = {(role, place): number for number, (role, place, _) in enumerate(parts)}
+
+    def field(role: str, place: int, kind: str) -> str:
+        number = known.get((role, place))
+        if number is not None:
+            value = f"held[{number}][place]"
+            value = f"({value} != 0)" if kind == "bool" else value
+        elif role == "constants" and types.uniform[place]:
+            value = _DeviceAccess(variant).read("constant", f"constants[{place}]", "0", kind)
+        else:  # not read
+            value = "False" if kind == "bool" else f"np.{kind}(0)"
+        return f"np.int64({value})" if kind == "int32" else value
+
+    if variant.outbox:
+        message = ["    return take_message(held, place)"]
+    else:
+        vertex = [field("state", place, kind) for place, kind in enumerate(types.state)]
+        vertex += [field("constants", place, kind) for place, kind in enumerate(types.constants)]
+        message = [
+            f"    source = Vertex({', '.join(vertex)})",
+            "    return message(source, edges, arc, values)",
+        ]
+    return [
+        "@inline\ndef read_source(state, constants, outbox, vertex):",
+        f"    return {row([f'{role}[{place}][vertex]' for role, place, _ in parts])}",
+        "@inline\ndef take_source(held, place):",
+        f"    return {row([f'held[{number}][place]' for number in places])}",
+        "@inline\ndef put_source(held, place, source):",
+        *([f"    held[{number}][place] = source[{number}]" for number in places] or ["    pass"]),
+        "@inline\ndef shared_sources(capacity):",
+        f"    return {row(memory)}",
+        "@inline\ndef held_message(held, place, constants, edges, arc, values):",
+        *message,
+    ]
 
 
 def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.backends import layout_of
 from cugraph_ws.backends.cpu.queues import empty_piles
 from cugraph_ws.backends.cuda.codegen import (
     FRONTIER_LOOPS,
@@ -25,12 +26,13 @@ from cugraph_ws.backends.cuda.codegen import (
     interface_source,
     program_kernels,
     sent_fields,
+    source_fields,
 )
 from cugraph_ws.backends.cuda.graph import Order
 from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
-from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape, plan_schedule
+from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape
 from cugraph_ws.backends.cuda.start import mark_starters
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
 from cugraph_ws.errors import InputError
@@ -68,6 +70,8 @@ class CudaExecutor:
         Whether the program's priorities are honoured; requires `swaps`.
     relays : bool
         Whether active vertices call the vertices that gather; see `CudaRelayExecutor`.
+    layout_name : {"csc", "gshards", "windows"}
+        The layout of the arcs that dense supersteps read.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
     tol : float, optional
@@ -99,6 +103,7 @@ class CudaExecutor:
         swaps: bool = False,
         ordered: bool = False,
         relays: bool = False,
+        layout_name: str = "csc",
         method: str = "auto",
         tol: float | None = None,
     ) -> None:
@@ -134,9 +139,12 @@ class CudaExecutor:
             lanes=self._lanes or 32,
             swaps=swaps,
             ordered=ordered,
+            shards=layout_name != "csc",
         )
+        self._layout_class = layout_of(layout_name, on_device=True)
         interface = interface_source(program, types, variant)
-        loops = FRONTIER_LOOPS if swaps else RELAY_LOOPS if relays else LOOPS
+        dense = (*LOOPS, *self._layout_class.loops)
+        loops = FRONTIER_LOOPS if swaps else RELAY_LOOPS if relays else dense
         self._kernels = program_kernels(self._device, program, interface, loops)
         copies = 1 if in_place else 2
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
@@ -188,9 +196,18 @@ class CudaExecutor:
         return self._device.xp.zeros(self._width + len(self._lengths), np.float64)
 
     @cached_property
+    def _layout(self) -> Any:
+        """The layout of the arcs that dense supersteps read; made when it is first needed."""
+        fields = source_fields(self._bound.program, self._types, outbox=self._outbox)
+        return self._layout_class(
+            self._device, self._part, self._bound.types.message, tuple(kind for *_, kind in fields)
+        )
+
+    @property
     def _schedule(self) -> Schedule:
-        """The schedule of each class of vertices."""
-        return plan_schedule(self._device, self._part, self._bound.types.message)
+        """The schedule of each class of vertices over the CSC."""
+        schedule: Schedule = self._layout.schedule
+        return schedule
 
     @cached_property
     def cut(self) -> int:
@@ -200,7 +217,7 @@ class CudaExecutor:
     @cached_property
     def _tallies(self) -> Any:
         """Scratch for the counts of each block of a superstep."""
-        rows = max(self._schedule.launch[0], launch_shape(self._device, 32 * self._part.size)[0])
+        rows = max(self._layout.blocks, launch_shape(self._device, 32 * self._part.size)[0])
         return self._device.xp.empty(rows * self._width, np.float64)
 
     # -------------------------------------------------------------------------------- supersteps
@@ -253,17 +270,17 @@ class CudaExecutor:
 
     def _prepare(self) -> None:
         """Marshal the arguments of a superstep, once for each copy of the state."""
-        part, schedule = self._part, self._schedule
+        part = self._part
         self._launches = []
         for now in range(2):
             if self._lanes:
                 shape = launch_shape(self._device, part.owned * self._lanes)
-                launch = self._kernels.prepare(
+                launch: Callable[[], None] = self._kernels.prepare(
                     "virtual_warps", *shape, part.vertices, part.owned,
                     *self._arguments(now, self._tallies),
                 )  # fmt: skip
             else:
-                launch = self._by_schedule(schedule, now, self._tallies)
+                launch = self._layout.superstep(self._kernels, self._arguments(now, self._tallies))
             self._launches.append(launch)
 
     @cached_property
@@ -448,7 +465,8 @@ class CudaExecutor:
     @property
     def in_parts(self) -> bool:
         """Whether a superstep can be launched in two parts."""
-        return not self._lanes and not self._frontier and not self._in_place
+        whole = self._lanes or self._frontier or self._in_place
+        return not whole and bool(self._layout_class.in_parts)
 
     def pack(self, boundary: Any, *, refine: bool | None, trees: bool = False) -> BoundaryUpdate:
         """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""

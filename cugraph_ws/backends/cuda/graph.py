@@ -110,6 +110,7 @@ class DeviceGraph:
         self._chunks: dict[tuple[int, int], tuple[DeviceArray, ...]] = {}
         self._least: tuple[DeviceArray, ...] | None = None
         self._asked = 0  # requests for the min-neighbour cache
+        self._layouts: dict[str, tuple[Any, Any]] = {}  # by name: sizes, and the layout
 
     @property
     def numbers(self) -> DeviceArray:
@@ -185,6 +186,7 @@ class DeviceGraph:
             held += [array for one in rows for array in one]
             held += [self._order, self._transposed, self._out_degrees, *(self._least or ())]
             held += [array for chunks in self._chunks.values() for array in chunks]
+            held += [array for _, one in self._layouts.values() for array in one.arrays.values()]
             return sum(int(array.nbytes) for array in held if array is not None)
 
     def values(self, name: str, order: Order = "csc") -> DeviceArray:
@@ -316,6 +318,34 @@ class DeviceGraph:
                 self._least = least
             return self._least
 
+    @property
+    def layouts(self) -> dict[str, int]:
+        """Bytes of each layout that is held now, by name."""
+        with self._lock:
+            found = {"csc": sum(int(array.nbytes) for array in self.csc)}
+            if self._csr is not None:
+                found["csr"] = sum(int(array.nbytes) for array in self._csr)
+            return found | {name: int(one.nbytes) for name, (_, one) in self._layouts.items()}
+
+    def layout(self, name: str, sizes: Any, make: Callable[[], Any]) -> Any:
+        """Return a further layout of the arcs; made when first requested, then kept.
+
+        Parameters
+        ----------
+        name : str
+            One layout of a name is kept at a time.
+        sizes : hashable
+            With other sizes it is made anew.
+        make : callable
+            Makes it.
+        """
+        with self._lock:
+            self._open()
+            if self._layouts.get(name, (None,))[0] != sizes:
+                self._layouts.pop(name, None)  # before memory is asked for
+                self._layouts[name] = sizes, make()
+            return self._layouts[name][1]
+
     def chunks(self, count: int, length: int) -> tuple[DeviceArray, ...]:
         """Return the rows of the first `count` vertices cut into chunks; made once, then kept.
 
@@ -421,7 +451,7 @@ class DeviceGraph:
         with self._lock:
             self._layout = self._csc = self._csr = self._fetch = None
             self._order = self._transposed = self._out_degrees = self._least = None
-            self._values, self._chunks = {}, {}
+            self._values, self._chunks, self._layouts = {}, {}, {}
 
     def _open(self) -> Layout:
         if self._layout is None:

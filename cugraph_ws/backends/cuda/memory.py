@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cugraph_ws.backends.cuda.grouping import number_dtype, part_size, round_size
+from cugraph_ws.contract import Conversion
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.memory import format_bytes
@@ -27,12 +28,17 @@ from cugraph_ws.runtime.memory import format_bytes
 __all__ = [
     "DeviceEstimate",
     "check_device_memory",
+    "check_layout_memory",
     "check_transpose_memory",
     "estimate",
+    "estimate_layout",
     "estimate_numbering",
     "estimate_transpose",
+    "slots_of",
 ]
 
+SHARD_PARTS = 8  # shards are sorted an eighth at a time, if there are so many
+PADDED = 1.25  # slots for each arc, in the mean, of windows of eight arcs for each shard and more
 _CHUNK = 1 << 26  # rows that `numbering` translates at a time
 
 
@@ -218,4 +224,62 @@ def check_transpose_memory(arcs: int, vertices: int, *, keep: bool) -> None:
             f"the graph's out-neighbours need {format_bytes(needed)} of GPU memory while they are "
             f"grouped and {format_bytes(available)} are available; leave out weight= and "
             f"attributes=, or use engine='cpu' or a larger GPU"
+        )
+
+
+def estimate_layout(name: str, arcs: int, vertices: int) -> Conversion:
+    """Estimate what it takes to make a layout of the CSC, and to keep it.
+
+    Parameters
+    ----------
+    name : {"csc", "csr", "gshards", "windows"}
+    arcs, vertices : int
+
+    Returns
+    -------
+    Conversion
+        Without the slots of `windows`, which a run has: those take as many bytes as a program reads
+        of a source, for each slot.
+    """
+    index = number_dtype(vertices).itemsize
+    if name == "csc":
+        return Conversion()
+    if name == "csr":
+        peak = estimate_transpose(arcs, vertices, keep=False)
+        return Conversion(8 * vertices + index * arcs, peak, 2 * arcs, arcs)
+    by_source = (index + 2) * arcs
+    sorting = 16 * -(-arcs // SHARD_PARTS)
+    if name == "gshards":
+        return Conversion(by_source, by_source + sorting, 2 * arcs, arcs)
+    slots = slots_of(arcs)
+    kept = 4 * slots + slots // 2  # a place and a source of two bytes, and the mapper
+    return Conversion(kept, by_source + max(sorting, kept + 8 * vertices), 3 * arcs, 2 * arcs)
+
+
+def slots_of(arcs: int) -> int:
+    """Return how many slots the arcs of a graph have in `windows`, about."""
+    return int(PADDED * arcs)
+
+
+def check_layout_memory(name: str, arcs: int, vertices: int, *, beside: int = 0) -> None:
+    """Raise GraphMemoryError if a layout would not fit beside the CSC.
+
+    Parameters
+    ----------
+    name : {"csc", "csr", "gshards", "windows"}
+    arcs, vertices : int
+    beside : int
+        Bytes that a run takes for the layout beside it.
+
+    Raises
+    ------
+    GraphMemoryError
+        With the needed and the free memory.
+    """
+    made = estimate_layout(name, arcs, vertices)
+    needed, available = max(made.peak, made.kept + beside), device().free_memory()
+    if needed > available:
+        raise GraphMemoryError(
+            f"layout={name!r} needs {format_bytes(needed)} of GPU memory beside the graph and "
+            f"{format_bytes(available)} are available; leave layout= out, or use a larger GPU"
         )

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from cugraph_ws.backends.cuda.frontier import LONGEST, why_not_swapped
-from cugraph_ws.backends.planner import WantedDirection, gathers_from_all, gathers_only
+from cugraph_ws.backends.planner import (
+    SHARDED,
+    WantedDirection,
+    WantedLayout,
+    gathers_from_all,
+    gathers_only,
+)
 from cugraph_ws.contract import Choice, Counts, Direction, Strategy
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
@@ -48,6 +54,8 @@ class CudaPlan:
         Whether the program's priorities are honoured, if it must push.
     scheduled : bool
         Whether the caller chose a schedule of gathers.
+    layout : {"auto", "csc", "gshards", "windows"}
+        The layout that gathers read.  `auto` is `csc`; shards are chosen by name.
     divided : bool
         Whether the graph is partitioned.  Then an exchange follows each superstep.
     linked : bool
@@ -75,6 +83,7 @@ class CudaPlan:
         fused: bool = True,
         priorities: bool = True,
         scheduled: bool = False,
+        layout: WantedLayout = "auto",
         divided: bool = False,
         linked: bool = False,
     ) -> None:
@@ -84,6 +93,10 @@ class CudaPlan:
                 f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
             )
         self._check_push(bound, direction, in_place, scheduled)
+        sharded = layout in SHARDED
+        if sharded:
+            self._check_shards(bound, direction, in_place, scheduled, layout)
+            direction, in_place = "gather", False
         gathers = direction == "gather" or in_place is False or scheduled
         gathers = gathers or (divided and not linked)
         reason = why_not_swapped(bound)
@@ -106,6 +119,10 @@ class CudaPlan:
                 in_place=True,
                 ordered=in_order and not divided,
                 out_of_order=True,
+                layout="csc" if direction == "pull" else "csr",
+                why_layout="active in-neighbours are pulled"
+                if direction == "pull"
+                else "active vertices push, and pulls read the CSC as well",
             )
             one: Direction = "pull" if direction == "pull" else "push"
             self._direction: Direction = "fused" if fused else one
@@ -123,6 +140,8 @@ class CudaPlan:
                 "worklist",
                 f"only messages of active vertices count, and {reason}",
                 active_only=True,
+                layout="csr",
+                why_layout="active vertices call along it, and called ones gather over the CSC",
             )
             self._direction = "fused" if fused else "push"
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
@@ -159,6 +178,8 @@ class CudaPlan:
             active_only=active_only,
             in_place=in_place,
             out_of_order=in_place,
+            layout=layout if layout != "auto" else "csc",
+            why_layout="in-neighbours are gathered" if layout == "auto" else f"layout={layout!r}",
         )
         self._direction = "pull" if active_only else "gather"
 
@@ -179,6 +200,32 @@ class CudaPlan:
         if scheduled:
             raise InputError(
                 "direction='push': method= is a schedule of gathers; leave one of them out"
+            )
+
+    @staticmethod
+    def _check_shards(
+        bound: BoundProgram, direction: WantedDirection, in_place: bool | None, scheduled: bool,
+        layout: str,
+    ) -> None:  # fmt: skip
+        """Raise if shards are requested for what does not gather from all over them."""
+        free = bound.program.combine in ("min", "max") and bound.order_free
+        if not gathers_from_all(bound) and not free:
+            raise InputError(
+                f"layout={layout!r}: {bound.program.name} counts the messages of active vertices only, and "
+                "shards are gathered from all; leave it out"
+            )
+        if direction in ("push", "pull"):
+            raise InputError(
+                f"layout={layout!r}: shards are gathered from all, not by direction={direction!r}; leave "
+                "one of them out"
+            )
+        if in_place:
+            raise InputError(
+                f"layout={layout!r}: supersteps over shards are not in place; leave in_place= out"
+            )
+        if scheduled:
+            raise InputError(
+                f"layout={layout!r}: method= is a schedule of gathers over the CSC; leave one of them out"
             )
 
     def choose(self, counts: Counts, number: int, left: int) -> Choice:

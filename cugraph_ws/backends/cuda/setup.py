@@ -63,6 +63,7 @@ def set_up(
         fused=options.fused,
         priorities=options.priorities,
         scheduled=options.method != "auto",
+        layout=options.layout,
         divided=divided,
         linked=_links_of(graph) is not None,
     )
@@ -100,6 +101,7 @@ def _executor(
         part,
         frontier=strategy.active_only,
         in_place=strategy.in_place,
+        layout_name=strategy.layout,
         method=options.method,
         tol=tol,
     )

@@ -1,0 +1,69 @@
+"""Arcs by destination, as the build leaves them: a schedule for each class of in-degrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cugraph_ws.backends.cuda.memory import estimate_layout
+from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.backends.cuda.schedule import plan_schedule
+from cugraph_ws.contract import Conversion, LayoutName, Schedule
+from cugraph_ws.runtime.device import Device, KernelModule
+
+__all__ = ["Layout"]
+
+
+class Layout:
+    """Rows of in-neighbours.
+
+    Parameters
+    ----------
+    device : Device
+    part : DevicePartition
+    message, sources : tuple of str
+        NumPy dtype names of a message's fields, and of what an arc reads of its source.
+
+    Attributes
+    ----------
+    schedule : cugraph_ws.backends.cuda.schedule.Schedule
+        The launch of a superstep.
+    """
+
+    name: LayoutName = "csc"
+    schedules: tuple[Schedule, ...] = ("dense", "frontier", "worklist")
+    loops: tuple[str, ...] = ()
+    in_parts = True
+
+    def __init__(
+        self, device: Device, part: DevicePartition, message: tuple[str, ...], sources: tuple[str, ...]
+    ) -> None:  # fmt: skip
+        self._rows = part.csc
+        self.schedule = plan_schedule(device, part, message)
+
+    @staticmethod
+    def cost(arcs: int, vertices: int) -> Conversion:
+        """Return zeros: the build makes it."""
+        return estimate_layout("csc", arcs, vertices)
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """What is stored, by name."""
+        return self._rows._asdict()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(int(array.nbytes) for array in self._rows)
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of a superstep that leave a tally."""
+        return self.schedule.launch[0]
+
+    def superstep(self, kernels: KernelModule, arguments: tuple[Any, ...]) -> Callable[[], None]:
+        """Return what launches a superstep; see `ShardedLayout.superstep`."""
+        schedule = self.schedule
+        return kernels.prepare(
+            "superstep", *schedule.launch, schedule.shape, schedule.hubs, *arguments
+        )

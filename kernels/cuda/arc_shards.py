@@ -1,0 +1,303 @@
+"""Dense supersteps over shards of arcs (Khorasani, Vora, Gupta, Bhuyan, "CuSha", HPDC 2014).
+
+A shard is a range of the CSC's arcs, as many as have room in a block's shared memory.  What an arc
+reads of its source comes in an order that is good for global memory: by source (G-Shards), or from
+slots that `fill_slots` has written, a window of sources after the other (Concatenated Windows).  A
+block puts it where the arc is in the CSC, and folds rows there.  So each row is folded in one order,
+without atomics, and edge attributes are read in the order of the CSC.
+
+A row that crosses the end of a shard is cut.  Each shard leaves what it has of it in `parts`, and
+`finish_shards` folds the parts in the order of the shards.  That also serves hubs, whose rows are
+longer than a shard.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.interface import (
+    KEEPS,
+    held_message,
+    merge,
+    nothing,
+    put_message,
+    put_source,
+    read_source,
+    shared_messages,
+    shared_sources,
+    take_message,
+    take_source,
+    with_sums,
+)
+from cugraph_ws.kernels.cuda.layout import (
+    GROUP,
+    GROUP_BITS,
+    NO_PLACE,
+    NUMBER,
+    STOP,
+)
+from cugraph_ws.kernels.cuda.primitives import (
+    block,
+    blocks,
+    inline,
+    kernel,
+    lane,
+    load_once,
+    sync_block,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.superstep import conclude, finish, fold_lanes, no_tally
+
+__all__ = ["fill_slots", "finish_shards", "gather_shards"]
+
+
+@kernel
+def fill_slots(
+    tasks: Any, mapper: Any, sources: Any, width: Any, size: Any, slots: Any, state: Any,
+    constants: Any, outbox: Any, control: Any,
+) -> None:  # fmt: skip
+    """Write what arcs read of the sources of each window to the arcs' slots.
+
+    `tasks` is, for each task, its window and its first and last item, and the number of tasks.  An
+    item is a slot in the order of windows: `sources` has its source within the window, of `width`
+    sources, and `mapper`, for each group of items, the group of slots.  `size` is the number of
+    positions.
+    """
+    if control[STOP] != 0:
+        return
+    windows, firsts, lasts, count = tasks
+    held = shared_sources(width)
+    for task in range(block(), count, blocks()):
+        base = np.int64(windows[task]) * width
+        last = lasts[task]
+        for place in range(thread(), min(width, size - base), threads()):
+            put_source(held, place, read_source(state, constants, outbox, base + place))
+        sync_block()
+        step = threads()
+        for item in range(firsts[task] + thread(), last, 4 * step):
+            # four are read before the first is written, to have more loads on their way
+            two = min(item + step, last - 1)
+            three = min(item + 2 * step, last - 1)
+            four = min(item + 3 * step, last - 1)
+            source_one = load_once(sources, item)
+            source_two = load_once(sources, two)
+            source_three = load_once(sources, three)
+            source_four = load_once(sources, four)
+            group_one = np.int64(mapper[item >> GROUP_BITS])
+            group_two = np.int64(mapper[two >> GROUP_BITS])
+            group_three = np.int64(mapper[three >> GROUP_BITS])
+            group_four = np.int64(mapper[four >> GROUP_BITS])
+            put_source(
+                slots, GROUP * group_one + (item & (GROUP - 1)), take_source(held, source_one)
+            )
+            if item + step < last:
+                put_source(
+                    slots, GROUP * group_two + (two & (GROUP - 1)), take_source(held, source_two)
+                )
+            if item + 2 * step < last:
+                put_source(
+                    slots,
+                    GROUP * group_three + (three & (GROUP - 1)),
+                    take_source(held, source_three),
+                )
+            if item + 3 * step < last:
+                put_source(
+                    slots, GROUP * group_four + (four & (GROUP - 1)), take_source(held, source_four)
+                )
+        sync_block()
+
+
+@inline
+def take_slots(first: Any, last: Any, places: Any, slots: Any, held: Any) -> None:
+    """Copy the slots [first, last) to their arcs' places in shared memory; padding is left out."""
+    step = threads()
+    for slot in range(first + thread(), last, 4 * step):
+        two = min(slot + step, last - 1)
+        three = min(slot + 2 * step, last - 1)
+        four = min(slot + 3 * step, last - 1)
+        place_one = load_once(places, slot)
+        place_two = load_once(places, two)
+        place_three = load_once(places, three)
+        place_four = load_once(places, four)
+        one = take_source(slots, slot)
+        other_two = take_source(slots, two)
+        other_three = take_source(slots, three)
+        other_four = take_source(slots, four)
+        if place_one != NO_PLACE:
+            put_source(held, place_one, one)
+        if place_two != NO_PLACE and slot + step < last:
+            put_source(held, place_two, other_two)
+        if place_three != NO_PLACE and slot + 2 * step < last:
+            put_source(held, place_three, other_three)
+        if place_four != NO_PLACE and slot + 3 * step < last:
+            put_source(held, place_four, other_four)
+
+
+@inline
+def take_sources(
+    first: Any, last: Any, sources: Any, places: Any, state: Any, constants: Any, outbox: Any,
+    held: Any,
+) -> None:  # fmt: skip
+    """Copy what the arcs [first, last), in the order of sources, read to their places."""
+    step = threads()
+    for arc in range(first + thread(), last, 4 * step):
+        two = min(arc + step, last - 1)
+        three = min(arc + 2 * step, last - 1)
+        four = min(arc + 3 * step, last - 1)
+        source_one = load_once(sources, arc)
+        source_two = load_once(sources, two)
+        source_three = load_once(sources, three)
+        source_four = load_once(sources, four)
+        one = read_source(state, constants, outbox, source_one)
+        other_two = read_source(state, constants, outbox, source_two)
+        other_three = read_source(state, constants, outbox, source_three)
+        other_four = read_source(state, constants, outbox, source_four)
+        put_source(held, load_once(places, arc), one)
+        if arc + step < last:
+            put_source(held, load_once(places, two), other_two)
+        if arc + 2 * step < last:
+            put_source(held, load_once(places, three), other_three)
+        if arc + 3 * step < last:
+            put_source(held, load_once(places, four), other_four)
+
+
+@inline
+def fold_held(
+    begin: Any, end: Any, stride: Any, base: Any, held: Any, constants: Any, edges: Any, values: Any
+) -> Any:  # fmt: skip
+    """Combine the messages of every `stride`-th arc of [begin, end); the shard begins at `base`."""
+    gathered = nothing()
+    for arc in range(begin, end, stride):
+        one = held_message(held, np.int64(arc - base), constants, edges, arc, values)
+        gathered = merge(gathered, one)
+    return gathered
+
+
+@inline
+def fold_cut(
+    begin: Any, end: Any, base: Any, held: Any, constants: Any, edges: Any, values: Any, pieces: Any,
+    parts: Any, place: Any,
+) -> None:  # fmt: skip
+    """Combine the messages of the arcs [begin, end) by all threads of a block, into `parts[place]`."""
+    gathered = fold_held(
+        begin + thread(), end, threads(), base, held, constants, edges, values
+    )  # fmt: skip
+    gathered = fold_lanes(gathered, 32)
+    if lane() == 0:
+        put_message(pieces, thread() // 32, gathered)
+    sync_block()
+    if thread() == 0:
+        for warp in range(1, threads() // 32):
+            gathered = merge(gathered, take_message(pieces, warp))
+        put_message(parts, place, gathered)
+    sync_block()
+
+
+@kernel
+def gather_shards(
+    shape: Any, shards: Any, slots: Any, parts: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
+    constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
+    records: Any, norm: Any, tol: Any,
+) -> None:  # fmt: skip
+    """Compute the rows that are within a shard, and what shards have of the others.
+
+    `shape` is the number of vertices of the whole graph, of arcs, of arcs in a shard, and of shards.
+    `shards` has, for each shard, the first row that begins in it, its first group of slots, and the
+    first of its arcs that are read in the order of sources; of slots their arcs' places; and of those
+    arcs the source and the place.  `parts` has room for two messages of each shard: of the row that
+    has begun before the shard, and of the row that goes on behind it.
+    """
+    if control[STOP] != 0:
+        return
+    vertices, arcs, capacity, count = shape
+    rows, slot_groups, slot_places, source_firsts, sources, places = shards
+    offsets = adjacency[0]
+    outbox, next_outbox = outboxes
+    values = with_sums(parameters, sums, vertices, control[NUMBER])
+    memory = (state, fresh, constants, next_outbox, flags[1])
+    zero = no_tally()
+    tally = zero
+    held = shared_sources(capacity)
+    pieces = shared_messages()
+    for shard in range(block(), count, blocks()):
+        base = np.int64(shard) * capacity
+        stop = min(base + capacity, arcs)
+        take_slots(
+            GROUP * slot_groups[shard], GROUP * slot_groups[shard + 1], slot_places, slots, held
+        )
+        take_sources(
+            source_firsts[shard], source_firsts[shard + 1], sources, places, state, constants, outbox,
+            held,
+        )  # fmt: skip
+        sync_block()
+        row = np.int64(rows[shard])
+        after = np.int64(rows[shard + 1])
+        begin = min(offsets[row], stop)
+        if begin > base:
+            fold_cut(base, begin, base, held, constants, edges, values, pieces, parts, 2 * shard)
+        if after > row and offsets[after] > stop:
+            after -= 1
+            fold_cut(
+                offsets[after], stop, base, held, constants, edges, values, pieces, parts,
+                2 * shard + 1,
+            )  # fmt: skip
+        lanes = np.int32(32)
+        while lanes > 1 and (after - row) * lanes > threads():
+            lanes = np.int32(lanes >> 1)
+        mine = lane() & (lanes - 1)
+        for first in range(
+            row + (thread() - lane()) // lanes, after, threads() // lanes
+        ):  # the same for all lanes of a warp
+            vertex = np.int64(first + lane() // lanes)
+            begin = np.int64(0)
+            end = np.int64(0)
+            if vertex < after:
+                begin = offsets[vertex]
+                end = offsets[vertex + 1]
+            gathered = fold_held(
+                begin + mine, end, lanes, base, held, constants, edges, values
+            )  # fmt: skip
+            gathered = fold_lanes(gathered, lanes)
+            if mine == 0 and vertex < after:
+                tally = finish(vertex, gathered, True, edges, memory, values, tally)
+        sync_block()
+    conclude(tally, zero, (0, True), control, tallies, sums, records, norm, tol)
+
+
+@kernel
+def finish_shards(
+    shape: Any, cuts: Any, parts: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
+    constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
+    records: Any, norm: Any, tol: Any,
+) -> None:  # fmt: skip
+    """Compute the rows that are cut, a warp each, and those without arcs; conclude the superstep.
+
+    `shape` is the number of vertices of the whole graph, of arcs in a shard, of rows with arcs, of
+    owned vertices, of rows that are cut, and of blocks that have gathered; `cuts` are the rows.
+    """
+    if control[STOP] != 0:
+        return
+    vertices, capacity, filled, owned, count, earlier = shape
+    offsets = adjacency[0]
+    values = with_sums(parameters, sums, vertices, control[NUMBER])
+    memory = (state, fresh, constants, outboxes[1], flags[1])
+    zero = no_tally()
+    tally = zero
+    place = block() * threads() + thread()
+    for cut in range(place // 32, count, blocks() * threads() // 32):
+        vertex = np.int64(cuts[cut])
+        first = offsets[vertex] // capacity
+        last = (offsets[vertex + 1] - 1) // capacity
+        gathered = nothing()
+        for shard in range(first + lane(), last + 1, 32):
+            behind = np.int64(1 if shard == first else 0)
+            gathered = merge(gathered, take_message(parts, 2 * shard + behind))
+        gathered = fold_lanes(gathered, 32)
+        if lane() == 0:
+            tally = finish(vertex, gathered, True, edges, memory, values, tally)
+    for row in range(filled + place, owned, blocks() * threads()):
+        tally = finish(np.int64(row), nothing(), not KEEPS, edges, memory, values, tally)
+    conclude(tally, zero, (earlier, False), control, tallies, sums, records, norm, tol)
