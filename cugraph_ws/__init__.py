@@ -15,7 +15,9 @@ from cugraph_ws.algorithms.components import (
 from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
 from cugraph_ws.algorithms.delta_pagerank import DeltaPageRank
 from cugraph_ws.algorithms.heat import Heat, heat
+from cugraph_ws.algorithms.label_propagation import LabelPropagation, label_propagation
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
+from cugraph_ws.algorithms.modularity import conductance, modularity
 from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
 from cugraph_ws.algorithms.pagerank import PageRank, pagerank
@@ -99,6 +101,7 @@ __all__ = [
     "Heat",
     "InputError",
     "Interrupted",
+    "LabelPropagation",
     "MaximalBipartiteMatching",
     "MultiSource",
     "NeuralNetwork",
@@ -117,6 +120,7 @@ __all__ = [
     "check",
     "circuit",
     "cluster_scan",
+    "conductance",
     "core_number",
     "distribution",
     "edge",
@@ -132,10 +136,12 @@ __all__ = [
     "int64",
     "k_core",
     "l1_norm",
+    "label_propagation",
     "like",
     "local_cluster",
     "max_norm",
     "maximal_bipartite_matching",
+    "modularity",
     "multi_source_bfs",
     "multi_source_sssp",
     "neural_network",

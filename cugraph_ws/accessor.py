@@ -20,7 +20,9 @@ from cugraph_ws.algorithms.circuit import circuit
 from cugraph_ws.algorithms.components import weakly_connected_components
 from cugraph_ws.algorithms.core import core_number, k_core
 from cugraph_ws.algorithms.heat import heat
+from cugraph_ws.algorithms.label_propagation import label_propagation
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
+from cugraph_ws.algorithms.modularity import conductance, modularity
 from cugraph_ws.algorithms.multi_source import multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
@@ -76,11 +78,14 @@ class EdgeFrameAccessor:
     bfs = _method(bfs)
     check = _method(check)
     circuit = _method(circuit)
+    conductance = _method(conductance)
     core_number = _method(core_number)
     graph = _method(Graph, "edges")
     heat = _method(heat)
     k_core = _method(k_core)
+    label_propagation = _method(label_propagation)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
+    modularity = _method(modularity)
     multi_source_bfs = _method(multi_source_bfs)
     multi_source_sssp = _method(multi_source_sssp)
     neural_network = _method(neural_network)

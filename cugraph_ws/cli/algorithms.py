@@ -386,6 +386,69 @@ def belief_propagation_command(
         job.run(graph, BeliefPropagation(table, factor, damping, tol, max_iter))
 
 
+@click.command("label-propagation")
+@job_options
+@option_flag("max_iter", 10)
+def label_propagation_command(job: Job, max_iter: int) -> None:
+    """Find communities by the labels of neighbours.
+
+    Result: vertex, label.
+    """
+    from cugraph_ws.algorithms.label_propagation import LabelPropagation
+
+    with job.graph() as graph:
+        job.run(graph, LabelPropagation(max_iter), limited=True)
+
+
+COMMUNITIES = _values("communities", "Column of --vertices with communities.")
+
+
+@click.command("modularity")
+@job_options
+@COMMUNITIES
+@click.option(
+    "--resolution", type=float, default=1.0, show_default=True, help="Weight of the expected share."
+)
+def modularity_command(
+    job: Job, communities: str | None, communities_file: Path | None, resolution: float
+) -> None:
+    """Compute the modularity of communities.
+
+    Result: modularity, one row.
+    """
+    import pyarrow as pa
+
+    from cugraph_ws.algorithms.modularity import modularity
+    from cugraph_ws.cli.output import deliver
+
+    given = _given_communities(job, communities, communities_file)
+    with job.graph() as graph:
+        found = modularity(graph, given, resolution, engine=job.options.engine)
+        deliver(job, pa.table({"modularity": [found]}))
+
+
+@click.command("conductance")
+@job_options
+@COMMUNITIES
+def conductance_command(job: Job, communities: str | None, communities_file: Path | None) -> None:
+    """Compute the conductance of each community.
+
+    Result: community, vertices, volume, cut, conductance.
+    """
+    from cugraph_ws.algorithms.modularity import conductance
+    from cugraph_ws.cli.output import deliver
+
+    given = _given_communities(job, communities, communities_file)
+    with job.graph() as graph:
+        deliver(job, conductance(graph, given, engine=job.options.engine))
+
+
+def _given_communities(job: Job, word: str | None, file: Path | None) -> Any:
+    if job.trace is not None:
+        raise click.UsageError("measures of communities run no supersteps; leave --trace out")
+    return _given_values("communities", word, file, required=True)
+
+
 def _matrix(text: str) -> list[list[float]] | None:
     """Return the matrix that a word spells; None if it spells none."""
     try:
@@ -430,4 +493,7 @@ COMMANDS = (
     neural_network_command,
     belief_propagation_command,
     matching_command,
+    conductance_command,
+    label_propagation_command,
+    modularity_command,
 )

@@ -41,6 +41,7 @@ VERTICES = pa.table(
         "left": [True, False, False, True, False, False],
         "p0": [0.9, 0.5, 0.5, 0.5, 0.5, 0.2],
         "p1": [0.1, 0.5, 0.5, 0.5, 0.5, 0.8],
+        "team": [0, 0, 1, 1, 1, 2],
     }
 )
 
@@ -142,6 +143,15 @@ def the_graph(**arguments) -> ws.Graph:
         ("weakly-connected-components", lambda: weakly_connected_components(the_graph())),
         ("wcc", lambda: weakly_connected_components(the_graph())),
         ("core-number --degree-type in", lambda: core_number(the_graph(), degree_type="in")),
+        ("label-propagation --max-iter 2", lambda: ws.label_propagation(the_graph(), 2)),
+        (
+            "conductance --communities team",
+            lambda: ws.conductance(the_graph(), "team"),
+        ),
+        (
+            "modularity --communities-file teams.parquet --resolution 2",
+            lambda: pa.table({"modularity": [ws.modularity(the_graph(), "team", 2.0)]}),
+        ),
         ("k-core -k 2", lambda: k_core(the_graph(), 2)),
         ("k-core --undirected", lambda: k_core(the_graph(directed=False))),
         (
@@ -184,6 +194,7 @@ def test_commands_give_what_the_functions_give(words, expected):
     Path("starts.txt").write_text("b\nc\n")
     Path("first.csv").write_text("vertex,first\na,1\nb,0\nc,0\nd,0\ne,.5\nf,0\n")
     pq.write_table(PRIORS, "priors.parquet")
+    pq.write_table(VERTICES.select(["vertex", "team"]), "teams.parquet")
     command, *rest = words.split()
     found = result(command, "edges.parquet", "--vertices", "vertices.parquet", *rest)
     assert found.equals(expected())
@@ -201,7 +212,8 @@ def test_every_function_on_edges_has_a_command():
     functions = {
         "bfs", "sssp", "widest_path", "pagerank", "weakly_connected_components", "core_number",
         "k_core", "heat", "circuit", "neural_network", "belief_propagation",
-        "maximal_bipartite_matching", "run",
+        "maximal_bipartite_matching", "run", "conductance", "label_propagation",
+        "modularity",
     }  # fmt: skip
     assert functions <= commands
 

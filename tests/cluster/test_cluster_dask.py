@@ -89,6 +89,8 @@ def calls(edges: Edges) -> dict[str, tuple[Callable[[Any], Any], dict[str, float
         "components": (ws.weakly_connected_components, {}),
         "core_number": (ws.core_number, {}),
         "k_core": (lambda g: ws.k_core(g, 2), {}),
+        "conductance": (lambda g: ws.conductance(g, first.assign(value=vertices % 5)), CLOSE),
+        "labels": (ws.label_propagation, {}),
         "matching": (lambda g: ws.maximal_bipartite_matching(g, left), {}),
         "belief": (lambda g: ws.belief_propagation(g, priors, coupling, max_iter=500), CLOSE),
         "many searches": (lambda g: ws.multi_source_bfs(g, [0, 1]), {}),

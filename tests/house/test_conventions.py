@@ -30,6 +30,12 @@ NAMED = EDGES.rename(columns={"source": "payer", "destination": "payee"})
 ENDS = {"source": "payer", "destination": "payee"}
 PRIORS = pd.DataFrame({"vertex": list("abcd"), "no": [1.0, 2, 3, 4], "yes": [4.0, 3, 2, 1]})
 
+
+def in_frame(*arguments: Any, **options: Any) -> pd.DataFrame:
+    """Return a modularity as the other results come."""
+    return pd.DataFrame({"modularity": [ws.modularity(*arguments, **options)]})
+
+
 READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "pagerank": (ws.pagerank, {}),
     "sssp": (ws.sssp, {"start": "a"}),
@@ -39,6 +45,9 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "circuit": (ws.circuit, {"sources": {"a": 1.0, "b": 0.0}}),
     "neural_network": (ws.neural_network, {"activation": {"a": 1.0, "b": 0.5, "c": 0, "d": 0}}),
     "k_core": (ws.k_core, {"k": 0}),
+    "conductance": (ws.conductance, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
+    "label_propagation": (ws.label_propagation, {"max_iter": 1}),
+    "modularity": (in_frame, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
 }
 REQUIRE_WEIGHTS = ("heat", "neural_network")
 OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -73,6 +82,8 @@ class Reach:
 
 
 def same(one: Any, other: Any) -> None:
+    if isinstance(one, float):
+        one = pd.DataFrame({"modularity": [one]})
     pd.testing.assert_frame_equal(one, other)
 
 
