@@ -16,6 +16,7 @@ from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
 from cugraph_ws.algorithms.delta_pagerank import DeltaPageRank
 from cugraph_ws.algorithms.heat import Heat, heat
 from cugraph_ws.algorithms.label_propagation import LabelPropagation, label_propagation
+from cugraph_ws.algorithms.louvain import Louvain, louvain
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
 from cugraph_ws.algorithms.modularity import conductance, modularity
 from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, multi_source_sssp
@@ -102,6 +103,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "LabelPropagation",
+    "Louvain",
     "MaximalBipartiteMatching",
     "MultiSource",
     "NeuralNetwork",
@@ -139,6 +141,7 @@ __all__ = [
     "label_propagation",
     "like",
     "local_cluster",
+    "louvain",
     "max_norm",
     "maximal_bipartite_matching",
     "modularity",

@@ -14,6 +14,7 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.arcs import Order
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -139,7 +140,7 @@ class LabelPropagation:
         self._weights: list[Array] = []
         if graph.weight is not None:
             scale = exponent(graph)
-            orders = ("csc", "csr") if part.directed else ("csc",)
+            orders: tuple[Order, ...] = ("csc", "csr") if part.directed else ("csc",)
             self._weights = [fixed_point(part, scale, order) for order in orders]
         (self._arcs, _) = part.halo.totals(
             len(part.csc.indices) + (len(part.csr.indices) if part.directed else 0)

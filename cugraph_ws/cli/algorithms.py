@@ -400,6 +400,34 @@ def label_propagation_command(job: Job, max_iter: int) -> None:
         job.run(graph, LabelPropagation(max_iter), limited=True)
 
 
+@click.command("louvain")
+@job_options
+@click.option(
+    "--max-level", type=click.IntRange(min=1), default=100, show_default=True, help="Most levels."
+)
+@click.option(
+    "--threshold", type=float, default=1e-7, show_default=True, help="Least gain of a sweep."
+)
+@click.option(
+    "--resolution", type=float, default=1.0, show_default=True, help="Higher: smaller communities."
+)
+@click.option("--hierarchy", is_flag=True, help="Also write the communities of each level.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another one, other ones.")
+def louvain_command(
+    job: Job, max_level: int, threshold: float, resolution: float, hierarchy: bool, seed: int
+) -> None:
+    """Find communities of high modularity.
+
+    The last residual is the negative of the modularity.  Result: vertex, partition; with
+    --hierarchy also level_0, level_1 and so on.
+    """
+    from cugraph_ws.algorithms.louvain import Louvain
+
+    loop = Louvain(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed)
+    with job.graph() as graph:
+        job.run(graph, loop)
+
+
 COMMUNITIES = _values("communities", "Column of --vertices with communities.")
 
 
@@ -495,5 +523,6 @@ COMMANDS = (
     matching_command,
     conductance_command,
     label_propagation_command,
+    louvain_command,
     modularity_command,
 )

@@ -36,6 +36,12 @@ def in_frame(*arguments: Any, **options: Any) -> pd.DataFrame:
     return pd.DataFrame({"modularity": [ws.modularity(*arguments, **options)]})
 
 
+def with_modularity(*arguments: Any, **options: Any) -> pd.DataFrame:
+    """Return communities and their modularity in one frame."""
+    communities, quality = ws.louvain(*arguments, **options)
+    return communities.assign(modularity=quality)
+
+
 READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "pagerank": (ws.pagerank, {}),
     "sssp": (ws.sssp, {"start": "a"}),
@@ -47,6 +53,7 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "k_core": (ws.k_core, {"k": 0}),
     "conductance": (ws.conductance, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
     "label_propagation": (ws.label_propagation, {"max_iter": 1}),
+    "louvain": (with_modularity, {"hierarchy": True}),
     "modularity": (in_frame, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
 }
 REQUIRE_WEIGHTS = ("heat", "neural_network")
@@ -82,6 +89,8 @@ class Reach:
 
 
 def same(one: Any, other: Any) -> None:
+    if isinstance(one, tuple):
+        one = one[0].assign(modularity=one[1])
     if isinstance(one, float):
         one = pd.DataFrame({"modularity": [one]})
     pd.testing.assert_frame_equal(one, other)
