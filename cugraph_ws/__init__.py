@@ -16,6 +16,7 @@ from cugraph_ws.algorithms.core import CoreNumber, core_number, k_core
 from cugraph_ws.algorithms.delta_pagerank import DeltaPageRank
 from cugraph_ws.algorithms.heat import Heat, heat
 from cugraph_ws.algorithms.label_propagation import LabelPropagation, label_propagation
+from cugraph_ws.algorithms.leiden import Leiden, leiden
 from cugraph_ws.algorithms.louvain import Louvain, louvain
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
 from cugraph_ws.algorithms.modularity import conductance, modularity
@@ -103,6 +104,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "LabelPropagation",
+    "Leiden",
     "Louvain",
     "MaximalBipartiteMatching",
     "MultiSource",
@@ -139,6 +141,7 @@ __all__ = [
     "k_core",
     "l1_norm",
     "label_propagation",
+    "leiden",
     "like",
     "local_cluster",
     "louvain",

@@ -21,6 +21,7 @@ from cugraph_ws.algorithms.components import weakly_connected_components
 from cugraph_ws.algorithms.core import core_number, k_core
 from cugraph_ws.algorithms.heat import heat
 from cugraph_ws.algorithms.label_propagation import label_propagation
+from cugraph_ws.algorithms.leiden import leiden
 from cugraph_ws.algorithms.louvain import louvain
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
 from cugraph_ws.algorithms.modularity import conductance, modularity
@@ -85,6 +86,7 @@ class EdgeFrameAccessor:
     heat = _method(heat)
     k_core = _method(k_core)
     label_propagation = _method(label_propagation)
+    leiden = _method(leiden)
     louvain = _method(louvain)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
     modularity = _method(modularity)

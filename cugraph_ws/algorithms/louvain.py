@@ -9,6 +9,7 @@ engine and every number of threads gives the same communities.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -28,7 +29,7 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["Louvain", "louvain"]
+__all__ = ["Level", "Louvain", "both_ways", "contract", "louvain", "merge", "row_sums"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -196,14 +197,14 @@ class Louvain:
         self._part = part = Part(graph, on_device=on_device)
         if not graph.whole:
             part.halo.refuse(
-                "louvain: the graph is partitioned across the workers of a cluster, which "
+                f"{self.name}: the graph is partitioned across the workers of a cluster, which "
                 "this algorithm cannot read; build a Graph of the edges on one machine"
             )
         refuse_negative(graph)
         self._finished: list[Array] = []  # communities of vertices, one array for each level
         self._xp, self._on_device = part.xp, on_device
         self._member = part.xp.arange(part.owned)
-        self._begin(_contract(part.xp, *_both_ways(part), part.owned))
+        self._begin(contract(part.xp, *both_ways(part), part.owned))
         self._best = self._quality()
         self.converged = self._twice == 0
 
@@ -260,8 +261,8 @@ class Louvain:
         if self._finished:
             self._member = self._finished[-1]
             count = int(saved[-1].max()) + 1
-            rows, columns, weights = _both_ways(self._part)
-            level = _contract(xp, self._member[rows], self._member[columns], weights, count)
+            rows, columns, weights = both_ways(self._part)
+            level = contract(xp, self._member[rows], self._member[columns], weights, count)
             self._begin(level)
             self._best = self._quality()
         self.converged = bool(state["converged"][0])
@@ -307,37 +308,35 @@ class Louvain:
         if count == len(level.degrees) or len(self._finished) >= self._max_level:
             self.converged = True
             return
-        sources, columns = dense[level.sources], dense[level.indices]
-        loops_of = level.degrees - _row_sums(xp, level.weights, level.offsets)
-        self._begin(
-            _contract(
-                xp,
-                xp.concatenate([sources, dense]),
-                xp.concatenate([columns, dense]),
-                xp.concatenate([level.weights, loops_of]),
-                count,
-            )
-        )
+        self._begin(merge(xp, level, dense, count))
 
     def _sweep(self) -> None:
         """Let the classes of vertices move, one after the other."""
-        xp, level, count = self._xp, self._level, len(self._label)
-        turn = len(self._finished) * MOST_SWEEPS + self._sweeps
-        classes = count if count <= ONE_BY_ONE else CLASSES
-        order = xp.argsort(_hashed(xp, count, self._seed, turn), kind="stable")
-        factor = self._resolution / self._twice
+        level, count = self._level, len(self._label)
         rows = level.offsets, level.indices, level.weights
-        ones = xp.ones(count, np.int64)
-        for which in range(classes):
-            listed = order[count * which // classes : count * (which + 1) // classes]
+        ones = self._xp.ones(count, np.int64)
+        for listed in self._classes(len(self._finished) * MOST_SWEEPS + self._sweeps):
             communities = (
                 self._label,
                 self._backend.sum_by(self._label, level.degrees, count),
                 self._backend.sum_by(self._label, ones, count),
             )
             self._label[listed] = self._backend.choose(
-                rows, level.degrees, communities, factor, listed
+                rows, level.degrees, communities, self._factor, listed
             )
+
+    @property
+    def _factor(self) -> float:
+        """What an expected weight is, for degrees of 1."""
+        return self._resolution / self._twice
+
+    def _classes(self, turn: int) -> Iterator[Array]:
+        """Yield the vertices of the level in classes, other ones in each turn."""
+        xp, count = self._xp, len(self._label)
+        classes = count if count <= ONE_BY_ONE else CLASSES
+        order = xp.argsort(_hashed(xp, count, self._seed, turn), kind="stable")
+        for which in range(classes):
+            yield order[count * which // classes : count * (which + 1) // classes]
 
     def _quality(self) -> float:
         """Return the modularity, the same on all engines: all sums are of integers."""
@@ -352,7 +351,7 @@ class Louvain:
         return inside / self._twice - self._resolution * (_total(squares) / UNIT)
 
 
-def _both_ways(part: Part) -> tuple[Array, Array, Array]:
+def both_ways(part: Part) -> tuple[Array, Array, Array]:
     """Return arcs by vertex number, each with its reverse: ends, and weights as integers.
 
     A self-loop counts twice in a degree.
@@ -369,21 +368,33 @@ def _both_ways(part: Part) -> tuple[Array, Array, Array]:
     return rows, columns, xp.where(rows == columns, 2 * weights, weights)
 
 
-def _contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -> Level:
+def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -> Level:
     """Merge arcs with the same ends, by sorting."""
     order = xp.lexsort(xp.stack([columns, rows]))
     rows, columns, weights = rows[order], columns[order], weights[order]
     vertices = xp.arange(count + 1)
-    degrees = _row_sums(xp, weights, xp.searchsorted(rows, vertices))
+    degrees = row_sums(xp, weights, xp.searchsorted(rows, vertices))
     apart = xp.flatnonzero(rows != columns)
     inside = _total(xp.where(rows == columns, weights, 0))
     rows, columns, weights = rows[apart], columns[apart], weights[apart]
     leads = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
     first = xp.flatnonzero(xp.concatenate([xp.ones(min(1, len(rows)), np.bool_), leads]))
-    weights = _row_sums(xp, weights, xp.concatenate([first, xp.full(1, len(rows), first.dtype)]))
+    weights = row_sums(xp, weights, xp.concatenate([first, xp.full(1, len(rows), first.dtype)]))
     rows, columns = rows[first], columns[first]
     offsets = xp.searchsorted(rows, vertices).astype(np.int64)
     return Level(rows, columns, weights, offsets, degrees, inside)
+
+
+def merge(xp: Any, level: Level, dense: Array, count: int) -> Level:
+    """Make communities, numbered from 0 to `count` - 1, the vertices of a level."""
+    loops_of = level.degrees - row_sums(xp, level.weights, level.offsets)
+    return contract(
+        xp,
+        xp.concatenate([dense[level.sources], dense]),
+        xp.concatenate([dense[level.indices], dense]),
+        xp.concatenate([level.weights, loops_of]),
+        count,
+    )
 
 
 def _total(values: Array) -> int:
@@ -392,7 +403,7 @@ def _total(values: Array) -> int:
     return int(found if isinstance(found, np.generic) else as_host(found))
 
 
-def _row_sums(xp: Any, weights: Array, offsets: Array) -> Array:
+def row_sums(xp: Any, weights: Array, offsets: Array) -> Array:
     """Return the sum of each row of integers."""
     before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(weights)])
     return before[offsets[1:]] - before[offsets[:-1]]

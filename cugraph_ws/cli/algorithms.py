@@ -400,22 +400,33 @@ def label_propagation_command(job: Job, max_iter: int) -> None:
         job.run(graph, LabelPropagation(max_iter), limited=True)
 
 
+def _levels(command: F) -> F:
+    """Add the options of methods that find communities level by level."""
+    for option in (
+        click.option("--seed", type=int, default=0, show_default=True, help="Of the order."),
+        click.option("--hierarchy", is_flag=True, help="Also write the communities of each level."),
+        click.option(
+            "--resolution", type=float, default=1.0, show_default=True, help="Higher: smaller ones."
+        ),
+        click.option(
+            "--threshold",
+            type=float,
+            default=1e-7,
+            show_default=True,
+            help="Least gain of a sweep.",
+        ),
+        click.option(
+            "--max-level", type=click.IntRange(min=1), default=100, show_default=True, help="Most."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command("louvain")
 @job_options
-@click.option(
-    "--max-level", type=click.IntRange(min=1), default=100, show_default=True, help="Most levels."
-)
-@click.option(
-    "--threshold", type=float, default=1e-7, show_default=True, help="Least gain of a sweep."
-)
-@click.option(
-    "--resolution", type=float, default=1.0, show_default=True, help="Higher: smaller communities."
-)
-@click.option("--hierarchy", is_flag=True, help="Also write the communities of each level.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another one, other ones.")
-def louvain_command(
-    job: Job, max_level: int, threshold: float, resolution: float, hierarchy: bool, seed: int
-) -> None:
+@_levels
+def louvain_command(job: Job, **given: Any) -> None:
     """Find communities of high modularity.
 
     The last residual is the negative of the modularity.  Result: vertex, partition; with
@@ -423,7 +434,23 @@ def louvain_command(
     """
     from cugraph_ws.algorithms.louvain import Louvain
 
-    loop = Louvain(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed)
+    loop = Louvain(**given)
+    with job.graph() as graph:
+        job.run(graph, loop)
+
+
+@click.command("leiden")
+@job_options
+@_levels
+def leiden_command(job: Job, **given: Any) -> None:
+    """Find connected communities of high modularity.
+
+    The last residual is the negative of the modularity.  Result: vertex, partition; with
+    --hierarchy also level_0, level_1 and so on.
+    """
+    from cugraph_ws.algorithms.leiden import Leiden
+
+    loop = Leiden(**given)
     with job.graph() as graph:
         job.run(graph, loop)
 
@@ -523,6 +550,7 @@ COMMANDS = (
     matching_command,
     conductance_command,
     label_propagation_command,
+    leiden_command,
     louvain_command,
     modularity_command,
 )

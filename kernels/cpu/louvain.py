@@ -29,6 +29,7 @@ def choose_communities(
     degrees: Integers,
     communities: tuple[Integers, Integers, Integers],
     factor: float,
+    strict: bool,
     listed: Integers,
     chosen: Integers,
     lo: int,
@@ -39,7 +40,7 @@ def choose_communities(
     The gain of a community is the weight of the edges to it, minus the degree times `factor` times
     the community's total, the vertex itself left out.  A vertex moves only if the gain is greater
     than that of its own community; of several with the greatest gain, to the least.  Of two vertices
-    alone in their communities, only the one with the greater label moves.
+    alone in their communities, only the one with the greater label moves; if strict, neither.
 
     Parameters
     ----------
@@ -49,6 +50,7 @@ def choose_communities(
     communities : tuple of (labels, totals, sizes)
         By vertex; by community: sum of degrees, and number of vertices.
     factor : float
+    strict : bool
     listed : ndarray of int64
     chosen : ndarray of int64
         Written: a community for each listed vertex.
@@ -86,7 +88,9 @@ def choose_communities(
         best, most = own, inside - rate * (totals[own] - degrees[vertex])
         for slot in range(size):
             label = keys[slot]
-            if label == FREE or (label > own and sizes[own] == 1 and sizes[label] == 1):
+            if label == FREE:
+                continue
+            if (strict or label > own) and sizes[own] == 1 and sizes[label] == 1:
                 continue
             gain = sums[slot] - rate * totals[label]
             if gain > most or (gain == most and best != own and label < best):

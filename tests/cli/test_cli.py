@@ -145,6 +145,10 @@ def the_graph(**arguments) -> ws.Graph:
         ("core-number --degree-type in", lambda: core_number(the_graph(), degree_type="in")),
         ("label-propagation --max-iter 2", lambda: ws.label_propagation(the_graph(), 2)),
         (
+            "leiden --undirected --hierarchy",
+            lambda: ws.leiden(the_graph(directed=False), hierarchy=True)[0],
+        ),
+        (
             "louvain --hierarchy --seed 3 --resolution 0.5 --max-level 9 --threshold 0.01",
             lambda: ws.louvain(the_graph(), 9, 0.01, 0.5, hierarchy=True, seed=3)[0],
         ),
@@ -216,7 +220,7 @@ def test_every_function_on_edges_has_a_command():
     functions = {
         "bfs", "sssp", "widest_path", "pagerank", "weakly_connected_components", "core_number",
         "k_core", "heat", "circuit", "neural_network", "belief_propagation",
-        "maximal_bipartite_matching", "run", "conductance", "label_propagation", "louvain",
+        "maximal_bipartite_matching", "run", "conductance", "label_propagation", "leiden", "louvain",
         "modularity",
     }  # fmt: skip
     assert functions <= commands

@@ -243,6 +243,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "k_core": {},
     "conductance": {"communities": {vertex: vertex % 2 for vertex in range(5)}},
     "label_propagation": {},
+    "leiden": {},
     "louvain": {},
     "modularity": {"communities": {vertex: vertex % 2 for vertex in range(5)}},
     "heat": {"temperature": 1.0},

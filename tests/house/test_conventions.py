@@ -42,6 +42,11 @@ def with_modularity(*arguments: Any, **options: Any) -> pd.DataFrame:
     return communities.assign(modularity=quality)
 
 
+def connected(*arguments: Any, **options: Any) -> pd.DataFrame:
+    communities, quality = ws.leiden(*arguments, **options)
+    return communities.assign(modularity=quality)
+
+
 READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "pagerank": (ws.pagerank, {}),
     "sssp": (ws.sssp, {"start": "a"}),
@@ -53,6 +58,7 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "k_core": (ws.k_core, {"k": 0}),
     "conductance": (ws.conductance, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
     "label_propagation": (ws.label_propagation, {"max_iter": 1}),
+    "leiden": (connected, {"hierarchy": True}),
     "louvain": (with_modularity, {"hierarchy": True}),
     "modularity": (in_frame, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
 }

@@ -41,12 +41,14 @@ def choose(
     communities: tuple[Integers, Integers, Integers],
     factor: float,
     listed: Integers,
+    *,
+    strict: bool = False,
 ) -> Integers:
     """Choose the best community for each of the listed vertices.
 
     Parameters
     ----------
-    rows, degrees, communities, factor, listed
+    rows, degrees, communities, factor, listed, strict
         See `kernels.cpu.louvain.choose_communities`.
 
     Returns
@@ -60,7 +62,7 @@ def choose(
     parallel(
         choose_communities,
         [
-            (rows, degrees, communities, factor, listed, chosen, *cut)
+            (rows, degrees, communities, factor, strict, listed, chosen, *cut)
             for cut in cut_offsets(offsets, pieces)
         ],
     )

@@ -34,6 +34,8 @@ def choose(
     communities: tuple[Array, Array, Array],
     factor: float,
     listed: Array,
+    *,
+    strict: bool = False,
 ) -> Array:
     """Choose the best community for each of the listed vertices."""
     xp = device().xp
@@ -53,7 +55,9 @@ def choose(
     inside[which[stays]] = total[stays]
     rate = degrees[listed].astype(np.float64) * factor
     kept = _gain(inside, rate, totals[own] - degrees[listed])
-    alone = (sizes[own][which] == 1) & (sizes[label] == 1) & (label > own[which])
+    alone = (sizes[own][which] == 1) & (sizes[label] == 1)
+    if not strict:
+        alone &= label > own[which]
     gain = _gain(total, rate[which], totals[label])
     better = xp.flatnonzero(~stays & ~alone & (gain > kept[which]))
     which, label, gain = which[better], label[better], gain[better]
