@@ -194,7 +194,7 @@ def _community_sums(
     graph: Graph[FrameT] | FrameT,
     communities: Any,
     *,
-    engine: Engine,
+    engine: Engine = "auto",  # not sent to workers unless it is given
     source: Columns,
     destination: Columns,
     weight: Weight,

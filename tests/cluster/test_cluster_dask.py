@@ -127,6 +127,11 @@ def test_every_function_gives_the_same(crowd, place):
                     assert_same(found, expected, **tolerance)
             except AssertionError as difference:
                 wrong[function] = str(difference)
+        teams = pd.DataFrame({"vertex": range(edges.n), "team": np.arange(edges.n) % 3})
+        here, there = (ws.modularity(graph, teams) for graph in (whole, spread))
+        assert there == pytest.approx(here, abs=1e-12, nan_ok=True)
+        with pytest.raises(ws.InputError, match="on one machine"):
+            ws.louvain(spread)
     assert not wrong
 
 
