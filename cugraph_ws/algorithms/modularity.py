@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from cugraph_ws.algorithms.options import Columns, Weight
 from cugraph_ws.arguments import check_number
 from cugraph_ws.contract import choose_engine
+from cugraph_ws.errors import InputError
 from cugraph_ws.execution.options import Engine
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import Ids, Masked, is_frame, open_frame
@@ -220,6 +221,14 @@ def _opened(
         weighted=True,
     )
     refuse_negative(opened)
+    greatest = None if opened.weight is None else opened.greatest_edge_value(opened.weight)
+    arcs = sum(opened.comm.allgather(opened.own_arcs))
+    if greatest is not None and not math.isfinite(4.0 * arcs * float(greatest[0])):
+        raise InputError(
+            f"column {opened.weight!r}: the edge from {opened.describe_edge(greatest[1])} has the "
+            f"weight {greatest[0]}; sums of such weights are more than a float64 holds; scale the "
+            "weights down"
+        )
     return opened
 
 

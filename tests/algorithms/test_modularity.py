@@ -122,6 +122,8 @@ def test_what_is_refused() -> None:
         ws.modularity(edges, {0: 0, 1: 0, 2: 1}, -1.0, weight=None)
     with pytest.raises(ws.InputError, match="vertex 2 has no value"):
         ws.conductance(edges, {0: 0, 1: 0}, weight=None)
+    with pytest.raises(ws.InputError, match="scale the weights down"):
+        ws.modularity(edges.assign(weight=1e308), {0: 0, 1: 0, 2: 1})
     missing = pd.DataFrame({"vertex": [0, 1, 2], "group": ["a", None, "b"]})
     with pytest.raises(ws.InputError, match="row 1 is null"):
         ws.modularity(edges, missing, weight=None)
