@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 
@@ -166,6 +166,7 @@ class Louvain:
     """
 
     name = "louvain"
+    outputs: ClassVar = {"partition": False}
     reads_weights = True
     by_vertex = True
     by_vertex_state: tuple[str, ...] = ()
