@@ -39,7 +39,11 @@ from cugraph_ws.algorithms.independent_set import (
     coloring,
     maximal_independent_set,
 )
+from cugraph_ws.algorithms.label_propagation import LabelPropagation, label_propagation
+from cugraph_ws.algorithms.leiden import Leiden, leiden
+from cugraph_ws.algorithms.louvain import Louvain, louvain
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching, maximal_bipartite_matching
+from cugraph_ws.algorithms.modularity import conductance, modularity
 from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
 from cugraph_ws.algorithms.pagerank import PageRank, pagerank
@@ -156,6 +160,9 @@ __all__ = [
     "InputError",
     "Interrupted",
     "KatzCentrality",
+    "LabelPropagation",
+    "Leiden",
+    "Louvain",
     "MaximalBipartiteMatching",
     "MaximalIndependentSet",
     "MultiSource",
@@ -186,6 +193,7 @@ __all__ = [
     "cluster_scan",
     "clustering_coefficient",
     "coloring",
+    "conductance",
     "core_number",
     "cosine",
     "degree",
@@ -212,13 +220,17 @@ __all__ = [
     "k_truss",
     "katz_centrality",
     "l1_norm",
+    "label_propagation",
+    "leiden",
     "like",
     "local_cluster",
+    "louvain",
     "max_norm",
     "maximal_bipartite_matching",
     "maximal_independent_set",
     "minimum_spanning_forest",
     "minimum_spanning_tree",
+    "modularity",
     "multi_source_bfs",
     "multi_source_sssp",
     "neural_network",

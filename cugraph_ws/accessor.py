@@ -29,7 +29,11 @@ from cugraph_ws.algorithms.eigenvector import eigenvector_centrality, katz_centr
 from cugraph_ws.algorithms.heat import heat
 from cugraph_ws.algorithms.hits import hits
 from cugraph_ws.algorithms.independent_set import coloring, maximal_independent_set
+from cugraph_ws.algorithms.label_propagation import label_propagation
+from cugraph_ws.algorithms.leiden import leiden
+from cugraph_ws.algorithms.louvain import louvain
 from cugraph_ws.algorithms.matching import maximal_bipartite_matching
+from cugraph_ws.algorithms.modularity import conductance, modularity
 from cugraph_ws.algorithms.multi_source import multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
@@ -97,6 +101,7 @@ class EdgeFrameAccessor:
     closeness_centrality = _method(closeness_centrality)
     clustering_coefficient = _method(clustering_coefficient)
     coloring = _method(coloring)
+    conductance = _method(conductance)
     core_number = _method(core_number)
     cosine = _method(cosine)
     degree = _method(degree)
@@ -112,10 +117,14 @@ class EdgeFrameAccessor:
     k_core = _method(k_core)
     k_truss = _method(k_truss)
     katz_centrality = _method(katz_centrality)
+    label_propagation = _method(label_propagation)
+    leiden = _method(leiden)
+    louvain = _method(louvain)
     maximal_bipartite_matching = _method(maximal_bipartite_matching)
     maximal_independent_set = _method(maximal_independent_set)
     minimum_spanning_forest = _method(minimum_spanning_forest)
     minimum_spanning_tree = _method(minimum_spanning_tree)
+    modularity = _method(modularity)
     multi_source_bfs = _method(multi_source_bfs)
     multi_source_sssp = _method(multi_source_sssp)
     neural_network = _method(neural_network)

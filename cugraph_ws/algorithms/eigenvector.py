@@ -1,6 +1,3 @@
-# A program's annotations are declarations, and its functions no methods.
-# ruff: noqa: D102, N805
-# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
 """Eigenvector and Katz centrality: power iteration, as vertex programs."""
 
 from __future__ import annotations

@@ -399,6 +399,124 @@ def belief_propagation_command(
         job.run(graph, BeliefPropagation(table, factor, damping, tol, max_iter))
 
 
+@click.command("label-propagation")
+@job_options
+@option_flag("max_iter", 10)
+def label_propagation_command(job: Job, max_iter: int) -> None:
+    """Find communities by the labels of neighbours.
+
+    Result: vertex, label.
+    """
+    from cugraph_ws.algorithms.label_propagation import LabelPropagation
+
+    with job.graph() as graph:
+        job.run(graph, LabelPropagation(max_iter), limited=True)
+
+
+def _levels(command: F) -> F:
+    """Add the options of methods that find communities level by level."""
+    for option in (
+        click.option("--seed", type=int, default=0, show_default=True, help="Of the order."),
+        click.option("--hierarchy", is_flag=True, help="Also write the communities of each level."),
+        click.option(
+            "--resolution", type=float, default=1.0, show_default=True, help="Higher: smaller ones."
+        ),
+        click.option(
+            "--threshold",
+            type=float,
+            default=1e-7,
+            show_default=True,
+            help="Least gain of a sweep.",
+        ),
+        click.option(
+            "--max-level", type=click.IntRange(min=1), default=100, show_default=True, help="Most."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("louvain")
+@job_options
+@_levels
+def louvain_command(job: Job, **given: Any) -> None:
+    """Find communities of high modularity.
+
+    The last residual is the negative of the modularity.  Result: vertex, partition; with
+    --hierarchy also level_0, level_1 and so on.
+    """
+    from cugraph_ws.algorithms.louvain import Louvain
+
+    loop = Louvain(**given)
+    with job.graph() as graph:
+        job.run(graph, loop)
+
+
+@click.command("leiden")
+@job_options
+@_levels
+def leiden_command(job: Job, **given: Any) -> None:
+    """Find connected communities of high modularity.
+
+    The last residual is the negative of the modularity.  Result: vertex, partition; with
+    --hierarchy also level_0, level_1 and so on.
+    """
+    from cugraph_ws.algorithms.leiden import Leiden
+
+    loop = Leiden(**given)
+    with job.graph() as graph:
+        job.run(graph, loop)
+
+
+COMMUNITIES = _values("communities", "Column of --vertices with communities.")
+
+
+@click.command("modularity")
+@job_options
+@COMMUNITIES
+@click.option(
+    "--resolution", type=float, default=1.0, show_default=True, help="Weight of the expected share."
+)
+def modularity_command(
+    job: Job, communities: str | None, communities_file: Path | None, resolution: float
+) -> None:
+    """Compute the modularity of communities.
+
+    Result: modularity, one row.
+    """
+    import pyarrow as pa
+
+    from cugraph_ws.algorithms.modularity import modularity
+    from cugraph_ws.cli.output import deliver
+
+    given = _given_communities(job, communities, communities_file)
+    with job.graph() as graph:
+        found = modularity(graph, given, resolution, engine=job.options.engine)
+        deliver(job, pa.table({"modularity": [found]}))
+
+
+@click.command("conductance")
+@job_options
+@COMMUNITIES
+def conductance_command(job: Job, communities: str | None, communities_file: Path | None) -> None:
+    """Compute the conductance of each community.
+
+    Result: community, vertices, volume, cut, conductance.
+    """
+    from cugraph_ws.algorithms.modularity import conductance
+    from cugraph_ws.cli.output import deliver
+
+    given = _given_communities(job, communities, communities_file)
+    with job.graph() as graph:
+        deliver(job, conductance(graph, given, engine=job.options.engine))
+
+
+def _given_communities(job: Job, word: str | None, file: Path | None) -> Any:
+    if job.trace is not None:
+        raise click.UsageError("measures of communities run no supersteps; leave --trace out")
+    return _given_values("communities", word, file, required=True)
+
+
 def _matrix(text: str) -> list[list[float]] | None:
     """Return the matrix that a word spells; None if it spells none."""
     try:
@@ -548,4 +666,9 @@ COMMANDS = (
     truss_number_command,
     k_truss_command,
     *SIMILARITY_COMMANDS,
+    conductance_command,
+    label_propagation_command,
+    leiden_command,
+    louvain_command,
+    modularity_command,
 )

@@ -85,6 +85,10 @@ def _beliefs(graph: Any) -> dict[str, Any]:
     return {"priors": priors, "coupling": COUPLING, "tol": LOOSE}
 
 
+def _halves(_: Any) -> dict[str, Any]:
+    return {"communities": {vertex: vertex % 2 for vertex in range(VERTICES)}}
+
+
 def _nothing(_: Any) -> dict[str, Any]:
     return {}
 
@@ -99,6 +103,7 @@ CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "closeness_centrality": lambda _: {"vertices": [HUB, 1]},
     "clustering_coefficient": _nothing,
     "coloring": _nothing,
+    "conductance": _halves,
     "core_number": _nothing,
     "cosine": lambda _: {"vertex_pair": "edges"},
     "degree": _nothing,
@@ -113,10 +118,14 @@ CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "k_core": lambda _: {"k": 2},
     "k_truss": lambda _: {"k": 3},
     "katz_centrality": lambda _: {"tol": LOOSE},
+    "label_propagation": lambda _: {"max_iter": 2},
+    "leiden": lambda _: {"max_level": 2},
+    "louvain": lambda _: {"max_level": 2},
     "maximal_bipartite_matching": lambda _: {"left": list(range(0, VERTICES, 2))},
     "maximal_independent_set": _nothing,
     "minimum_spanning_forest": _nothing,
     "minimum_spanning_tree": _nothing,
+    "modularity": _halves,
     "multi_source_bfs": lambda _: {"starts": [HUB, 1]},
     "multi_source_sssp": lambda _: {"starts": [HUB, 1]},
     "neural_network": lambda _: {"activation": 0.5, "fixed": [HUB], "tol": LOOSE},
@@ -133,11 +142,15 @@ CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "widest_path": lambda _: {"start": HUB},
 }
 WEIGHTED = {
-    "circuit", "eigenvector_centrality", "heat", "hits", "katz_centrality", "multi_source_sssp",
-    "neural_network", "pagerank", "sssp", "widest_path",
+    "circuit", "conductance", "eigenvector_centrality", "heat", "hits", "katz_centrality",
+    "label_propagation", "leiden", "louvain", "modularity", "multi_source_sssp", "neural_network",
+    "pagerank", "sssp", "widest_path",
 }  # fmt: skip
 # Those with kernels of their own for graphs without weights
-PLAIN_TOO = {"eigenvector_centrality", "hits", "katz_centrality", "pagerank"}
+PLAIN_TOO = {
+    "eigenvector_centrality", "hits", "katz_centrality", "label_propagation", "leiden", "louvain",
+    "pagerank",
+}  # fmt: skip
 BOTH_WAYS = {"core_number", "weakly_connected_components"}  # take undirected graphs otherwise
 
 

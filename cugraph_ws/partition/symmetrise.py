@@ -14,7 +14,7 @@ from cugraph_ws.runtime.dispatch import provider
 __all__ = ["all_neighbours"]
 
 
-def all_neighbours(graph: Any, *, on_device: bool) -> Part:
+def all_neighbours(graph: Any, *, on_device: bool, weighted: bool = False) -> Part:
     """Return a part with all neighbours of owned vertices in its rows; collective.
 
     Parameters
@@ -22,35 +22,41 @@ def all_neighbours(graph: Any, *, on_device: bool) -> Part:
     graph : GraphView
         A whole graph, whose CSC and CSR have all neighbours between them, or a rank's shard.
     on_device : bool
+    weighted : bool
+        Whether the part has the weights, if the graph has any.
 
     Returns
     -------
     Part
-        Of a directed shard: without edge columns, with each arc and its reverse, which may be
-        parallel to others.
+        Of a directed shard: without further edge columns, with each arc and its reverse, which may
+        be parallel to others.
     """
     if graph.comm.size == 1 or not graph.directed:
         return Part(graph, on_device=on_device)
+    if weighted and graph.weight is not None:
+        return Part(_symmetrised(graph, graph.weight), on_device=on_device)
     if on_device:
         part: Part = provider("symmetrised rows").symmetrised(Part(graph, on_device=True))
         return part
     return Part(_symmetrised(graph), on_device=False)
 
 
-def _symmetrised(shard: ShardGraph) -> ShardGraph:
-    """Return a shard on the host with each arc and its reverse; collective."""
+def _symmetrised(shard: ShardGraph, weight: str | None = None) -> ShardGraph:
+    """Return a shard on the host with each arc and its reverse, and a weight; collective."""
     rows = shard.csc
     sources = shard.positions[rows.indices]
     destinations = np.repeat(shard.positions[: shard.owned], rows.degrees)
-    back, ahead = Halo.of(shard).send_to_owners(sources, destinations)
+    held = [] if weight is None else [shard.edge_values(weight)]
+    back, ahead, *came = Halo.of(shard).send_to_owners(sources, destinations, *held)
     return ShardGraph(
         shard.comm,
         shard.cuts,
         np.concatenate([sources, ahead]),
         np.concatenate([destinations, back]),
-        {},
+        {str(weight): np.concatenate(both) for both in zip(held, came, strict=True)},
         vertices=shard._vertices,
         kind=shard._kind,
         names=(shard._source_names, shard._destination_names),
+        weight=weight,
         directed=False,
     )

@@ -41,6 +41,7 @@ VERTICES = pa.table(
         "left": [True, False, False, True, False, False],
         "p0": [0.9, 0.5, 0.5, 0.5, 0.5, 0.2],
         "p1": [0.1, 0.5, 0.5, 0.5, 0.5, 0.8],
+        "team": [0, 0, 1, 1, 1, 2],
     }
 )
 
@@ -143,6 +144,23 @@ def the_graph(**arguments) -> ws.Graph:
         ("weakly-connected-components", lambda: weakly_connected_components(the_graph())),
         ("wcc", lambda: weakly_connected_components(the_graph())),
         ("core-number --degree-type in", lambda: core_number(the_graph(), degree_type="in")),
+        ("label-propagation --max-iter 2", lambda: ws.label_propagation(the_graph(), 2)),
+        (
+            "leiden --undirected --hierarchy",
+            lambda: ws.leiden(the_graph(directed=False), hierarchy=True)[0],
+        ),
+        (
+            "louvain --hierarchy --seed 3 --resolution 0.5 --max-level 9 --threshold 0.01",
+            lambda: ws.louvain(the_graph(), 9, 0.01, 0.5, hierarchy=True, seed=3)[0],
+        ),
+        (
+            "conductance --communities team",
+            lambda: ws.conductance(the_graph(), "team"),
+        ),
+        (
+            "modularity --communities-file teams.parquet --resolution 2",
+            lambda: pa.table({"modularity": [ws.modularity(the_graph(), "team", 2.0)]}),
+        ),
         ("k-core -k 2", lambda: k_core(the_graph(), 2)),
         ("k-core --undirected", lambda: k_core(the_graph(directed=False))),
         ("triangle-count", lambda: ws.triangle_count(the_graph())),
@@ -196,6 +214,7 @@ def test_commands_give_what_the_functions_give(words, expected):
     Path("first.csv").write_text("vertex,first\na,1\nb,0\nc,0\nd,0\ne,.5\nf,0\n")
     Path("pairs.csv").write_text("first,second\na,d\nb,c\n")
     pq.write_table(PRIORS, "priors.parquet")
+    pq.write_table(VERTICES.select(["vertex", "team"]), "teams.parquet")
     command, *rest = words.split()
     found = result(command, "edges.parquet", "--vertices", "vertices.parquet", *rest)
     assert found.equals(expected())
@@ -214,7 +233,8 @@ def test_every_function_on_edges_has_a_command():
         "bfs", "sssp", "widest_path", "pagerank", "weakly_connected_components", "core_number",
         "k_core", "heat", "circuit", "neural_network", "belief_propagation",
         "maximal_bipartite_matching", "triangle_count", "clustering_coefficient", "truss_number",
-        "k_truss", "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "run",
+        "k_truss", "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "run", "conductance", "label_propagation", "leiden", "louvain",
+        "modularity",
     }  # fmt: skip
     assert functions <= commands
 

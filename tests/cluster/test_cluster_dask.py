@@ -89,6 +89,8 @@ def calls(edges: Edges) -> dict[str, tuple[Callable[[Any], Any], dict[str, float
         "components": (ws.weakly_connected_components, {}),
         "core_number": (ws.core_number, {}),
         "k_core": (lambda g: ws.k_core(g, 2), {}),
+        "conductance": (lambda g: ws.conductance(g, first.assign(value=vertices % 5)), CLOSE),
+        "labels": (ws.label_propagation, {}),
         "matching": (lambda g: ws.maximal_bipartite_matching(g, left), {}),
         "belief": (lambda g: ws.belief_propagation(g, priors, coupling, max_iter=500), CLOSE),
         "many searches": (lambda g: ws.multi_source_bfs(g, [0, 1]), {}),
@@ -125,6 +127,11 @@ def test_every_function_gives_the_same(crowd, place):
                     assert_same(found, expected, **tolerance)
             except AssertionError as difference:
                 wrong[function] = str(difference)
+        teams = pd.DataFrame({"vertex": range(edges.n), "team": np.arange(edges.n) % 3})
+        here, there = (ws.modularity(graph, teams) for graph in (whole, spread))
+        assert there == pytest.approx(here, abs=1e-12, nan_ok=True)
+        with pytest.raises(ws.InputError, match="on one machine"):
+            ws.louvain(spread)
     assert not wrong
 
 

@@ -241,6 +241,11 @@ NEEDED: dict[str, dict[str, Any]] = {
     "weakly_connected_components": {},
     "core_number": {},
     "k_core": {},
+    "conductance": {"communities": {vertex: vertex % 2 for vertex in range(5)}},
+    "label_propagation": {},
+    "leiden": {},
+    "louvain": {},
+    "modularity": {"communities": {vertex: vertex % 2 for vertex in range(5)}},
     "heat": {"temperature": 1.0},
     "circuit": {"sources": {0: 1.0, 4: 0.0}},
     "neural_network": {"activation": 0.5},
@@ -262,6 +267,9 @@ PROGRAMS: dict[str, dict[str, Any]] = {
 }
 LOOPS: dict[str, dict[str, Any]] = {
     "CoreNumber": {},
+    "LabelPropagation": {},
+    "Leiden": {},
+    "Louvain": {},
     "BeliefPropagation": NEEDED["belief_propagation"],
     "MaximalBipartiteMatching": {"left": [0, 3]},
     "MultiSource": {"program": ws.BFS, "argument": "start", "starts": [0]},
@@ -280,6 +288,7 @@ QUERIES: dict[str, dict[str, Any]] = {
     "weight_sums": {"name": "weight", "incoming": True},
     "degrees": {"incoming": True},
 }
+WITHOUT_RUN = ("conductance", "modularity")  # no supersteps, and so none of their options
 ENGINES_OWN = ("argument", "dtype", "on_device")
 DECLARATIONS = (
     *("edge", "hidden", "like", "nullable", "parameter", "vertex_value", "l1_norm", "max_norm"),
@@ -294,12 +303,14 @@ def function_targets() -> list[Target]:
     for name, works in NEEDED.items():
         function = getattr(ws, name)
         named = _parameters(function)
-        found.append(Target(name, function, {"graph": EDGES, **works}, (*named, *OPTIONS)))
+        if name not in WITHOUT_RUN:
+            named = (*named, *OPTIONS)
+        found.append(Target(name, function, {"graph": EDGES, **works}, named))
         of_graph = tuple(one for one in named if one != "graph")
         method = functools.partial(function, graph)
-        found.append(Target(f"{name} of a Graph", method, works, (*of_graph, *OPTIONS)))
+        found.append(Target(f"{name} of a Graph", method, works, of_graph))
         accessor = getattr(EDGES.ws, name)
-        found.append(Target(f"frame.ws.{name}", accessor, works, (*of_graph, *OPTIONS)))
+        found.append(Target(f"frame.ws.{name}", accessor, works, of_graph))
     found += [
         Target("Graph", ws.Graph, {"edges": EDGES}, _parameters(ws.Graph)),
         Target("Graph.from_arrays", ws.Graph.from_arrays, {"source": [0, 1], "destination": [1, 2]},
@@ -403,6 +414,8 @@ NEEDED_WORDS: dict[str, list[str]] = {
     "bfs": ["--start", "0"],
     "sssp": ["--start", "0"],
     "widest-path": ["--start", "0"],
+    "conductance": ["--communities", "left"],
+    "modularity": ["--communities", "left"],
     "heat": ["--temperature", "1"],
     "circuit": ["--sources-file", "sources.csv"],
     "neural-network": ["--activation", "0.5"],

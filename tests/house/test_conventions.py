@@ -30,6 +30,23 @@ NAMED = EDGES.rename(columns={"source": "payer", "destination": "payee"})
 ENDS = {"source": "payer", "destination": "payee"}
 PRIORS = pd.DataFrame({"vertex": list("abcd"), "no": [1.0, 2, 3, 4], "yes": [4.0, 3, 2, 1]})
 
+
+def in_frame(*arguments: Any, **options: Any) -> pd.DataFrame:
+    """Return a modularity as the other results come."""
+    return pd.DataFrame({"modularity": [ws.modularity(*arguments, **options)]})
+
+
+def with_modularity(*arguments: Any, **options: Any) -> pd.DataFrame:
+    """Return communities and their modularity in one frame."""
+    communities, quality = ws.louvain(*arguments, **options)
+    return communities.assign(modularity=quality)
+
+
+def connected(*arguments: Any, **options: Any) -> pd.DataFrame:
+    communities, quality = ws.leiden(*arguments, **options)
+    return communities.assign(modularity=quality)
+
+
 READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "pagerank": (ws.pagerank, {}),
     "sssp": (ws.sssp, {"start": "a"}),
@@ -48,6 +65,11 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "minimum_spanning_tree": (ws.minimum_spanning_tree, {}),
     "subgraph": (ws.subgraph, {"vertices": ["a", "b", "d"]}),
     "k_truss": (ws.k_truss, {"k": 2}),
+    "conductance": (ws.conductance, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
+    "label_propagation": (ws.label_propagation, {"max_iter": 1}),
+    "leiden": (connected, {"hierarchy": True}),
+    "louvain": (with_modularity, {"hierarchy": True}),
+    "modularity": (in_frame, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
 }
 # In the result; they do not compute with them.
 KEEP_WEIGHTS = ("k_core", "k_truss", "edge_betweenness_centrality", "ego_graph", "subgraph")
@@ -102,6 +124,10 @@ class Reach:
 
 
 def same(one: Any, other: Any) -> None:
+    if isinstance(one, tuple):
+        one = one[0].assign(modularity=one[1])
+    if isinstance(one, float):
+        one = pd.DataFrame({"modularity": [one]})
     pd.testing.assert_frame_equal(one, other)
 
 

@@ -1,0 +1,192 @@
+"""Communities by label propagation, as LDBC Graphalytics defines it (CDLP)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_count
+from cugraph_ws.backends import loops
+from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.arcs import Order
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.fixed_point import exponent, fixed_point, refuse_negative
+from cugraph_ws.partition.symmetrise import all_neighbours
+from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = ["LabelPropagation", "label_propagation"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+@spreads
+def label_propagation(
+    graph: Graph[FrameT] | FrameT,
+    max_iter: int = 10,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Find communities: every vertex repeatedly takes the most frequent label of its neighbours.
+
+    At first the label of a vertex is its id.  In each iteration all vertices take new labels at
+    once; of several that are equally frequent, the least id.  In a directed graph both the sources
+    of in-edges and the destinations of out-edges are neighbours; a neighbour by two edges counts
+    twice.  This is the algorithm CDLP of the LDBC Graphalytics benchmark.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    max_iter : int
+        Number of iterations.  The run ends earlier if no label changes.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
+        is one.  Then the label with the largest sum of weights is taken.  None counts each edge as
+        1, as LDBC does.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `vertex` and `label`: a vertex id.  The same on all engines and for any number of
+        partitions: sums of weights are integers, to which weights are rounded at 2^-62 of the sum
+        of all, or better.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, or a weight is negative.
+    ConvergenceError
+        If the run is stopped early; `.result` has the labels so far.
+
+    References
+    ----------
+    .. [1] A. Iosup et al., "LDBC Graphalytics: a benchmark for large-scale graph analysis on
+       parallel and distributed platforms", PVLDB 9(13), 2016.
+    .. [2] U. N. Raghavan, R. Albert and S. Kumara, "Near linear time algorithm to detect community
+       structures in large-scale networks", Physical Review E 76, 2007.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "d"], "destination": ["b", "c", "e"]})
+    >>> ws.label_propagation(edges, 1).label.tolist()
+    ['b', 'a', 'b', 'e', 'd']
+    """
+    result = run(
+        LabelPropagation(max_iter),
+        as_graph(
+            graph,
+            source=source,
+            destination=destination,
+            weight=weight,
+            directed=directed,
+            weighted=True,
+        ),
+        **options,
+    )
+    if result.stopped == "max_iter":
+        return result.frame
+    return result.require_convergence("label_propagation").frame
+
+
+class LabelPropagation:
+    """The algorithm as a loop for `run`: each step is an iteration, on one rank or several.
+
+    Labels are vertex numbers, by position.  Ranks send each other the labels that changed.
+
+    Parameters
+    ----------
+    max_iter : int
+        Number of iterations.
+    """
+
+    name = "label_propagation"
+    outputs: ClassVar = {"label": True}
+    reads_weights = True
+    by_vertex = True
+    by_vertex_state: tuple[str, ...] = ("label",)
+    diverged = False
+    tol: float | None = None
+
+    def __init__(self, max_iter: int = 10) -> None:
+        check_count("max_iter", max_iter)
+        self.max_iter: int | None = int(max_iter)
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Give every vertex its own number as its label."""
+        refuse_negative(graph)
+        self._choose = loops("label_propagation", on_device=on_device).choose
+        self._part = part = all_neighbours(graph, on_device=on_device, weighted=True)
+        self._weights: list[Array] = []
+        if graph.weight is not None:
+            scale = exponent(graph)
+            orders: tuple[Order, ...] = ("csc", "csr") if part.directed else ("csc",)
+            self._weights = [fixed_point(part, scale, order) for order in orders]
+        (self._arcs, _) = part.halo.totals(
+            len(part.csc.indices) + (len(part.csr.indices) if part.directed else 0)
+        )
+        self._label = part.xp.array(part.numbers)
+        self._changed = graph.number_of_vertices if self._arcs else 0
+
+    @property
+    def converged(self) -> bool:
+        """Whether no label changed in the last step."""
+        return self._changed == 0
+
+    def step(self) -> Step:
+        """Choose new labels from the last step's."""
+        part, label, own = self._part, self._label, self._part.owned
+        active = self._changed
+        chosen, changed = self._choose(part, label, self._weights)
+        moved = chosen != label[:own]
+        label[:own] = chosen
+        for ghosts, (came,) in part.halo.update_changed(
+            moved[part.halo.ends], lambda places: [label[places]]
+        ):
+            label[ghosts] = came
+        self._changed, sent = part.halo.totals(changed)
+        return Step(active, self._arcs, direction="gather", filter="all", bytes_sent=sent)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: the result depends on the graph alone."""
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        """Return the labels of owned vertices, and how many changed last."""
+        label = as_host(self._part.by_number(self._label)).astype(np.int64)
+        return {"label": label, "changed": np.array([self._changed])}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved; not collective."""
+        vertices = graph.number_of_vertices
+        state.integers("label", graph.owned, 0, vertices - 1)
+        state.integers("changed", 1, 0, vertices)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume from saved labels."""
+        self._label = self._part.spread(state["label"].astype(self._label.dtype))
+        self._changed = int(state["changed"][0])
+
+    def columns(self) -> dict[str, VertexNumbers]:
+        """Return the label of each owned vertex."""
+        return {"label": VertexNumbers(self._part.by_number(self._label))}

@@ -1,0 +1,255 @@
+"""Connected communities of high modularity by the Leiden method.
+
+As `louvain`, with a refinement of the communities of each level: every vertex begins alone again
+and may join others of its community.  The refined communities become the vertices of the next
+level, and begin it in the communities from which they were refined.  Only vertices that are alone
+join others, and never one that may move at the same time, so refined communities are connected.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+
+from cugraph_ws.algorithms.louvain import Level, Louvain, merge, row_sums
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = ["Leiden", "leiden"]
+
+Array = Any  # NumPy's or CuPy's
+
+TURNS = 1 << 32  # the first turn of refinements, beyond those of sweeps
+REFINING = 4  # most sweeps of a refinement
+
+
+@spreads
+def leiden(
+    graph: Graph[FrameT] | FrameT,
+    max_level: int = 100,
+    threshold: float = 1e-7,
+    resolution: float = 1.0,
+    *,
+    hierarchy: bool = False,
+    seed: int = 0,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> tuple[FrameT, float]:
+    """Find connected communities of high modularity: the Leiden method.
+
+    The direction of edges does not matter.  Every community is connected by edges of positive
+    weight within it.  A vertex joins the community with the greatest gain, not a random one.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame; not a graph on a cluster.
+    max_level : int
+        Maximum number of levels, at least 1.
+    threshold : float
+        The moves of a level end when a sweep raises modularity by less than this.
+    resolution : float
+        Higher values give smaller communities; see `modularity`.
+    hierarchy : bool
+        Whether the frame also has the refined communities of each level.
+    seed : int
+        Different seeds give different communities; the same seed gives the same on any machine.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
+        is one.  None for no weights.
+    directed : bool
+        How an edge frame is read; it does not change the result.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    frame : DataFrame
+        Columns `vertex` and `partition`, int64: communities are numbered from 0 in the order of
+        their least vertices.  With `hierarchy`, also `level_0`, `level_1` and so on, from the
+        smallest communities to the largest, which are those of `partition`.
+    modularity : float
+        Of the undirected graph; NaN if the weights of all edges sum to 0.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, a weight is negative, or the graph is on a cluster.
+    ConvergenceError
+        If the run is stopped early; `.result` has the communities so far, which may not be
+        connected.
+
+    References
+    ----------
+    .. [1] V. A. Traag, L. Waltman and N. J. van Eck, "From Louvain to Leiden: guaranteeing
+       well-connected communities", Scientific Reports 9, 2019.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "c"], "destination": ["b", "d"]})
+    >>> frame, modularity = ws.leiden(edges)
+    >>> frame.partition.tolist(), modularity
+    ([0, 0, 1, 1], 0.5)
+    """
+    loop = Leiden(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed)
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
+    )
+    result = run(loop, opened, **options).require_convergence("leiden")
+    return result.frame, -result.residual
+
+
+class Leiden(Louvain):
+    """The algorithm as a loop for `run`; see `Louvain`.
+
+    Parameters
+    ----------
+    max_level, threshold, resolution, hierarchy, seed
+        See `leiden`.
+    """
+
+    name = "leiden"
+    _begun: Array  # by vertex of the graph: the community in which it began the level
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Read the weights, and put every vertex into a community of its own."""
+        super().start(graph, on_device=on_device)
+        self._begun = self._member
+
+    def state(self) -> dict[str, Any]:
+        """Return the refined communities of the levels, and those in which the level began."""
+        return {**super().state(), "begun": as_host(self._begun)}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved; not collective."""
+        super().check(state, graph)
+        vertices, levels = graph.number_of_vertices, state.number("finished", 0, self._max_level)
+        begun = state.integers("begun", vertices, 0, vertices - 1)
+        saved = state.integers("levels", levels * vertices, 0, vertices - 1)
+        if levels:
+            refined = saved[(levels - 1) * vertices :]
+            parent = np.empty(vertices, np.int64)
+            parent[refined] = begun
+            state.require("begun", (parent[refined] == begun).all(), "splits a community")
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume after the finished levels."""
+        super().restore(state)
+        self._begun = self._xp.asarray(state["begun"].astype(np.int64))
+        if self._finished and not self.converged:
+            self._place(self._begun)
+
+    def _end_level(self) -> None:
+        """Make refined communities the vertices of the next level; end the run if none merge."""
+        xp, level = self._xp, self._level
+        _, community = xp.unique(self._label, return_inverse=True)
+        found, refined = xp.unique(self._refined(), return_inverse=True)
+        count = len(found)
+        last = len(self._finished) + 1 >= self._max_level
+        if count == len(level.degrees) or last:
+            self._label = _connected(level, as_host(community))
+            self._best = self._quality_on_host()
+            _, community = np.unique(self._label, return_inverse=True)
+            self._member = community[as_host(self._member)]
+            self._finished.append(self._member)
+            self.converged = True
+            return
+        begun = community[self._member]
+        self._member = refined[self._member]
+        self._finished.append(self._member)
+        self._begin(merge(xp, level, refined, count))
+        self._begun = begun
+        self._place(begun)
+
+    def _place(self, begun: Array) -> None:
+        """Put the level's vertices into the communities in which they begin it."""
+        xp = self._xp
+        where = as_host(begun) if xp is np else begun
+        parent = xp.empty(len(self._level.degrees), np.int64)
+        parent[self._member] = where
+        _, first, inverse = xp.unique(parent, return_index=True, return_inverse=True)
+        self._label = first[inverse].astype(np.int64)
+        self._best = self._quality()
+
+    def _quality_on_host(self) -> float:
+        """Return the modularity of communities that are on the host."""
+        self._label = self._xp.asarray(self._label)
+        found = self._quality()
+        self._label = as_host(self._label)
+        return found
+
+    def _refined(self) -> Array:
+        """Return communities within those of the level, from vertices that begin alone."""
+        xp, level, count = self._xp, self._level, len(self._label)
+        kept = xp.flatnonzero(self._label[level.sources] == self._label[level.indices])
+        weights = level.weights[kept]
+        offsets = xp.searchsorted(level.sources[kept], xp.arange(count + 1)).astype(np.int64)
+        rows = offsets, level.indices[kept], weights
+        totals = self._backend.sum_by(self._label, level.degrees, count)[self._label]
+        expected = level.degrees.astype(np.float64) * self._factor
+        expected = expected * (totals - level.degrees).astype(np.float64)
+        linked = row_sums(xp, weights, offsets).astype(np.float64) >= expected
+        refined, ones = xp.arange(count), xp.ones(count, np.int64)
+        for turn in range(REFINING):
+            moved = 0
+            for members in self._classes(TURNS + len(self._finished) * REFINING + turn):
+                sizes = self._backend.sum_by(refined, ones, count)
+                listed = members[(sizes[refined[members]] == 1) & linked[members]]
+                if not len(listed):
+                    continue
+                here = xp.full(count, 2, np.int64)
+                here[refined[listed]] = 1
+                communities = refined, self._backend.sum_by(refined, level.degrees, count), here
+                chosen = self._backend.choose(
+                    rows, level.degrees, communities, self._factor, listed, strict=True
+                )
+                moved += int((as_host(chosen) != as_host(refined[listed])).sum())
+                refined[listed] = chosen
+            if not moved:
+                break
+        return refined
+
+
+def _connected(level: Level, labels: Array) -> Array:
+    """Return communities split into their connected components, on the host.
+
+    Parameters
+    ----------
+    level : Level
+    labels : ndarray of int64, shape (vertices,)
+
+    Returns
+    -------
+    ndarray of int64, shape (vertices,)
+        The least vertex of each component.
+    """
+    sources, indices = as_host(level.sources), as_host(level.indices)
+    linked = (labels[sources] == labels[indices]) & (as_host(level.weights) > 0)
+    sources, indices = sources[linked], indices[linked]
+    least = np.arange(len(labels))
+    while True:
+        before = least.copy()
+        np.minimum.at(least, sources, least[indices])
+        least = least[least]
+        if (least == before).all():
+            return least

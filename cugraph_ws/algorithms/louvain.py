@@ -1,0 +1,428 @@
+"""Communities of high modularity by the Louvain method.
+
+Vertices move one by one in the original method, so its result depends on their order.  Here hashed
+classes of vertices move one after the other, and the vertices of a class at once, from the same
+state.  Weights are integers, and gains are computed by the same operations everywhere, so every
+engine and every number of threads gives the same communities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, Unpack
+
+import numpy as np
+
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import check_count, check_flag, check_number
+from cugraph_ws.backends import loops
+from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.fixed_point import exponent, fixed_point, refuse_negative
+from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = ["Level", "Louvain", "both_ways", "contract", "louvain", "merge", "row_sums"]
+
+Array = Any  # NumPy's or CuPy's
+
+CLASSES = 32  # of vertices that move at once
+ONE_BY_ONE = 256  # vertices of a level in which each is a class: that finds better communities
+ON_HOST = 1 << 16  # arcs of a level up to which a GPU leaves it to the CPU
+MOST_SWEEPS = 100  # of a level
+UNIT = 2.0**61  # squares of shares are rounded to its inverse, and summed as integers
+MOST_SEED = 2**63 - 1
+
+
+@spreads
+def louvain(
+    graph: Graph[FrameT] | FrameT,
+    max_level: int = 100,
+    threshold: float = 1e-7,
+    resolution: float = 1.0,
+    *,
+    hierarchy: bool = False,
+    seed: int = 0,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> tuple[FrameT, float]:
+    """Find communities of high modularity: the Louvain method.
+
+    Each level moves vertices to the communities of neighbours as long as modularity rises, then
+    makes each community one vertex of the next level.  The direction of edges does not matter.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame; not a graph on a cluster.
+    max_level : int
+        Maximum number of levels, at least 1.
+    threshold : float
+        A level ends when a sweep over its vertices raises modularity by less than this; the run
+        ends when a level does.
+    resolution : float
+        Higher values give smaller communities; see `modularity`.
+    hierarchy : bool
+        Whether the frame also has the communities of each level.
+    seed : int
+        Different seeds give different communities; the same seed gives the same on any machine.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
+        is one.  None for no weights.
+    directed : bool
+        How an edge frame is read; it does not change the result.
+    **options
+        engine, progress, timeout, checkpoint, every, resume: see `run`.
+
+    Returns
+    -------
+    frame : DataFrame
+        Columns `vertex` and `partition`, int64: communities are numbered from 0 in the order of
+        their least vertices.  With `hierarchy`, also `level_0`, `level_1` and so on, from the
+        smallest communities to the largest.
+    modularity : float
+        Of the undirected graph; NaN if the weights of all edges sum to 0.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, a weight is negative, or the graph is on a cluster.
+    ConvergenceError
+        If the run is stopped early; `.result` has the communities so far.
+
+    References
+    ----------
+    .. [1] V. D. Blondel, J.-L. Guillaume, R. Lambiotte and E. Lefebvre, "Fast unfolding of
+       communities in large networks", Journal of Statistical Mechanics, 2008.
+    .. [2] H. Lu, M. Halappanavar and A. Kalyanaraman, "Parallel heuristics for scalable community
+       detection", Parallel Computing 47, 2015.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "c"], "destination": ["b", "d"]})
+    >>> frame, modularity = ws.louvain(edges)
+    >>> frame.partition.tolist(), modularity
+    ([0, 0, 1, 1], 0.5)
+    """
+    loop = Louvain(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed)
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
+    )
+    result = run(loop, opened, **options).require_convergence("louvain")
+    return result.frame, -result.residual
+
+
+class Level(NamedTuple):
+    """A graph of communities, as neighbours both ways; int64.
+
+    Attributes
+    ----------
+    sources, indices, weights : array, shape (arcs,)
+        Ascending by source, then neighbour, each pair once; without self-loops.
+    offsets : array, shape (vertices + 1,)
+    degrees : array, shape (vertices,)
+        Sums of weights, self-loops included.
+    inside : int
+        Weights of all self-loops, as they count in degrees.
+    """
+
+    sources: Array
+    indices: Array
+    weights: Array
+    offsets: Array
+    degrees: Array
+    inside: int
+
+
+class Louvain:
+    """The algorithm as a loop for `run`: each step is a sweep over the vertices of a level.
+
+    A checkpoint has the finished levels; a resumed run repeats the sweeps of the level after them.
+    The residual of a step is the negative of the modularity.
+
+    Parameters
+    ----------
+    max_level, threshold, resolution, hierarchy, seed
+        See `louvain`.
+    """
+
+    name = "louvain"
+    outputs: ClassVar = {"partition": False}
+    reads_weights = True
+    by_vertex = True
+    by_vertex_state: tuple[str, ...] = ()
+    diverged = False
+    max_iter: int | None = None
+    tol: float | None = None
+    _label: Array  # a community for each vertex of the level
+
+    def __init__(
+        self,
+        max_level: int = 100,
+        threshold: float = 1e-7,
+        resolution: float = 1.0,
+        *,
+        hierarchy: bool = False,
+        seed: int = 0,
+    ) -> None:
+        check_count("max_level", max_level, 1)
+        check_number("threshold", threshold, finite=True)
+        check_number("resolution", resolution, positive=True, finite=True)
+        check_flag("hierarchy", hierarchy)
+        check_count("seed", seed, most=MOST_SEED)
+        self._max_level, self._threshold = int(max_level), float(threshold)
+        self._resolution, self._seed = float(resolution), int(seed)
+        self._hierarchy = bool(hierarchy)
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Read the weights, and put every vertex into a community of its own."""
+        self._part = part = Part(graph, on_device=on_device)
+        if not graph.whole:
+            part.halo.refuse(
+                f"{self.name}: the graph is partitioned across the workers of a cluster, which "
+                "this algorithm cannot read; build a Graph of the edges on one machine"
+            )
+        refuse_negative(graph)
+        self._finished: list[Array] = []  # communities of vertices, one array for each level
+        self._xp, self._on_device = part.xp, on_device
+        self._member = part.xp.arange(part.owned)
+        self._begin(contract(part.xp, *both_ways(part), part.owned))
+        self._best = self._quality()
+        self.converged = self._twice == 0
+
+    def step(self) -> Step:
+        """Let each vertex of the level move once; end the level if that gains little."""
+        before, label = self._best, self._label
+        self._label = label.copy()
+        self._sweep()
+        self._best = self._quality()
+        active, arcs = len(label), len(self._level.indices)
+        self._sweeps += 1
+        if self._best < before:
+            self._label, self._best = label, before
+        if self._best - before < self._threshold or self._sweeps >= MOST_SWEEPS:
+            self._end_level()
+        return Step(active, arcs, -self._best, direction="gather", filter="class")
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the parameters that the communities depend on."""
+        return {
+            "max_level": self._max_level,
+            "threshold": self._threshold,
+            "resolution": self._resolution,
+            "seed": self._seed,
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return the communities of the finished levels, and whether they are all."""
+        empty = np.empty(0, np.int64)
+        levels = np.concatenate([empty, *(as_host(one) for one in self._finished)])
+        finished = np.array([len(self._finished)])
+        return {"levels": levels, "finished": finished, "converged": np.array([self.converged])}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved; not collective."""
+        vertices = graph.number_of_vertices
+        levels = state.number("finished", 0, self._max_level)
+        saved = state.integers("levels", levels * vertices, 0, vertices - 1)
+        most = -1
+        for level in reversed(saved.reshape(levels, vertices)):
+            found = np.unique(level)
+            dense = len(found) == 0 or int(found[-1]) == len(found) - 1
+            state.require("levels", dense, "skips a community")
+            state.require("levels", len(found) >= most, "splits a community")
+            most = len(found)
+        state.flags("converged", 1)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume after the finished levels."""
+        xp, owned = self._part.xp, self._part.owned
+        self._xp, self._on_device = xp, self._part.on_device
+        saved = state["levels"].astype(np.int64).reshape(-1, max(1, owned))
+        self._finished = [xp.asarray(level.copy()) for level in saved]
+        if self._finished:
+            self._member = self._finished[-1]
+            count = int(saved[-1].max()) + 1
+            rows, columns, weights = both_ways(self._part)
+            level = contract(xp, self._member[rows], self._member[columns], weights, count)
+            self._begin(level)
+            self._best = self._quality()
+        self.converged = bool(state["converged"][0])
+
+    def columns(self) -> dict[str, Array]:
+        """Return the community of each vertex, and those of the levels if they are wanted."""
+        levels = self._finished
+        if not self.converged or not levels:
+            levels = [*levels, self._label[self._member]]
+        named = [_in_order(level) for level in levels]
+        found = {"partition": named[-1]}
+        if self._hierarchy:
+            found |= {f"level_{place}": level for place, level in enumerate(named)}
+        return found
+
+    def _begin(self, level: Level) -> None:
+        """Begin a level, a small one on the host: every vertex is a community."""
+        if len(level.indices) <= ON_HOST:
+            self._xp, self._on_device, self._member = np, False, as_host(self._member)
+            level = Level(
+                as_host(level.sources),
+                as_host(level.indices),
+                as_host(level.weights),
+                as_host(level.offsets),
+                as_host(level.degrees),
+                level.inside,
+            )
+        self._backend = loops("louvain", on_device=self._on_device)
+        self._level, self._sweeps = level, 0
+        self._twice = _total(level.degrees)
+        self._label = self._xp.arange(len(level.degrees))
+
+    def _end_level(self) -> None:
+        """Make communities the vertices of the next level; end the run if nothing is gained."""
+        xp, level = self._xp, self._level
+        found, dense = xp.unique(self._label, return_inverse=True)
+        count = len(found)
+        if count == len(level.degrees) and self._finished:
+            self.converged = True
+            return
+        self._member = dense[self._member]
+        self._finished.append(self._member)
+        if count == len(level.degrees) or len(self._finished) >= self._max_level:
+            self.converged = True
+            return
+        self._begin(merge(xp, level, dense, count))
+
+    def _sweep(self) -> None:
+        """Let the classes of vertices move, one after the other."""
+        level, count = self._level, len(self._label)
+        rows = level.offsets, level.indices, level.weights
+        ones = self._xp.ones(count, np.int64)
+        for listed in self._classes(len(self._finished) * MOST_SWEEPS + self._sweeps):
+            communities = (
+                self._label,
+                self._backend.sum_by(self._label, level.degrees, count),
+                self._backend.sum_by(self._label, ones, count),
+            )
+            self._label[listed] = self._backend.choose(
+                rows, level.degrees, communities, self._factor, listed
+            )
+
+    @property
+    def _factor(self) -> float:
+        """What an expected weight is, for degrees of 1."""
+        return self._resolution / self._twice
+
+    def _classes(self, turn: int) -> Iterator[Array]:
+        """Yield the vertices of the level in classes, other ones in each turn."""
+        xp, count = self._xp, len(self._label)
+        classes = count if count <= ONE_BY_ONE else CLASSES
+        order = xp.argsort(_hashed(xp, count, self._seed, turn), kind="stable")
+        for which in range(classes):
+            yield order[count * which // classes : count * (which + 1) // classes]
+
+    def _quality(self) -> float:
+        """Return the modularity, the same on all engines: all sums are of integers."""
+        level, xp = self._level, self._xp
+        if self._twice == 0:
+            return math.nan
+        same = self._label[level.sources] == self._label[level.indices]
+        inside = level.inside + _total(xp.where(same, level.weights, 0))
+        totals = self._backend.sum_by(self._label, level.degrees, len(self._label))
+        shares = totals.astype(np.float64) / float(self._twice)
+        squares = xp.rint(shares * shares * UNIT).astype(np.int64)
+        return inside / self._twice - self._resolution * (_total(squares) / UNIT)
+
+
+def both_ways(part: Part) -> tuple[Array, Array, Array]:
+    """Return arcs by vertex number, each with its reverse: ends, and weights as integers.
+
+    A self-loop counts twice in a degree.
+    """
+    xp, csc = part.xp, part.csc
+    arcs = xp.arange(len(csc.indices))
+    numbers = part.numbers.astype(np.int64)
+    rows = numbers[xp.searchsorted(csc.offsets[: part.owned + 1], arcs, side="right") - 1]
+    columns = numbers[csc.indices]
+    weights = fixed_point(part, exponent(part.graph))
+    if part.directed:
+        ends = xp.concatenate([rows, columns]), xp.concatenate([columns, rows])
+        return *ends, xp.concatenate([weights, weights])
+    return rows, columns, xp.where(rows == columns, 2 * weights, weights)
+
+
+def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -> Level:
+    """Merge arcs with the same ends, by sorting."""
+    order = xp.lexsort(xp.stack([columns, rows]))
+    rows, columns, weights = rows[order], columns[order], weights[order]
+    vertices = xp.arange(count + 1)
+    degrees = row_sums(xp, weights, xp.searchsorted(rows, vertices))
+    apart = xp.flatnonzero(rows != columns)
+    inside = _total(xp.where(rows == columns, weights, 0))
+    rows, columns, weights = rows[apart], columns[apart], weights[apart]
+    leads = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    first = xp.flatnonzero(xp.concatenate([xp.ones(min(1, len(rows)), np.bool_), leads]))
+    weights = row_sums(xp, weights, xp.concatenate([first, xp.full(1, len(rows), first.dtype)]))
+    rows, columns = rows[first], columns[first]
+    offsets = xp.searchsorted(rows, vertices).astype(np.int64)
+    return Level(rows, columns, weights, offsets, degrees, inside)
+
+
+def merge(xp: Any, level: Level, dense: Array, count: int) -> Level:
+    """Make communities, numbered from 0 to `count` - 1, the vertices of a level."""
+    loops_of = level.degrees - row_sums(xp, level.weights, level.offsets)
+    return contract(
+        xp,
+        xp.concatenate([dense[level.sources], dense]),
+        xp.concatenate([dense[level.indices], dense]),
+        xp.concatenate([level.weights, loops_of]),
+        count,
+    )
+
+
+def _total(values: Array) -> int:
+    """Return the sum of integers as a Python number."""
+    found = values.sum()
+    return int(found if isinstance(found, np.generic) else as_host(found))
+
+
+def row_sums(xp: Any, weights: Array, offsets: Array) -> Array:
+    """Return the sum of each row of integers."""
+    before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(weights)])
+    return before[offsets[1:]] - before[offsets[:-1]]
+
+
+def _in_order(labels: Array) -> Array:
+    """Renumber communities from 0 in the order of their least vertices."""
+    xp = module_of(labels)
+    _, first, inverse = xp.unique(labels, return_index=True, return_inverse=True)
+    rank = xp.empty(len(first), np.int64)
+    rank[xp.argsort(first)] = xp.arange(len(first))
+    return rank[inverse]
+
+
+def _hashed(xp: Any, count: int, seed: int, turn: int) -> Array:
+    """Return a number for each vertex, another one in each turn (splitmix64)."""
+    salt = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)
+    word = xp.arange(count, dtype=np.uint64) + xp.asarray(salt)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
+    return (word >> np.uint64(1)).astype(np.int64)

@@ -1,0 +1,330 @@
+"""Measures of communities: modularity, and the conductance of each.
+
+Both need a few sums for each community: of the weights inside it, and of the weights at its
+vertices.  Every rank sums over the arcs into its own vertices; the communities are then cut into
+ranges of equal length, and each rank receives the sums of one range.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cugraph_ws.algorithms.options import Columns, Weight
+from cugraph_ws.arguments import check_number
+from cugraph_ws.contract import choose_engine
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.options import Engine
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.base import Ids, Masked, is_frame, open_frame
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.vertices import value_column
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.fixed_point import refuse_negative
+from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import array_module, as_host
+from cugraph_ws.runtime.dispatch import is_dask_frame
+
+__all__ = ["conductance", "modularity"]
+
+Array = Any  # NumPy's or CuPy's
+SUMS = ("vertices", "inside", "out", "into")
+
+
+def modularity(
+    graph: Graph[FrameT] | FrameT,
+    communities: Any,
+    resolution: float = 1.0,
+    *,
+    engine: Engine = "auto",
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+) -> float:
+    """Compute the modularity of a partition of the vertices into communities.
+
+    It is the share of the weights that is inside communities, minus the share expected if edges
+    were placed at random between vertices of the same degrees.  For an undirected graph it is the
+    sum over communities c of L_c / m - resolution (d_c / 2m)^2, where L_c is the weight inside the
+    community, d_c the sum of its vertices' degrees, and m the weight of all edges.  A self-loop
+    counts twice in a degree.  For a directed graph the last term is resolution out_c in_c / m^2.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    communities : frame, mapping or str
+        The community of every vertex: a frame of ids and one column of integers or text, as
+        `louvain` or `label_propagation` returns; a mapping from ids to integers; or the name of a
+        vertex attribute of integers.  In a Dask frame, communities are integers.
+    resolution : float
+        Weight of the expected share; with higher values, smaller communities score better.
+    engine : {"auto", "cpu", "cuda", "python"}
+        See `run`.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
+        is one.  None for no weights.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+
+    Returns
+    -------
+    float
+        At most 1; NaN if the weights of all edges sum to 0.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, a vertex has no community, or a weight is negative.
+
+    References
+    ----------
+    .. [1] M. E. J. Newman, "Analysis of weighted networks", Physical Review E 70, 2004.
+    .. [2] E. A. Leicht and M. E. J. Newman, "Community structure in directed networks", Physical
+       Review Letters 100, 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "c"], "destination": ["b", "d"]})
+    >>> ws.modularity(edges, {"a": 0, "b": 0, "c": 1, "d": 1}, directed=False)
+    0.5
+    """
+    check_number("resolution", resolution, finite=True)
+    frame: Any = _community_sums(
+        graph,
+        communities,
+        engine=engine,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+    )
+    table = open_frame(frame.compute() if is_dask_frame(frame) else frame, "communities")
+    inside, out, into = (np.asarray(table.column(name, "communities").values) for name in SUMS[1:])
+    total = math.fsum(out)
+    if total == 0.0:
+        return math.nan
+    shares = inside / total - float(resolution) * (out / total) * (into / total)
+    return math.fsum(shares)
+
+
+@spreads
+def conductance(
+    graph: Graph[FrameT] | FrameT,
+    communities: Any,
+    *,
+    engine: Engine = "auto",
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+) -> FrameT:
+    """Compute the conductance of each community: the share of its weights that lead out of it.
+
+    It is the weight of the edges between the community and the other vertices, divided by the
+    volume of the community or of the others, whichever is smaller.  A volume is the sum of the
+    vertices' degrees, of out-degrees if the graph is directed; a self-loop counts twice in the
+    degree of an undirected graph.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    communities : frame, mapping or str
+        The community of every vertex; see `modularity`.
+    engine : {"auto", "cpu", "cuda", "python"}
+        See `run`.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
+        is one.  None for no weights.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+
+    Returns
+    -------
+    DataFrame
+        Columns `community`, in ascending order; `vertices`, the number of its vertices, int64;
+        `volume`, `cut` and `conductance`, float64.  The conductance is null if the community or the
+        other vertices have no volume.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, a vertex has no community, or a weight is negative.
+
+    References
+    ----------
+    .. [1] J. Shi and J. Malik, "Normalized cuts and image segmentation", IEEE Transactions on
+       Pattern Analysis and Machine Intelligence 22, 2000.
+    """
+    opened = _opened(graph, source, destination, weight, directed)
+    names, (vertices, inside, out, into) = _sums(opened, communities, engine)
+    cut = out - inside
+    if opened.directed:
+        cut = cut + into - inside
+    total = math.fsum(opened.comm.allgather(math.fsum(out)))
+    least = np.minimum(out, total - out)
+    valid = least > 0.0
+    share = np.divide(cut, least, out=np.zeros(len(cut)), where=valid)
+    columns = {
+        "community": names,
+        "vertices": vertices.astype(np.int64),
+        "volume": out,
+        "cut": cut,
+        "conductance": Masked(share, valid),
+    }
+    return cast(FrameT, opened.frame_like(columns))
+
+
+@spreads
+def _community_sums(
+    graph: Graph[FrameT] | FrameT,
+    communities: Any,
+    *,
+    engine: Engine = "auto",  # not sent to workers unless it is given
+    source: Columns,
+    destination: Columns,
+    weight: Weight,
+    directed: bool,
+) -> FrameT:
+    """Return the sums of each community as a frame."""
+    opened = _opened(graph, source, destination, weight, directed)
+    names, sums = _sums(opened, communities, engine)
+    columns = {"community": names, **dict(zip(SUMS, sums, strict=True))}
+    return cast(FrameT, opened.frame_like(columns))
+
+
+def _opened(
+    graph: Any, source: Columns, destination: Columns, weight: Weight, directed: bool
+) -> GraphView:
+    """Return the graph, whose weights are 0 or more; collective."""
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
+    )
+    refuse_negative(opened)
+    greatest = None if opened.weight is None else opened.greatest_edge_value(opened.weight)
+    arcs = sum(opened.comm.allgather(opened.own_arcs))
+    if greatest is not None and not math.isfinite(4.0 * arcs * float(greatest[0])):
+        raise InputError(
+            f"column {opened.weight!r}: the edge from {opened.describe_edge(greatest[1])} has the "
+            f"weight {greatest[0]}; sums of such weights are more than a float64 holds; scale the "
+            "weights down"
+        )
+    return opened
+
+
+def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list[Any]]:
+    """Return communities, and their sums, of this rank's range of communities; collective.
+
+    The sums are float64 on the host: the number of vertices; weights of the arcs inside the
+    community, out of its vertices and into them.  In an undirected graph each edge is two arcs;
+    so is a self-loop.
+    """
+    here = choose_engine(engine, graph)
+    part = Part(graph, on_device=here == "cuda")
+    xp, halo = part.xp, part.halo
+    codes, names = _read(graph, communities, on_device=part.on_device)
+    came = halo.exchange([[xp.unique(codes)]] * halo.comm.size)
+    distinct = xp.unique(xp.concatenate([one for (one,) in came]))
+    own = xp.searchsorted(distinct, codes)
+    count = len(distinct)
+    inside, loops = _inside(part, part.spread(own), count)
+    out, into = (
+        _by_community(xp, own, _at_vertices(part, incoming=incoming), count)
+        for incoming in (False, True)
+    )
+    if not graph.directed:
+        inside, out, into = inside + loops, out + loops, into + loops
+    sizes = _by_community(xp, own, xp.ones(part.owned), count)
+    bounds = [count * rank // halo.comm.size for rank in range(halo.comm.size + 1)]
+    boxes = [
+        [one[low:high] for one in (sizes, inside, out, into)] for low, high in pairwise(bounds)
+    ]
+    received = halo.exchange(boxes)
+    sums = [as_host(sum(box[which] for box in received)) for which in range(len(SUMS))]
+    mine = as_host(distinct[slice(*bounds[halo.comm.rank : halo.comm.rank + 2])])
+    return (mine if names is None else Ids(names.take(pa.array(mine)), None)), sums
+
+
+def _at_vertices(part: Part, *, incoming: bool) -> Array:
+    """Return the weights of arcs into, or out of, each owned vertex, by vertex number; collective."""
+    graph = part.graph
+    sums = graph.weight_sums(graph.weight, incoming=incoming, on_device=part.on_device)
+    return sums[: part.owned]
+
+
+def _by_community(xp: Any, own: Array, values: Array, count: int) -> Array:
+    """Return the sum of vertices' values for each community; float64, shape (count,)."""
+    if not len(own):
+        return xp.zeros(count)
+    return xp.bincount(own, weights=values, minlength=count)
+
+
+def _inside(part: Part, labels: Array, count: int) -> tuple[Array, Array]:
+    """Return for each community the weights of arcs inside it, and of self-loops."""
+    xp, csc = part.xp, part.csc
+    arcs = len(csc.indices)
+    if not arcs:
+        return xp.zeros(count), xp.zeros(count)
+    rows = xp.searchsorted(csc.offsets[: part.owned + 1], xp.arange(arcs), side="right") - 1
+    there = labels[rows]
+    name = part.graph.weight
+    weights = xp.ones(arcs) if name is None else part.arc_values(name).astype(np.float64)
+    both = xp.where(there == labels[csc.indices], weights, 0.0)
+    loops = xp.where(rows == csc.indices, weights, 0.0)
+    return (
+        xp.bincount(there, weights=both, minlength=count),
+        xp.bincount(there, weights=loops, minlength=count),
+    )
+
+
+def _read(graph: GraphView, communities: Any, *, on_device: bool) -> tuple[Array, Any]:
+    """Return a number for the community of each owned vertex, by vertex number; collective.
+
+    Also returns the communities that the numbers stand for, ascending, or None if they are the
+    numbers themselves.
+    """
+    argument, names, given = "communities", None, communities
+    if is_frame(communities):
+        beside = graph.value_columns(communities, argument) or []
+        frame = open_frame(communities, argument)
+        ids = [name for name in frame.names if name not in beside]
+        chosen = value_column(frame.names, ids, argument)
+        column = frame.column(chosen, argument)
+        if not isinstance(column.values, np.ndarray) or column.values.dtype.kind not in "iu":
+            column.refuse_nulls()
+            numbers, names = _numbered(column.values)
+            columns = {name: frame.column(name, argument).values for name in ids}
+            given = pa.table({**columns, chosen: numbers})
+    values, _ = graph.vertex_values(given, argument, np.int64)
+    codes = values[: graph.owned]
+    return array_module(on_device).asarray(codes), names
+
+
+def _numbered(values: Any) -> tuple[pa.Array, pa.Array]:
+    """Return the ranks of values among the distinct ones, and those, ascending."""
+    plain = pa.chunked_array([values]) if isinstance(values, np.ndarray) else values
+    if pa.types.is_dictionary(plain.type):
+        plain = plain.cast(plain.type.value_type)
+    distinct = pc.unique(plain)
+    distinct = distinct.take(pc.sort_indices(distinct))
+    return cast(pa.Array, pc.index_in(plain, value_set=distinct)), distinct

@@ -1,0 +1,87 @@
+"""Weights as integers, whose sums do not depend on the order of the additions.
+
+Weights are multiplied by one power of two, so that the sum of all fits in 62 bits, and rounded.
+Multiples of a power of two in a range of 62 bits, such as small integers, are not changed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.graph.arcs import Order
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.part import Part
+
+__all__ = ["exponent", "fixed_point", "refuse_negative"]
+
+Array = Any  # NumPy's or CuPy's
+
+BITS = 62
+
+
+def refuse_negative(graph: GraphView) -> None:
+    """Refuse a graph with negative weights; collective.
+
+    Parameters
+    ----------
+    graph : GraphView
+
+    Raises
+    ------
+    InputError
+    """
+    least = None if graph.weight is None else graph.least_edge_value(graph.weight)
+    if least is not None and least[0] < 0:
+        raise InputError(
+            f"column {graph.weight!r}: the edge from {graph.describe_edge(least[1])} has the weight "
+            f"{least[0]}; weights must be 0 or more"
+        )
+
+
+def exponent(graph: GraphView) -> int:
+    """Return the power of two that weights are multiplied by; collective.
+
+    Parameters
+    ----------
+    graph : GraphView
+
+    Returns
+    -------
+    int
+        The same for any number of ranks.
+    """
+    greatest = None if graph.weight is None else graph.greatest_edge_value(graph.weight)
+    if greatest is None or greatest[0] <= 0:
+        return 0
+    arcs = sum(graph.comm.allgather(graph.own_arcs))
+    parts = math.frexp(float(greatest[0]))[1], math.frexp(4.0 * arcs)[1]
+    return BITS - sum(parts)
+
+
+def fixed_point(part: Part, scale: int, order: Order = "csc") -> Array:
+    """Return the weights of a part's arcs as integers.
+
+    Parameters
+    ----------
+    part : Part
+    scale : int
+        From `exponent`.
+    order : {"csc", "csr"}
+
+    Returns
+    -------
+    array of int64, shape (arcs,)
+        All 1 if the graph has no weights.
+    """
+    xp, rows = part.xp, part.csc if order == "csc" else part.csr
+    if part.graph.weight is None:
+        return xp.ones(len(rows.indices), np.int64)
+    values = part.arc_values(part.graph.weight, order).astype(np.float64)
+    # in two steps, since a factor of a power above 1023 is not a float
+    for step in (scale // 2, scale - scale // 2):
+        values = values * 2.0**step
+    return xp.rint(values).astype(np.int64)

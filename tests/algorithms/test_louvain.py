@@ -1,0 +1,198 @@
+"""Louvain's method: its modularity by other means and against NetworkX, the same on every engine."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from emulator.device import emulated
+from hypothesis import given
+from hypothesis import strategies as st
+from shapes import (
+    FRAME_KINDS,
+    SHAPES,
+    build,
+    column,
+    edge_frame,
+    frame,
+    grid,
+    random_edges,
+    rmat,
+    undirected,
+)
+from thread_ranks import on_ranks, share
+from verify import Array, Edges
+
+import cugraph_ws as ws
+from cugraph_ws.algorithms import louvain as algorithm
+from cugraph_ws.backends.cpu.loops import louvain as on_cpu
+
+pytestmark = pytest.mark.filterwarnings("ignore:directed=False:cugraph_ws.GraphWarning")
+FEW = ("empty", "one vertex", "self-loops", "duplicates", "two components", "short path", "path")
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let even small graphs be cut into several tasks."""
+    monkeypatch.setattr(on_cpu, "ARCS_A_TASK", 16)
+
+
+def found(edges: Edges, **options: Any) -> tuple[Array, float]:
+    with build(edges) as graph:
+        table, quality = ws.louvain(graph, **options)
+    return column(table, "partition"), quality
+
+
+def check(edges: Edges, partition: Array, quality: float, resolution: float = 1.0) -> None:
+    """Check the numbers of communities and the modularity, which isolation does not beat."""
+    both_ways = undirected(edges)
+    expected = oracles.modularity(both_ways, partition, resolution)
+    assert quality == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    _, first = np.unique(partition, return_index=True)
+    assert (np.diff(first) > 0).all()
+    assert partition[first].tolist() == list(range(len(first)))
+    alone = oracles.modularity(both_ways, np.arange(edges.n), resolution)
+    assert math.isnan(quality) or quality >= alone - 1e-12
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_shape(name: str, directed: bool) -> None:
+    """The direction of edges does not matter, if no edge is turned around."""
+    edges = SHAPES[name] if directed else undirected(SHAPES[name])
+    check(edges, *found(edges))
+
+
+@pytest.mark.parametrize("resolution", [0.25, 2.0])
+@pytest.mark.parametrize("name", ["grid", "self-loops", "uniform weights"])
+def test_a_resolution(name: str, resolution: float) -> None:
+    check(SHAPES[name], *found(SHAPES[name], resolution=resolution), resolution)
+
+
+def graphs() -> dict[str, Edges]:
+    known = {
+        "karate": nx.karate_club_graph(),
+        "planted": nx.planted_partition_graph(10, 30, 0.3, 0.01, seed=1),
+        "small world": nx.watts_strogatz_graph(500, 6, 0.1, seed=2),
+        "attachment": nx.barabasi_albert_graph(400, 3, seed=3),
+    }
+    made = {
+        name: Edges(*np.array(list(one.edges), np.int64).T, len(one), None, False)
+        for name, one in known.items()
+    }
+    return {
+        **made,
+        "rmat": undirected(rmat(9, 8, seed=5)),
+        "grid": undirected(grid(24, 24, drop=0.2, seed=6)),
+        "random": undirected(random_edges(60, 240, seed=3)),
+        "uniform": undirected(random_edges(70, 300, seed=7, weights="uniform")),
+    }
+
+
+@pytest.mark.parametrize("name", graphs())
+def test_modularity_is_that_of_networkx(name: str) -> None:
+    edges = graphs()[name]
+    ours = [found(edges, seed=seed)[1] for seed in range(3)]
+    graph = oracles.networkx_graph(edges)
+    theirs = [
+        oracles.modularity(edges, labelled(nx.community.louvain_communities(graph, seed=seed)))
+        for seed in range(3)
+    ]
+    assert max(ours) >= 0.97 * max(theirs)
+    assert min(ours) >= 0.9 * max(theirs)
+
+
+def labelled(communities: Any) -> Array:
+    labels = np.zeros(sum(map(len, communities)), np.int64)
+    for place, members in enumerate(communities):
+        labels[list(members)] = place
+    return labels
+
+
+@pytest.mark.parametrize("on_host", [0, 50], ids=["on the device", "small levels on the host"])
+def test_a_gpu_gives_the_same(monkeypatch: pytest.MonkeyPatch, on_host: int) -> None:
+    monkeypatch.setattr(algorithm, "ON_HOST", on_host)
+    monkeypatch.setattr(algorithm, "ONE_BY_ONE", 8)
+    monkeypatch.setattr(algorithm, "CLASSES", 4)
+    for name in (*FEW, "random sparse", "uniform weights"):
+        for edges in (SHAPES[name], undirected(SHAPES[name])):
+            with build(edges) as graph, emulated():
+                expected, quality = ws.louvain(graph, hierarchy=True)
+                table, again = ws.louvain(graph, hierarchy=True, engine="cuda")
+            pd.testing.assert_frame_equal(table, expected)
+            assert again == quality or math.isnan(quality)
+
+
+def test_the_hierarchy_is_nested() -> None:
+    with build(undirected(grid(12, 12, drop=0.1, seed=1))) as graph:
+        table, quality = ws.louvain(graph, hierarchy=True)
+        first, _ = ws.louvain(graph, 1)
+        assert ws.modularity(graph, table[["vertex", "partition"]]) == pytest.approx(quality)
+    levels = [name for name in table.columns if name.startswith("level_")]
+    assert len(levels) > 1
+    assert table[levels[0]].tolist() == first.partition.tolist()
+    assert table[levels[-1]].tolist() == table.partition.tolist()
+    for fine, coarse in pairwise(levels):
+        assert (table.groupby(fine)[coarse].nunique() == 1).all()
+
+
+@given(
+    st.integers(1, 10).flatmap(
+        lambda n: st.tuples(
+            st.just(n),
+            st.lists(st.tuples(*[st.integers(0, n - 1)] * 2, st.integers(0, 8)), max_size=30),
+        )
+    ),
+    st.integers(0, 3),
+)
+def test_random_graphs(drawn: Any, seed: int) -> None:
+    n, rows = drawn
+    source, destination, weight = np.array(rows, np.int64).reshape(-1, 3).T
+    edges = Edges(source, destination, n, weight / 8)
+    check(edges, *found(edges, seed=seed))
+
+
+@pytest.mark.parametrize("kind", FRAME_KINDS)
+def test_text_ids(kind: str) -> None:
+    edges = frame({"source": ["a", "d", "b"], "destination": ["b", "c", "a"]}, kind)
+    table, quality = ws.louvain(edges)
+    assert type(table) is type(edges)
+    assert column(table, "vertex").tolist() == list("abcd")
+    assert column(table, "partition").tolist() == [0, 0, 1, 1]
+    assert quality == pytest.approx(4 / 9)
+
+
+def test_a_stopped_run_resumes(tmp_path: Any) -> None:
+    edges = edge_frame(grid(9, 9, drop=0.1, seed=4))
+    path = tmp_path / "state.parquet"
+    whole = ws.run(ws.Louvain(), edges)
+    for stop in (1, whole.iterations - 1):
+        ws.run(
+            ws.Louvain(),
+            edges,
+            progress=lambda update, last=stop: update.superstep < last,
+            checkpoint=path,
+        )
+        resumed = ws.run(ws.Louvain(), edges, resume=path)
+        assert resumed.frame.equals(whole.frame)
+        assert resumed.residual == whole.residual
+
+
+def test_a_graph_on_ranks_is_refused() -> None:
+    with build(SHAPES["grid"]) as graph, pytest.raises(ws.InputError, match="on one machine"):
+        on_ranks(2, lambda comm: ws.louvain(share(graph, comm)))
+
+
+def test_what_is_refused() -> None:
+    edges = edge_frame(random_edges(9, 20, seed=3))
+    for options in ({"max_level": 0}, {"threshold": -1}, {"resolution": 0}, {"seed": -1}):
+        with pytest.raises(ws.InputError, match=next(iter(options))):
+            ws.louvain(edges, **options)
+    with pytest.raises(ws.InputError, match="weights must be 0 or more"):
+        ws.louvain(edges.assign(weight=-1.0))
