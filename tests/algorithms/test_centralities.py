@@ -279,7 +279,7 @@ def test_numbers_of_paths_beyond_floats(monkeypatch: pytest.MonkeyPatch) -> None
         (ws.betweenness_centrality, {"endpoints": True}),
         (ws.edge_betweenness_centrality, {"k": 2}),
     ],
-    ids=str,
+    ids=["closeness", "closeness of some", "harmonic", "betweenness", "of edges"],
 )
 def test_engines_and_ranks_agree(
     name: str, function: Any, given: dict[str, Any], way: tuple[str, int]
