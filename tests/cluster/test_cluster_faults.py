@@ -196,7 +196,7 @@ def test_nothing_is_left_with_the_survivors(crowd, graph, tree):
     eventually(lambda: is_clean(crowd, shares=1))
 
 
-def rank(crowd: Workers, graph: Any, rank: int) -> str:
+def worker_of(crowd: Workers, graph: Any, rank: int) -> str:
     """Return the address of a worker that has a shard of the graph, while no worker is lost."""
     crowd.wait_for(SIZE)
     ws.run(Endless, graph, max_iter=1)
@@ -221,13 +221,13 @@ def superstep_of(dask_worker: Worker, seconds: float = 0.0, fails: bool = False)
 
 @pytest.mark.parametrize("rank", [0, 2])
 def test_a_slow_worker_only_slows(crowd, graph, ranks, rank):
-    slow = rank(crowd, graph, rank)
+    slow = worker_of(crowd, graph, rank)
     crowd.client.run(superstep_of, seconds=3.0, workers=[slow])
     assert_same(ws.run(ws.PageRank, graph, **LONG).frame, ranks, rtol=1e-9)
 
 
 def test_a_worker_that_stops_for_a_while_only_slows(crowd, graph, ranks):
-    paused = rank(crowd, graph, 1)
+    paused = worker_of(crowd, graph, 1)
     crowd.signal(paused, signal.SIGSTOP)
     timer = threading.Timer(3.0, crowd.signal, (paused, signal.SIGCONT))
     timer.start()
@@ -241,7 +241,7 @@ def test_a_worker_that_stops_for_a_while_only_slows(crowd, graph, ranks):
     ("rank", "delay"), [(0, 0.5), (1, 0.5), (-1, 0.0)], ids=["the first", "another", "before a run"]
 )
 def test_a_worker_that_stays_stopped_is_lost(crowd, graph, ranks, rank, delay):
-    stopped = rank(crowd, graph, rank)
+    stopped = worker_of(crowd, graph, rank)
     process = crowd.pids()[stopped]
     timer = threading.Timer(delay, os.kill, (process, signal.SIGSTOP))
     timer.start()
@@ -263,7 +263,7 @@ def test_a_worker_that_stays_stopped_is_lost(crowd, graph, ranks, rank, delay):
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_worker_without_memory_is_named(crowd, graph, tree, rank):
-    full = rank(crowd, graph, rank)
+    full = worker_of(crowd, graph, rank)
     assert_same(ws.bfs(graph, 0), tree)
     crowd.client.run(superstep_of, fails=True, workers=[full])
     begun = time.monotonic()
