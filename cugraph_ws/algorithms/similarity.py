@@ -17,7 +17,7 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.columns import AUTO, is_auto
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.vertices import PAIR
 from cugraph_ws.graph.view import GraphView
@@ -375,7 +375,7 @@ def _similarity(
 ) -> FrameT:
     """Run a measure; the functions' arguments are the same."""
     loop = Similarity(measure, vertex_pair, use_weight)
-    if weight == AUTO and not use_weight:
+    if is_auto(weight) and not use_weight:
         weight = None
     opened = as_graph(
         graph,

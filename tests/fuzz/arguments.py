@@ -254,6 +254,36 @@ NEEDED: dict[str, dict[str, Any]] = {
         "coupling": [[2.0, 1.0], [1.0, 2.0]],
     },
     "maximal_bipartite_matching": {"left": [0, 3]},
+    **{
+        name: {}
+        for name in (
+            "adamic_adar",
+            "betweenness_centrality",
+            "closeness_centrality",
+            "clustering_coefficient",
+            "coloring",
+            "cosine",
+            "degree",
+            "degrees",
+            "edge_betweenness_centrality",
+            "harmonic_centrality",
+            "hits",
+            "jaccard",
+            "katz_centrality",
+            "maximal_independent_set",
+            "minimum_spanning_forest",
+            "minimum_spanning_tree",
+            "overlap",
+            "sorensen",
+            "strongly_connected_components",
+            "triangle_count",
+            "truss_number",
+        )
+    },
+    "ego_graph": {"vertex": 0},
+    "eigenvector_centrality": {"tol": 0.1},
+    "k_truss": {"k": 3},
+    "subgraph": {"vertices": [0, 1]},
 }
 PROGRAMS: dict[str, dict[str, Any]] = {
     "BFS": {"start": 0},
@@ -421,6 +451,9 @@ NEEDED_WORDS: dict[str, list[str]] = {
     "neural-network": ["--activation", "0.5"],
     "belief-propagation": ["--priors", "no", "--priors", "yes", "--coupling", "2,1;1,2"],
     "maximal-bipartite-matching": ["--left", "0", "--left", "3"],
+    "eigenvector-centrality": ["--tol", "0.1"],
+    "subgraph": ["--vertex", "0", "--vertex", "1"],
+    "ego-graph": ["--vertex", "0"],
 }
 # What starts processes, waits for a network, or makes a file as large as it is told to.
 LEFT_OUT = ("--workers", "--scheduler", "--help", "--version", "--progress", "--no-progress")

@@ -210,7 +210,9 @@ def test_proofs_of_the_tests_own_programs():
 def test_a_direction_that_needs_the_proof_says_what_is_missing():
     frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2]})
     given = {"first": 1.0, "limit": 1.0}
-    with pytest.raises(ws.InputError, match=r"not proved .*\(apply is not plainly max.*asynchronous"):
+    with pytest.raises(
+        ws.InputError, match=r"not proved .*\(apply is not plainly max.*asynchronous"
+    ):
         ws.run(Limited, frame, direction="push", **given)
 
 
