@@ -454,6 +454,7 @@ NEEDED_WORDS: dict[str, list[str]] = {
     "eigenvector-centrality": ["--tol", "0.1"],
     "subgraph": ["--vertex", "0", "--vertex", "1"],
     "ego-graph": ["--vertex", "0"],
+    "k-truss": ["-k", "3"],
 }
 # What starts processes, waits for a network, or makes a file as large as it is told to.
 LEFT_OUT = ("--workers", "--scheduler", "--help", "--version", "--progress", "--no-progress")
@@ -485,7 +486,9 @@ def command_targets() -> list[Target]:
     """Return all commands; each takes the words after its name as `words`."""
     found = []
     for name, command in commands.commands.items():
-        if isinstance(command, click.Group):
+        if (
+            isinstance(command, click.Group) or name == "warm-up"
+        ):  # it starts a process for each core
             continue
         options = tuple(
             f"{option}!" if one.is_flag else option
