@@ -12,7 +12,7 @@ import numpy as np
 
 from cugraph_ws.algorithms.closeness import GREATEST_SEED, sampled
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Step
@@ -157,11 +157,7 @@ def edge_betweenness_centrality(
        computation", Social Networks 30, 2008.
     """
     loop = Betweenness(k, normalized, False, seed, edges=True)
-    for name in ("checkpoint", "resume"):
-        if options.get(name) is not None:
-            raise InputError(
-                f"{name}=: edge_betweenness_centrality has no checkpoints; leave it out"
-            )
+    refuse_checkpoints(options, "edge_betweenness_centrality has")
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
@@ -221,7 +217,7 @@ class Betweenness(ArrayLoop):
         return {} if self._k is None or self._counted else {"k": self._k}
 
     @property
-    def converged(self) -> bool:  # type: ignore[override]
+    def converged(self) -> bool:
         """Whether all sources are done."""
         return self.done >= len(self._sources)
 
@@ -293,9 +289,8 @@ class Betweenness(ArrayLoop):
         they fit in a float64.
         """
         near, part, xp = self.near, self.near.part, self.near.xp
-        graph, shape = part.graph, (part.size, len(sources))
-        here = np.flatnonzero((sources >= graph.low) & (sources < graph.low + graph.owned))
-        rows = part.placed(xp.asarray(sources[here])).astype(np.int64)
+        shape = part.size, len(sources)
+        here, rows = near.owned_among(sources)
         levels = xp.full(shape, -1, np.int32)
         levels[rows, xp.asarray(here)] = 0
         paths = (levels == 0).astype(np.float64)
@@ -351,12 +346,10 @@ class Betweenness(ArrayLoop):
 
     def _add_sources(self, sources: Array, reached: Array) -> None:
         """Count each source as an end of the paths out of it; collective."""
-        graph, xp = self.near.part.graph, self.near.xp
         own = as_host(reached.sum(axis=0, dtype=np.int64))
-        ends = np.sum(graph.comm.allgather(own.tolist()), axis=0)
-        here = (sources >= graph.low) & (sources < graph.low + graph.owned)
-        places = self.near.part.placed(xp.asarray(sources[here]))
-        self._score[places] += xp.asarray(ends[here].astype(np.float64))
+        ends = np.sum(self.near.part.graph.comm.allgather(own.tolist()), axis=0)
+        here, places = self.near.owned_among(sources)
+        self._score[places] += self.near.xp.asarray(ends[here].astype(np.float64))
 
     def _score_edges(self, levels: Array, paths: Array, shares: Array) -> None:
         """Add to every arc the paths through it, in both directions of an undirected edge."""

@@ -18,11 +18,10 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
-from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.device import as_host
 
 __all__ = [
     "DistanceSums",
@@ -220,10 +219,7 @@ def _listed(result: Result[FrameT], name: str, values: Array, vertices: Any) -> 
     graph = result.graph
     if vertices is None:
         return replace(result, arrays={name: values}).frame
-    numbers = np.unique(as_host(graph.numbers(vertices, "vertices")))
-    own = numbers[(numbers >= graph.low) & (numbers < graph.low + graph.owned)]
-    chosen = values[module_of(values).asarray(own - graph.low)]
-    return graph.frame_of(VertexNumbers(own), {name: chosen})
+    return graph.frame_of_own(graph.own_numbers(vertices, "vertices"), {name: values})
 
 
 class DistanceSums(ArrayLoop):
@@ -274,7 +270,7 @@ class DistanceSums(ArrayLoop):
         self._reciprocals = near.xp.zeros(near.part.size)
 
     @property
-    def converged(self) -> bool:  # type: ignore[override]
+    def converged(self) -> bool:
         """Whether all searches are done."""
         return self.done >= len(self._starts)
 
@@ -308,20 +304,17 @@ class DistanceSums(ArrayLoop):
 
     def _add(self, starts: Array, own: Array) -> None:
         """Write the sums of searches, over all ranks, to the vertices where they start."""
-        graph = self.near.part.graph
-        sums = np.sum(graph.comm.allgather(own.tolist()), axis=0).reshape(own.shape)
-        here = (starts >= graph.low) & (starts < graph.low + graph.owned)
-        xp = self.near.xp
-        places = self.near.part.placed(xp.asarray(starts[here]))
+        comm, xp = self.near.part.graph.comm, self.near.xp
+        sums = np.sum(comm.allgather(own.tolist()), axis=0).reshape(own.shape)
+        here, places = self.near.owned_among(starts)
         self._reached[places] = xp.asarray(sums[0, here].astype(np.int64))
         self._distances[places] = xp.asarray(sums[1, here].astype(np.int64))
         self._reciprocals[places] = xp.asarray(sums[2, here])
 
     def _search(self, starts: Array, direction: Direction) -> Any:
         """Yield for each level the owned vertices that it reaches, and by which searches."""
-        near, graph = self.near, self.near.part.graph
-        here = np.flatnonzero((starts >= graph.low) & (starts < graph.low + graph.owned))
-        rows = near.part.placed(near.xp.asarray(starts[here])).astype(np.int64)
+        near = self.near
+        here, rows = near.owned_among(starts)
         front = near.xp.zeros(near.part.size, np.int64)
         front[rows] = near.xp.asarray(np.int64(1) << here)
         seen, level = front.copy(), 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Unpack, get_args
 
-import numpy as np
-
 from cugraph_ws.algorithms.core import DegreeType
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_choice, check_flag
@@ -13,12 +11,10 @@ from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.spread import spreads
-from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host, module_of
 
 __all__ = ["degree", "degrees"]
 
@@ -171,7 +167,4 @@ def _listed(graph: GraphView[FrameT], columns: dict[str, Array], vertices: Any) 
     if vertices is None:
         return graph.vertex_frame({name: one[: graph.owned] for name, one in columns.items()})
     graph.check_outputs(dict.fromkeys(columns, False))
-    numbers = np.unique(as_host(graph.numbers(vertices, "vertices")))
-    own = numbers[(numbers >= graph.low) & (numbers < graph.low + graph.owned)]
-    chosen = {name: one[module_of(one).asarray(own - graph.low)] for name, one in columns.items()}
-    return graph.frame_of(VertexNumbers(own), chosen)
+    return graph.frame_of_own(graph.own_numbers(vertices, "vertices"), columns)

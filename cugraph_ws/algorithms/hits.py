@@ -9,9 +9,8 @@ import numpy as np
 
 from cugraph_ws.algorithms.eigenvector import check_start
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
 from cugraph_ws.arguments import check_count, check_flag, check_number
-from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
@@ -138,7 +137,7 @@ class HITS(ArrayLoop):
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights and the first values."""
-        _refuse_negative(graph)
+        refuse_negative(graph, "weights must be 0 or more: shift them, or give weight=None")
         given, _ = graph.vertex_values(
             1.0 if self._nstart is None else self._nstart, "nstart", np.float64
         )
@@ -192,13 +191,3 @@ class HITS(ArrayLoop):
         """Scale values so that the greatest of all ranks is 1; collective."""
         greatest = self.near.part.graph.comm.allgather(float(own.max()) if len(own) else 0.0)
         return own / (max(greatest) or 1.0)
-
-
-def _refuse_negative(graph: GraphView) -> None:
-    """Refuse negative weights; collective."""
-    least = None if graph.weight is None else graph.least_edge_value(graph.weight)
-    if least is not None and least[0] < 0:
-        raise InputError(
-            f"column {graph.weight!r} has {least[0]} from {graph.describe_edge(least[1])}; weights "
-            "must be 0 or more: shift them, or give weight=None"
-        )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Step
@@ -18,7 +18,7 @@ from cugraph_ws.graph.arcs import Order
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.fixed_point import exponent, fixed_point, refuse_negative
+from cugraph_ws.partition.fixed_point import exponent, fixed_point
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.neighbourhood import mixed, row_of_arcs
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Step
@@ -24,7 +25,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.fixed_point import exponent, fixed_point, refuse_negative
+from cugraph_ws.partition.fixed_point import exponent, fixed_point
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
@@ -358,9 +359,8 @@ def both_ways(part: Part) -> tuple[Array, Array, Array]:
     A self-loop counts twice in a degree.
     """
     xp, csc = part.xp, part.csc
-    arcs = xp.arange(len(csc.indices))
     numbers = part.numbers.astype(np.int64)
-    rows = numbers[xp.searchsorted(csc.offsets[: part.owned + 1], arcs, side="right") - 1]
+    rows = numbers[row_of_arcs(part)]
     columns = numbers[csc.indices]
     weights = fixed_point(part, exponent(part.graph))
     if part.directed:
@@ -423,6 +423,4 @@ def _hashed(xp: Any, count: int, seed: int, turn: int) -> Array:
     """Return a number for each vertex, another one in each turn (splitmix64)."""
     salt = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)
     word = xp.arange(count, dtype=np.uint64) + xp.asarray(salt)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
-    return (word >> np.uint64(1)).astype(np.int64)
+    return (mixed(word) >> np.uint64(1)).astype(np.int64)

@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cugraph_ws.algorithms.options import Columns, Weight
+from cugraph_ws.algorithms.neighbourhood import row_of_arcs
+from cugraph_ws.algorithms.options import Columns, Weight, refuse_negative
 from cugraph_ws.arguments import check_number
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
@@ -27,7 +28,6 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.vertices import value_column
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.fixed_point import refuse_negative
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import array_module, as_host
 from cugraph_ws.runtime.dispatch import is_dask_frame
@@ -285,7 +285,7 @@ def _inside(part: Part, labels: Array, count: int) -> tuple[Array, Array]:
     arcs = len(csc.indices)
     if not arcs:
         return xp.zeros(count), xp.zeros(count)
-    rows = xp.searchsorted(csc.offsets[: part.owned + 1], xp.arange(arcs), side="right") - 1
+    rows = row_of_arcs(part)
     there = labels[rows]
     name = part.graph.weight
     weights = xp.ones(arcs) if name is None else part.arc_values(name).astype(np.float64)

@@ -17,6 +17,7 @@ from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Column
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
+from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
@@ -30,6 +31,7 @@ __all__ = [
     "Neighbourhood",
     "Operation",
     "edge_frame",
+    "mixed",
     "numbers_of",
     "priorities",
     "row_of_arcs",
@@ -72,6 +74,24 @@ class Neighbourhood:
         self.xp = self.part.xp
         self.own = self.xp.arange(self.part.owned)
         self._directed = bool(self.part.directed)
+
+    def owned_among(self, numbers: Array) -> tuple[Array, Array]:
+        """Find which of some vertices this rank owns.
+
+        Parameters
+        ----------
+        numbers : ndarray of int64
+            Vertex numbers.
+
+        Returns
+        -------
+        here : ndarray of int64
+            Their places in `numbers`.
+        positions : array of int64
+        """
+        graph = self.part.graph
+        here = np.flatnonzero((numbers >= graph.low) & (numbers < graph.low + graph.owned))
+        return here, self.part.placed(self.xp.asarray(numbers[here])).astype(np.int64)
 
     def sums(
         self, values: Array, direction: Direction, which: Array = None, weight: str | None = None
@@ -228,6 +248,22 @@ def _listed(xp: Any, rows: Any, places: Array) -> Array:
     return rows.indices[xp.arange(total) - (ends - lengths)[owner] + begins[owner]]
 
 
+def mixed(words: Array) -> Array:
+    """Return the words after the multiplications of SplitMix64.
+
+    Parameters
+    ----------
+    words : array of uint64
+
+    Returns
+    -------
+    array of uint64
+    """
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    return words
+
+
 def priorities(part: Part, seed: int) -> Array:
     """Return a pseudo-random number for each position, which depends on the vertex alone.
 
@@ -243,9 +279,7 @@ def priorities(part: Part, seed: int) -> Array:
     """
     key = _key_of(seed)
     with np.errstate(over="ignore"):
-        value = part.numbers.astype(np.uint64) + key
-        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        value = mixed(part.numbers.astype(np.uint64) + key)
         value ^= value >> np.uint64(31)
     return value.view(np.int64)
 
@@ -289,8 +323,7 @@ def row_of_arcs(part: Part) -> Array:
     -------
     array of int64, shape (arcs,)
     """
-    ends, arcs = part.csc.offsets[1:], len(part.csc.indices)
-    return part.xp.searchsorted(ends, part.xp.arange(arcs), side="right")
+    return row_numbers(part.xp, part.csc.offsets, len(part.csc.indices))
 
 
 def edge_frame(part: Part, chosen: Array, extra: Mapping[str, Array]) -> Any:
@@ -334,7 +367,6 @@ class ArrayLoop:
 
     by_vertex = True
     diverged = False
-    converged = False
     max_iter: int | None = None
     tol: float | None = None
     kept: ClassVar[dict[str, tuple[float, float] | None]]  # the range of an array of integers

@@ -24,6 +24,9 @@ __all__ = [
     "Weight",
     "check_finite",
     "check_unreachable",
+    "refuse_checkpoints",
+    "refuse_cluster_checkpoints",
+    "refuse_negative",
     "with_unreachable",
 ]
 
@@ -81,6 +84,65 @@ def check_finite(argument: str, graph: GraphView, values: npt.NDArray[Any]) -> N
         vertex = int(np.isinf(values).argmax())
         raise InputError(
             f"{argument} is {float(values[vertex])} for vertex {graph.describe(vertex)}; give a finite number"
+        )
+
+
+def refuse_negative(graph: GraphView, advice: str = "weights must be 0 or more") -> None:
+    """Refuse a graph with negative weights; collective.
+
+    Parameters
+    ----------
+    graph : GraphView
+    advice : str
+        The end of the error's message.
+
+    Raises
+    ------
+    InputError
+    """
+    least = None if graph.weight is None else graph.least_edge_value(graph.weight)
+    if least is not None and least[0] < 0:
+        raise InputError(
+            f"column {graph.weight!r}: the edge from {graph.describe_edge(least[1])} has the weight "
+            f"{least[0]}; {advice}"
+        )
+
+
+def refuse_checkpoints(options: RunOptions, who: str) -> None:
+    """Refuse options for checkpoints, of a function that has none.
+
+    Parameters
+    ----------
+    options : RunOptions
+    who : str
+        The function and a verb, such as "spanning trees have".
+
+    Raises
+    ------
+    InputError
+    """
+    for name in ("checkpoint", "resume"):
+        if options.get(name) is not None:
+            raise InputError(f"{name}=: {who} no checkpoints; leave it out")
+
+
+def refuse_cluster_checkpoints(graph: GraphView, options: RunOptions, name: str) -> None:
+    """Refuse options for checkpoints, of a function that has none on a cluster.
+
+    Parameters
+    ----------
+    graph : GraphView
+    options : RunOptions
+    name : str
+        The function.
+
+    Raises
+    ------
+    InputError
+    """
+    if not graph.whole and (options.get("checkpoint") or options.get("resume")):
+        raise InputError(
+            f"checkpoint: {name} on a cluster has none; leave checkpoint and resume out"
         )
 
 

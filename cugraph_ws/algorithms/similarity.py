@@ -8,7 +8,13 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    refuse_cluster_checkpoints,
+    refuse_negative,
+)
 from cugraph_ws.arguments import check_choice, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
@@ -385,10 +391,7 @@ def _similarity(
         directed=directed,
         weighted=use_weight,
     )
-    if not opened.whole and (options.get("checkpoint") or options.get("resume")):
-        raise InputError(
-            f"checkpoint: {measure} on a cluster has none; leave checkpoint and resume out"
-        )
+    refuse_cluster_checkpoints(opened, options, measure)
     return run(loop, opened, **options).require_convergence(measure).frame
 
 
@@ -551,9 +554,4 @@ def _check_weights(graph: GraphView) -> None:
         raise InputError(
             "use_weight=True: the graph has no weights; give the column in weight=, or to Graph(...)"
         )
-    least = graph.least_edge_value(graph.weight)
-    if least is not None and least[0] < 0:
-        raise InputError(
-            f"column {graph.weight!r}: the edge from {graph.describe_edge(least[1])} has the weight "
-            f"{least[0]}; similarity needs weights of 0 or more"
-        )
+    refuse_negative(graph, "similarity needs weights of 0 or more")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Unpack, cast
 import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
@@ -152,9 +152,7 @@ def minimum_spanning_tree(
 
 def _forest(graph: GraphView, options: RunOptions) -> tuple[Any, int]:
     """Return the frame of the forest, and how many edges it has; collective."""
-    for name in ("checkpoint", "resume"):
-        if options.get(name) is not None:
-            raise InputError(f"{name}=: spanning trees have no checkpoints; leave it out")
+    refuse_checkpoints(options, "spanning trees have")
     graph.check_edge_names()
     loop = SpanningForest()
     found: list[Any] = []
@@ -171,6 +169,7 @@ class SpanningForest(ArrayLoop):
     reads_weights = True
     outputs: ClassVar[dict[str, bool]] = {}
     kept: ClassVar[dict[str, Any]] = {}
+    converged = False
     finish: Any  # called with the part, the arcs chosen, and how many edges there are in all
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:

@@ -12,7 +12,6 @@ from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
-from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -83,15 +82,9 @@ def triangle_count(
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
-    wanted = None if vertices is None else opened.members(vertices, "vertices")
+    own = None if vertices is None else opened.own_numbers(vertices, "vertices")
     result = run(TriangleCount(), opened, **options).require_convergence("triangle_count")
-    if wanted is None:
-        return result.frame
-    counts: Any = as_host(result.arrays["counts"])
-    chosen = np.flatnonzero(as_host(wanted)[: opened.owned])
-    ids: Any = {None: VertexNumbers(chosen + opened.low)}  # named as in a vertex frame
-    opened.check_outputs({"counts": False})
-    return opened.frame_like({**ids, "counts": counts[chosen]})
+    return result.frame if own is None else opened.frame_of_own(own, result.arrays)
 
 
 @spreads

@@ -7,10 +7,9 @@ from typing import Any, Unpack, cast
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_cluster_checkpoints
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
-from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
@@ -147,10 +146,7 @@ def k_truss(
 
 
 def _run(graph: GraphView[FrameT], k: int | None, name: str, options: RunOptions) -> Result[FrameT]:
-    if not graph.whole and (options.get("checkpoint") or options.get("resume")):
-        raise InputError(
-            f"checkpoint: {name} on a cluster has none; leave checkpoint and resume out"
-        )
+    refuse_cluster_checkpoints(graph, options, name)
     return run(TrussNumber(k), graph, **options).require_convergence(name)
 
 

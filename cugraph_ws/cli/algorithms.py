@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cugraph_ws.cli.centralities import CENTRALITIES
+from cugraph_ws.cli.centralities import CENTRALITIES, DEGREE_TYPE
 from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
 from cugraph_ws.cli.structure import STRUCTURE
+from cugraph_ws.cli.vertex_sets import given_set, set_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,13 +23,6 @@ __all__ = ["COMMANDS", "components_command"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 TOLERANCE = option_flag("tol", 1e-6)
-DEGREE_TYPE = click.option(
-    "--degree-type",
-    type=click.Choice(["both", "in", "out"]),
-    default="both",
-    show_default=True,
-    help="Which edges count where the graph is directed.",
-)
 
 
 def _values(name: str, help_text: str, *, required: bool = False) -> Callable[[F], F]:
@@ -48,20 +42,6 @@ def _values(name: str, help_text: str, *, required: bool = False) -> Callable[[F
     return decorate
 
 
-def _set(name: str, help_text: str) -> Callable[[F], F]:
-    """Add `--name`, which can be repeated, and `--name-file`, a set of vertices."""
-
-    def decorate(function: F) -> F:
-        file = click.option(
-            f"--{name}-file", type=A_FILE, metavar="FILE", help="A file with more of them."
-        )
-        return click.option(f"--{name}", multiple=True, metavar="ID", help=help_text)(
-            file(function)
-        )
-
-    return decorate
-
-
 def _given_values(name: str, word: str | None, file: Path | None, *, required: bool = False) -> Any:
     """Return vertex values as functions take them: a frame, a number or a column's name."""
     if word is not None and file is not None:
@@ -76,16 +56,6 @@ def _given_values(name: str, word: str | None, file: Path | None, *, required: b
         return float(word)
     except ValueError:
         return word
-
-
-def _given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> pa.Table | None:
-    """Return the ids of a set of vertices; None if none are given."""
-    import pyarrow as pa
-
-    given = [job.vertex_ids(words, f"--{name}")] if words else []
-    if file is not None:
-        given.append(job.ids_in(file, f"--{name}-file"))
-    return pa.concat_tables(given) if given else None
 
 
 def _vertex_file(path: Path) -> pa.Table:
@@ -118,7 +88,7 @@ def _one_search(job: Job, each: bool, targets: tuple[str, ...]) -> None:
 
 @click.command("bfs")
 @job_options
-@_set("start", "Vertex to start from; can be repeated.")
+@set_option("start", "Vertex to start from; can be repeated.")
 @click.option("--depth-limit", type=click.IntRange(min=0), help="Greatest number of hops.")
 @EACH
 @TO
@@ -140,7 +110,7 @@ def bfs_command(
     _need(start, start_file)
     _one_search(job, each, to)
     with job.graph(weighted=False) as graph:
-        starts = _given_set(job, "start", start, start_file)
+        starts = given_set(job, "start", start, start_file)
         if each:
             loop = MultiSource(
                 BFS, "start", starts, engine=job.options.engine, max_iter=depth_limit
@@ -153,7 +123,7 @@ def bfs_command(
 
 @click.command("sssp")
 @job_options
-@_set("start", "Vertex where paths begin; can be repeated.")
+@set_option("start", "Vertex where paths begin; can be repeated.")
 @click.option("--cutoff", type=float, help="Greatest length of a path.")
 @EACH
 @TO
@@ -176,7 +146,7 @@ def sssp_command(
     _need(start, start_file)
     _one_search(job, each, to)
     with job.graph() as graph:
-        starts = _given_set(job, "start", start, start_file)
+        starts = given_set(job, "start", start, start_file)
         if each:
             job.run(
                 graph, MultiSource(SSSP, "start", starts, engine=job.options.engine, cutoff=cutoff)
@@ -187,7 +157,7 @@ def sssp_command(
 
 @click.command("widest-path")
 @job_options
-@_set("start", "Vertex where paths begin; can be repeated.")
+@set_option("start", "Vertex where paths begin; can be repeated.")
 @TO
 def widest_path_command(
     job: Job, start: tuple[str, ...], start_file: Path | None, to: tuple[str, ...]
@@ -202,7 +172,7 @@ def widest_path_command(
     _need(start, start_file)
     _one_search(job, False, to)
     with job.graph() as graph:
-        starts = _given_set(job, "start", start, start_file)
+        starts = given_set(job, "start", start, start_file)
         job.run(graph, WidestPath, make=_paths(job, to), start=starts)
 
 
@@ -288,7 +258,7 @@ def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
 @click.command("heat")
 @job_options
 @_values("temperature", "Initial temperature of every vertex.", required=True)
-@_set("fixed", "Vertex that keeps its temperature; can be repeated.")
+@set_option("fixed", "Vertex that keeps its temperature; can be repeated.")
 @option_flag("max_iter", 10_000)
 @TOLERANCE
 def heat_command(
@@ -306,7 +276,7 @@ def heat_command(
 
     initial = _given_values("temperature", temperature, temperature_file, required=True)
     with job.graph() as graph:
-        kept = _given_set(job, "fixed", fixed, fixed_file)
+        kept = given_set(job, "fixed", fixed, fixed_file)
         job.run(graph, Heat, temperature=initial, fixed=kept)
 
 
@@ -330,7 +300,7 @@ def circuit_command(job: Job, sources: str | None, sources_file: Path | None) ->
 @click.command("neural-network")
 @job_options
 @_values("activation", "Initial activation of every neuron.", required=True)
-@_set("fixed", "Neuron that keeps its activation; can be repeated.")
+@set_option("fixed", "Neuron that keeps its activation; can be repeated.")
 @option_flag("max_iter", 1_000)
 @TOLERANCE
 def neural_network_command(
@@ -348,7 +318,7 @@ def neural_network_command(
 
     initial = _given_values("activation", activation, activation_file, required=True)
     with job.graph() as graph:
-        kept = _given_set(job, "fixed", fixed, fixed_file)
+        kept = given_set(job, "fixed", fixed, fixed_file)
         job.run(graph, NeuralNetwork, activation=initial, fixed=kept)
 
 
@@ -527,7 +497,7 @@ def _matrix(text: str) -> list[list[float]] | None:
 
 @click.command("maximal-bipartite-matching")
 @job_options
-@_set("left", "Vertex on the left; can be repeated.")
+@set_option("left", "Vertex on the left; can be repeated.")
 @click.option("--left-column", metavar="COLUMN", help="Column of --vertices, true on the left.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random order.")
 def matching_command(
@@ -544,7 +514,7 @@ def matching_command(
     elif left or left_file is not None:
         raise click.UsageError("give --left-column or the vertices on the left, not both")
     with job.graph(weighted=False) as graph:
-        side = left_column or _given_set(job, "left", left, left_file)
+        side = left_column or given_set(job, "left", left, left_file)
         job.run(graph, MaximalBipartiteMatching(side, seed))
 
 

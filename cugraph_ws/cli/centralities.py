@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
-from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
+from cugraph_ws.cli.options import Job, job_options, option_flag
+from cugraph_ws.cli.vertex_sets import given_set, set_option
 
-__all__ = ["CENTRALITIES", "call", "given_vertices", "vertices_option"]
+__all__ = ["CENTRALITIES", "DEGREE_TYPE", "call"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,29 +59,7 @@ def call(
         deliver(job, found, rank_by)
 
 
-def vertices_option(help_text: str) -> Callable[[F], F]:
-    """Add `--vertex`, which can be repeated, and `--vertex-file`."""
-
-    def decorate(function: F) -> F:
-        file = click.option(
-            "--vertex-file", type=A_FILE, metavar="FILE", help="More of them, from a file."
-        )
-        return click.option("--vertex", multiple=True, metavar="ID", help=help_text)(file(function))
-
-    return decorate
-
-
-def given_vertices(job: Job, words: tuple[str, ...], file: Path | None) -> Any:
-    """Return the ids of the given vertices; None if there are none."""
-    import pyarrow as pa
-
-    found = [job.vertex_ids(words, "--vertex")] if words else []
-    if file is not None:
-        found.append(job.ids_in(file, "--vertex-file"))
-    return pa.concat_tables(found) if found else None
-
-
-LISTED = vertices_option("Vertex to list; can be repeated; default: all.")
+LISTED = set_option("vertex", "Vertex to list; can be repeated; default: all.")
 WEIGHTED = click.option(
     "--weighted", is_flag=True, help="Add up weights instead of counting edges."
 )
@@ -108,7 +87,7 @@ def degree_command(
     call(
         job,
         degree,
-        lambda: {"vertices": given_vertices(job, vertex, vertex_file), **given},
+        lambda: {"vertices": given_set(job, "vertex", vertex, vertex_file), **given},
         rank_by="degree",
         reads_weights=weighted,
     )
@@ -130,7 +109,7 @@ def degrees_command(
     call(
         job,
         degrees,
-        lambda: {"vertices": given_vertices(job, vertex, vertex_file), "weighted": weighted},
+        lambda: {"vertices": given_set(job, "vertex", vertex, vertex_file), "weighted": weighted},
         rank_by="in_degree",
         reads_weights=weighted,
     )
@@ -200,7 +179,7 @@ def _distance_command(
 
     @click.command(name.replace("_", "-"), help=f"{text}\n\nResult: vertex, {name}.")
     @job_options
-    @vertices_option("Vertex to compute it for; can be repeated; default: all.")
+    @set_option("vertex", "Vertex to compute it for; can be repeated; default: all.")
     @click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
     @SEED
     @other
@@ -210,7 +189,7 @@ def _distance_command(
         call(
             job,
             getattr(closeness, name),
-            lambda: {"vertices": given_vertices(job, vertex, vertex_file), **given},
+            lambda: {"vertices": given_set(job, "vertex", vertex, vertex_file), **given},
             rank_by=name,
         )
 

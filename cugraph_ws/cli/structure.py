@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from cugraph_ws.cli.centralities import call, given_vertices, vertices_option
+from cugraph_ws.cli.centralities import call
 from cugraph_ws.cli.options import Job, job_options
+from cugraph_ws.cli.vertex_sets import given_set, set_option
 
 __all__ = ["STRUCTURE"]
 
@@ -94,7 +95,7 @@ def tree_command(job: Job) -> None:
 
 @click.command("subgraph")
 @job_options
-@vertices_option("Vertex to keep; can be repeated.")
+@set_option("vertex", "Vertex to keep; can be repeated.")
 def subgraph_command(job: Job, vertex: tuple[str, ...], vertex_file: Path | None) -> None:
     """Extract the edges among vertices.
 
@@ -106,14 +107,14 @@ def subgraph_command(job: Job, vertex: tuple[str, ...], vertex_file: Path | None
     call(
         job,
         subgraph,
-        lambda: {"vertices": given_vertices(job, vertex, vertex_file)},
+        lambda: {"vertices": given_set(job, "vertex", vertex, vertex_file)},
         reads_weights=True,
     )
 
 
 @click.command("ego-graph")
 @job_options
-@vertices_option("Vertex in the middle; can be repeated.")
+@set_option("vertex", "Vertex in the middle; can be repeated.")
 @click.option("--radius", type=click.IntRange(min=0), default=1, show_default=True, help="Hops.")
 @click.option("--center/--no-center", default=True, help="With the vertex itself (the default).")
 def ego_graph_command(
@@ -129,7 +130,7 @@ def ego_graph_command(
     call(
         job,
         ego_graph,
-        lambda: {"vertex": given_vertices(job, vertex, vertex_file), **given},
+        lambda: {"vertex": given_set(job, "vertex", vertex, vertex_file), **given},
         reads_weights=True,
     )
 

@@ -10,7 +10,7 @@ wanted: to the host unless `on_device` is set.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import check_choice, check_flag, shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import FrameKind
+from cugraph_ws.frames.base import FrameKind, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Order
@@ -28,7 +28,7 @@ from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.runtime.communicator import Communicator, total
-from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.device import as_host, device, module_of
 
 if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs
@@ -321,6 +321,44 @@ class GraphView(Framed[FrameT]):
             array, here = self._sums[own], device()
             self._sums[wanted] = here.xp.asarray(array) if on_device else here.to_host(array)
         return self._sums[wanted]
+
+    def own_numbers(self, values: Any, argument: str) -> npt.NDArray[np.int64]:
+        """Return the numbers of the given vertices that this rank owns; collective.
+
+        Parameters
+        ----------
+        values, argument
+            See `numbers`.
+
+        Returns
+        -------
+        ndarray of int64
+            Ascending, each once.
+        """
+        numbers = np.unique(as_host(self.numbers(values, argument)))
+        own: npt.NDArray[np.int64] = numbers[
+            (numbers >= self.low) & (numbers < self.low + self.owned)
+        ]
+        return own
+
+    def frame_of_own(self, own: npt.NDArray[np.int64], columns: Mapping[str, Any]) -> FrameT:
+        """Return a frame of some owned vertices; collective.
+
+        Parameters
+        ----------
+        own : ndarray of int64
+            From `own_numbers`.
+        columns : mapping of str to array, each of shape (owned, ...) or longer
+            By owned vertex.
+
+        Returns
+        -------
+        DataFrame or Table
+            See `frame_of`.
+        """
+        places = own - self.low
+        chosen = {name: one[module_of(one).asarray(places)] for name, one in columns.items()}
+        return self.frame_of(VertexNumbers(own), chosen)
 
     def vertex_sum(self, values: Any) -> Any:
         """Return the sum over all vertices of an array by position; collective.

@@ -11,35 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.errors import InputError
 from cugraph_ws.graph.arcs import Order
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 
-__all__ = ["exponent", "fixed_point", "refuse_negative"]
+__all__ = ["exponent", "fixed_point"]
 
 Array = Any  # NumPy's or CuPy's
 
 BITS = 62
-
-
-def refuse_negative(graph: GraphView) -> None:
-    """Refuse a graph with negative weights; collective.
-
-    Parameters
-    ----------
-    graph : GraphView
-
-    Raises
-    ------
-    InputError
-    """
-    least = None if graph.weight is None else graph.least_edge_value(graph.weight)
-    if least is not None and least[0] < 0:
-        raise InputError(
-            f"column {graph.weight!r}: the edge from {graph.describe_edge(least[1])} has the weight "
-            f"{least[0]}; weights must be 0 or more"
-        )
 
 
 def exponent(graph: GraphView) -> int:

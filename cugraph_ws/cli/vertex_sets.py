@@ -1,0 +1,42 @@
+"""Options of the command line that take a set of vertices: words, and a file with more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cugraph_ws.cli.options import A_FILE, Job
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["given_set", "set_option"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def set_option(name: str, help_text: str) -> Callable[[F], F]:
+    """Add `--name`, which can be repeated, and `--name-file`, a set of vertices."""
+
+    def decorate(function: F) -> F:
+        file = click.option(
+            f"--{name}-file", type=A_FILE, metavar="FILE", help="A file with more of them."
+        )
+        return click.option(f"--{name}", multiple=True, metavar="ID", help=help_text)(
+            file(function)
+        )
+
+    return decorate
+
+
+def given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> pa.Table | None:
+    """Return the ids of a set of vertices; None if none are given."""
+    import pyarrow as pa
+
+    given = [job.vertex_ids(words, f"--{name}")] if words else []
+    if file is not None:
+        given.append(job.ids_in(file, f"--{name}-file"))
+    return pa.concat_tables(given) if given else None
