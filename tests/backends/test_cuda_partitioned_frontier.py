@@ -181,7 +181,7 @@ def test_pulls_read_hubs_first_on_any_owner():
 
 def test_a_pull_without_hits_leaves_no_state_behind():
     """Of one rank: what another rank sends afterwards must reach it alone."""
-    # 0 to 9 form a path across the boundary and back; 10 to 15 are pulled in vain.
+    # Vertices 0 to 9 form a path that crosses the boundary and returns; a pull finds nothing for 10 to 15.
     source = np.array([0, 8, 1, 9, 2, 10, 3, *range(11, 15)])
     destination = np.array([8, 1, 9, 2, 10, 3, 11, *range(12, 16)])
     setting = {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0}
