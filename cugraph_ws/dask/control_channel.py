@@ -275,6 +275,7 @@ class _Deadline:
 
     def __init__(self, line: socket.socket, seconds: float) -> None:
         self.line, self._until = line, time.monotonic() + seconds
+        self._ended = False
 
     def limit(self) -> None:
         """Set the time limit of the next operation to what is left."""
@@ -299,8 +300,10 @@ class _Deadline:
 
     def end(self) -> None:
         """Wake the thread that waits for the other side; called in another thread."""
+        self._ended = True  # first: `encrypt` may be about to replace `line`
         with suppress(OSError):
-            self.line.shutdown(socket.SHUT_RDWR)
+            # Not `SSLSocket.shutdown`, which takes the TLS state from the thread that uses it.
+            socket.socket.shutdown(self.line, socket.SHUT_RDWR)
 
     def encrypt(self, context: ssl.SSLContext, *, server: bool) -> None:
         """Continue within TLS."""
@@ -308,6 +311,8 @@ class _Deadline:
         self.line = context.wrap_socket(
             self.line, server_side=server, do_handshake_on_connect=False
         )
+        if self._ended:
+            raise HandshakeError("the handshake was ended")
         self.limit()
         self.line.do_handshake()
 

@@ -395,6 +395,25 @@ class TestSilence:
         for one in strangers:
             one.close()
 
+    def test_a_handshake_that_is_ended_while_tls_begins_stays_ended(self, encrypted):
+        one, other = socket.socketpair()
+        talk = channel._Deadline(one, WAIT)
+
+        class Ends:
+            """Ends the handshake while the plain socket is no more and the encrypted is not yet."""
+
+            def wrap_socket(self, line: socket.socket, **options: Any) -> ssl.SSLSocket:
+                wrapped = encrypted.server.wrap_socket(line, **options)
+                talk.end()
+                return wrapped
+
+        with pytest.raises(HandshakeError, match="was ended"):
+            talk.encrypt(Ends(), server=True)
+        talk.line.close()
+        other.settimeout(WAIT)
+        assert other.recv(1) == b""
+        other.close()
+
     def test_the_called_rank_has_a_time_limit_to_answer(self):
         keys = agreed()
         with socket.create_server((HOST, 0)) as server, pytest.raises(TimeoutError):
