@@ -45,7 +45,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import cuda_cases as cases
 import stand_in_cudf
 import thread_ranks
-from emulator.device import EmulatedDevice, EmulatedKernels, small_blocks
+from emulator.device import EmulatedDevice, EmulatedKernels
 
 __all__ = [
     "ARCHITECTURES", "TABLE", "Launch", "compiled", "declared", "launches", "read_table", "row_of",
@@ -119,8 +119,8 @@ class _Noted(EmulatedKernels):
 class Recorder(EmulatedDevice):
     """An emulated device that notes what is launched on it."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self.found: dict[Launch, None] = {}
         self.label = ""  # of the programs that run now
 
@@ -146,10 +146,9 @@ class Recorder(EmulatedDevice):
 @lru_cache
 def launches() -> tuple[Launch, ...]:
     """Run the host code on small graphs, and return every kernel with its types, in order."""
-    recorder = Recorder()
+    recorder = Recorder(threads=32)  # types are the same
     with (
         installed(recorder),
-        small_blocks(32),  # types are the same
         patch.object(device_graph, "ASKED_FIRST", 0),
         patch.object(numbering, "READ_IDS", 0),
         patch.multiple(

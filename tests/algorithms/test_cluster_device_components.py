@@ -18,13 +18,11 @@ from verify import Array, Edges
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components
 from cugraph_ws.backends.cuda import grouping
-from cugraph_ws.backends.cuda.loops import components as on_device
 from cugraph_ws.partition import shared_labels
 
 
 @pytest.fixture(autouse=True)
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(on_device, "BLOCK", 64)
+def gpu() -> Iterator[None]:
     with emulated():
         yield
 

@@ -25,8 +25,7 @@ from cugraph_ws.partition.build import build_shard
 
 
 @pytest.fixture(autouse=True)
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(on_device, "BLOCK", 64)
+def gpu() -> Iterator[None]:
     with emulated(), stand_in_cudf.installed():
         yield
 

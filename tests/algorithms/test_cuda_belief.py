@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from emulator import device
 from emulator.device import emulated
 from shapes import SHAPES, edge_frame, hub, random_edges, vertex_frame
 from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
-from cugraph_ws.backends.cuda.loops import belief_propagation as algorithm
 from cugraph_ws.errors import ConvergenceError, InputError
 
 BATTERY = {**SHAPES, "hub": hub(200)}
 EQUAL = {"rtol": 1e-10, "atol": 1e-13}  # sums are taken in another order
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """Let even small graphs have several blocks."""
-    monkeypatch.setattr(algorithm, "BLOCK", 64)
 
 
 def priors_of(n, states, seed=0):
@@ -100,7 +94,7 @@ def test_strengths_of_edges(states, directed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_any_thread_order(seed, monkeypatch):
-    monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed])
+    monkeypatch.setattr(device, "THREADS", (32, 64, 96, 128)[seed])
     edges = turned(random_edges(40, 70, seed=seed), directed=bool(seed % 2))
     found, expected = both(edges, 3, coupling_of(3, symmetric=True), seed=seed)
     np.testing.assert_allclose(found, expected, **EQUAL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from emulator import device
 from emulator.device import emulated
 from shapes import SHAPES, build, grid, hub, random_edges, rmat, undirected
 
@@ -18,7 +19,7 @@ SPARSE = random_edges(90, 80, seed=11)
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Let even small graphs have several blocks, of a width that is no power of two."""
-    monkeypatch.setattr(algorithm, "BLOCK", 96)
+    monkeypatch.setattr(device, "THREADS", 96)
 
 
 def labels(graph, **options):
@@ -38,7 +39,7 @@ def test_every_shape(name, turn):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 def test_any_thread_order(seed, directed, monkeypatch):
-    monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed % 4])
+    monkeypatch.setattr(device, "THREADS", (32, 64, 96, 128)[seed % 4])
     monkeypatch.setattr(algorithm, "ARCS_A_STEP", 1 << 30 if seed % 2 else 70)
     edges = (SPARSE, grid(9, 8, drop=0.4, seed=3), rmat(6, 2, seed=4))[seed % 3]
     with build(edges if directed else undirected(edges)) as graph:

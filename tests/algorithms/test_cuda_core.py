@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulator import load
+from emulator import device, load
 from emulator.device import emulated
 from shapes import SHAPES, build, column, grid, hub, random_edges, rmat, undirected
 from verify import Edges, check_core_numbers
@@ -17,12 +17,6 @@ from cugraph_ws.runtime.generated import kernel_file
 
 BATTERY = {**SHAPES, "hub": hub(600)}
 DEGREES = ["both", "in", "out"]
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """Let even small graphs have several blocks."""
-    monkeypatch.setattr(algorithm, "BLOCK", 64)
 
 
 def cores(graph, degree_type="both", **options):
@@ -58,7 +52,7 @@ def oracle(edges):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_any_thread_order(seed, monkeypatch):
-    monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed % 4])
+    monkeypatch.setattr(device, "THREADS", (32, 64, 96, 128)[seed % 4])
     edges = (rmat(6, 6, seed=4), grid(8, 9, drop=0.2, seed=5), random_edges(70, 300, seed=6))[
         seed % 3
     ]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from emulator import device
 from emulator.device import emulated
 from shapes import SHAPES, column, edge_frame, hub, vertex_frame
 from verify import Edges, check_matching
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
-from cugraph_ws.backends.cuda.loops import matching as algorithm
 from cugraph_ws.errors import InputError
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Let even small graphs have several blocks, of a width that is no power of two."""
-    monkeypatch.setattr(algorithm, "BLOCK", 96)
+    monkeypatch.setattr(device, "THREADS", 96)
 
 
 def bipartite(lefts, rights, m, seed, *, directed=True):
@@ -62,7 +62,7 @@ def test_the_same_mates_as_on_the_cpu(size, directed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_thread_order(seed, monkeypatch):
-    monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96, 128)[seed % 4])
+    monkeypatch.setattr(device, "THREADS", (32, 64, 96, 128)[seed % 4])
     edges, left = bipartite(30, 40, 160, seed, directed=bool(seed % 2))
     with graph_of(edges) as graph, emulated(seed=seed, multiprocessors=1 + seed % 3):
         frame = ws.maximal_bipartite_matching(graph, np.flatnonzero(left), seed=seed, engine="cuda")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from emulator import load
+from emulator import device, load
 from emulator.device import emulated
 from shapes import SHAPES, build, edge_frame, grid, hub, random_edges, rmat, undirected
 from verify import Edges
@@ -25,7 +25,7 @@ TIES = random_edges(40, 120, seed=31, weights="ties")
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Let even small graphs have several blocks."""
-    monkeypatch.setattr(algorithm, "BLOCK", 32)
+    monkeypatch.setattr(device, "THREADS", 32)
 
 
 def search(program, graph, sources, **options):
@@ -70,7 +70,7 @@ def test_undirected_shapes(name):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_thread_order(seed, monkeypatch):
-    monkeypatch.setattr(algorithm, "BLOCK", (32, 64, 96)[seed % 3])
+    monkeypatch.setattr(device, "THREADS", (32, 64, 96)[seed % 3])
     edges = (rmat(5, 3, seed=8), TIES, grid(6, 5, drop=0.2, seed=9))[seed % 3]
     sources = np.random.default_rng(seed).integers(0, edges.n, 1 + 2 * seed).tolist()
     with build(undirected(edges) if seed % 2 else edges) as graph:

@@ -19,7 +19,6 @@ from whole import build as build_shard
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import similarity
-from cugraph_ws.backends.cuda.loops import similarity as on_cuda
 from cugraph_ws.partition import neighbourhoods
 from cugraph_ws.partition.partitioned_frame import Partitions
 
@@ -35,8 +34,7 @@ STAR = Edges(
 
 
 @pytest.fixture(autouse=True)
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(on_cuda, "BLOCK", 64)
+def gpu() -> Iterator[None]:
     with emulated(seed=1):
         yield
 

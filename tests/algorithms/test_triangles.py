@@ -27,7 +27,6 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.algorithms import triangles
 from cugraph_ws.backends.cpu.loops import triangles as on_cpu
-from cugraph_ws.backends.cuda.loops import triangles as on_cuda
 from cugraph_ws.partition import neighbourhoods, oriented
 
 BATTERY = {**SHAPES, "dense": random_edges(30, 220, seed=9), "hub": hub(300)}
@@ -36,8 +35,7 @@ SOME = ("empty", "all isolated", "clique", "self-loops", "duplicates", "rmat", "
 
 
 @pytest.fixture(autouse=True)
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(on_cuda, "BLOCK", 64)
+def gpu() -> Iterator[None]:
     with emulated(seed=1):
         yield
 

@@ -25,8 +25,7 @@ del BATTERY["rows of 0 to 1023"]
 
 
 @pytest.fixture(autouse=True)
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(on_cuda, "BLOCK", 64)
+def gpu() -> Iterator[None]:
     with emulated(seed=1):
         yield
 

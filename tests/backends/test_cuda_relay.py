@@ -49,7 +49,6 @@ SETTINGS = {
 @contextlib.contextmanager
 def tuned(**values):
     """Set constants of the executor, and how soon a frontier is left for a pull."""
-    values = {"BLOCK": 64, **values}  # several blocks, of several warps
     with contextlib.ExitStack() as stack:
         for name, value in values.items():
             owner = plan if hasattr(plan, name) else relay

@@ -4,31 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
-from cugraph_ws.backends.cuda import (
-    arc_shards,
-    edges,
-    grouping,
-    numbering,
-    predecessors,
-    schedule,
-)
-from cugraph_ws.backends.cuda import frontier as cuda_frontier
-from cugraph_ws.backends.cuda import partitioned_frontier as cuda_border
-from cugraph_ws.backends.cuda import worklist_pull as cuda_relay
-from cugraph_ws.backends.cuda.loops import (
-    belief_propagation,
-    components,
-    core,
-    folds,
-    matching,
-    multi_source,
-)
 from cugraph_ws.runtime.device import installed
 from cugraph_ws.runtime.generated import kernel_file
 from cugraph_ws.runtime.signature import kind_of
@@ -36,17 +16,9 @@ from cugraph_ws.runtime.signature import kind_of
 from .machine import Emulator
 from .source import load
 
-__all__ = ["EmulatedDevice", "emulated", "small_blocks"]
+__all__ = ["EmulatedDevice", "emulated"]
 
-THREADS = 64  # of a block: two warps, not eight or sixteen; each thread is a coroutine
-BLOCKS = (
-    (arc_shards, "BLOCK"),
-    (belief_propagation, "BLOCK"), (components, "BLOCK"), (core, "BLOCK"), (cuda_border, "BLOCK"),
-    (cuda_frontier, "BLOCK"), (cuda_relay, "BLOCK"), (edges, "_BLOCK"), (predecessors, "FRONTIER_BLOCK"),
-    (folds, "BLOCK"), (grouping, "BLOCK"), (matching, "BLOCK"), (multi_source, "BLOCK"), (numbering, "_BLOCK"),
-    (schedule, "BLOCK"),
-)  # fmt: skip
-USUAL = {(module, name): getattr(module, name) for module, name in BLOCKS}
+THREADS = 64  # of a block at most: two warps, not eight or sixteen; each thread is a coroutine
 SHARED = 640  # bytes of a block's shared memory beside what kernels declare: shards of few arcs
 CACHE = 600  # bytes: counts of all but the smallest graphs are made in several turns
 
@@ -90,8 +62,8 @@ class EmulatedKernels:
         if grid:
             self.device.launches += 1
             self.device.emulator.launch(
-                self.space[name], grid, block, as_pointers(arguments), cooperative=cooperative,
-                shared=shared,
+                self.space[name], grid, min(block, self.device.threads), as_pointers(arguments),
+                cooperative=cooperative, shared=shared,
             )  # fmt: skip
 
     def prepare(
@@ -122,12 +94,18 @@ class EmulatedDevice:
         How large grids are.
     memory : int
         Bytes that are free.
+    threads : int
+        Most threads of a block, by default `THREADS`; larger blocks are cut to that when they are
+        launched, as registers cut them on a GPU.
     """
 
     xp = np
 
-    def __init__(self, seed: int = 0, multiprocessors: int = 1, memory: int = 1 << 34) -> None:
+    def __init__(
+        self, seed: int = 0, multiprocessors: int = 1, memory: int = 1 << 34, threads: int = 0
+    ) -> None:
         self.emulator = Emulator(seed)
+        self.threads = threads or THREADS
         self.multiprocessors = multiprocessors
         self.cache = CACHE
         self.shared_memory = SHARED
@@ -168,7 +146,7 @@ class EmulatedDevice:
         return self._modules[key]
 
     def blocks_for(self, items: int, block: int) -> int:
-        return max(1, min(-(-items // block), 2 * self.multiprocessors))
+        return max(1, min(-(-items // min(block, self.threads)), 2 * self.multiprocessors))
 
     @contextmanager
     def beside(self) -> Iterator[None]:
@@ -193,18 +171,8 @@ class EmulatedDevice:
 
 
 @contextmanager
-def small_blocks(threads: int = THREADS) -> Iterator[None]:
-    """Launch blocks of so many threads, but where a test has set another number."""
-    with ExitStack() as stack:
-        for (module, name), usual in USUAL.items():
-            if getattr(module, name) == usual:
-                stack.enter_context(patch.object(module, name, threads))
-        yield
-
-
-@contextmanager
 def emulated(seed: int = 0, **options: Any) -> Iterator[EmulatedDevice]:
     """Let the CUDA engine compute in the emulator, within a `with` block."""
     device = EmulatedDevice(seed, **options)
-    with small_blocks(), installed(device):
+    with installed(device):
         yield device

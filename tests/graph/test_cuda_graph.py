@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from emulator import device as emulator
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ def small_parts(monkeypatch):
     """Cut even small graphs into many parts, and those for several warps, in odd blocks."""
     monkeypatch.setattr(grouping, "LEAST_PIECE", 7)
     monkeypatch.setattr(grouping, "LEAST_TILE", 90)
-    monkeypatch.setattr(grouping, "BLOCK", 96)
+    monkeypatch.setattr(emulator, "THREADS", 96)
 
 
 @contextmanager
@@ -262,7 +263,7 @@ def test_weight_sums_are_the_same_for_any_launch(monkeypatch):
     monkeypatch.setattr(rows, "LONG_ROW", 40)
     seen = []
     for seed, block in ((1, 32), (2, 160)):
-        monkeypatch.setattr(grouping, "BLOCK", block)
+        monkeypatch.setattr(emulator, "THREADS", block)
         with on_device(edges, seed=seed, weight=weight) as graph:
             seen.append((graph.in_weight_sums("weight"), graph.out_weight_sums("weight")))
             sums = np.bincount(edges.destination, weight, edges.n)
