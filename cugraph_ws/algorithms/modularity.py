@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cugraph_ws.algorithms.neighbourhood import row_of_arcs
 from cugraph_ws.algorithms.options import Columns, Weight, refuse_negative
@@ -22,14 +21,14 @@ from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.options import Engine
 from cugraph_ws.execution.spread import spreads
-from cugraph_ws.frames.base import Ids, Masked, is_frame, open_frame
+from cugraph_ws.frames.base import Ids, Masked, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
-from cugraph_ws.graph.vertices import value_column
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.labels import read_labels
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import array_module, as_host
+from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["conductance", "modularity"]
@@ -242,7 +241,8 @@ def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list
     here = choose_engine(engine, graph)
     part = Part(graph, on_device=here == "cuda")
     xp, halo = part.xp, part.halo
-    codes, names = _read(graph, communities, on_device=part.on_device)
+    labels, names = read_labels(graph, communities, "communities")
+    codes = xp.asarray(labels[: graph.owned])
     came = halo.exchange([[xp.unique(codes)]] * halo.comm.size)
     distinct = xp.unique(xp.concatenate([one for (one,) in came]))
     own = xp.searchsorted(distinct, codes)
@@ -295,36 +295,3 @@ def _inside(part: Part, labels: Array, count: int) -> tuple[Array, Array]:
         xp.bincount(there, weights=both, minlength=count),
         xp.bincount(there, weights=loops, minlength=count),
     )
-
-
-def _read(graph: GraphView, communities: Any, *, on_device: bool) -> tuple[Array, Any]:
-    """Return a number for the community of each owned vertex, by vertex number; collective.
-
-    Also returns the communities that the numbers stand for, ascending, or None if they are the
-    numbers themselves.
-    """
-    argument, names, given = "communities", None, communities
-    if is_frame(communities):
-        beside = graph.value_columns(communities, argument) or []
-        frame = open_frame(communities, argument)
-        ids = [name for name in frame.names if name not in beside]
-        chosen = value_column(frame.names, ids, argument)
-        column = frame.column(chosen, argument)
-        if not isinstance(column.values, np.ndarray) or column.values.dtype.kind not in "iu":
-            column.refuse_nulls()
-            numbers, names = _numbered(column.values)
-            columns = {name: frame.column(name, argument).values for name in ids}
-            given = pa.table({**columns, chosen: numbers})
-    values, _ = graph.vertex_values(given, argument, np.int64)
-    codes = values[: graph.owned]
-    return array_module(on_device).asarray(codes), names
-
-
-def _numbered(values: Any) -> tuple[pa.Array, pa.Array]:
-    """Return the ranks of values among the distinct ones, and those, ascending."""
-    plain = pa.chunked_array([values]) if isinstance(values, np.ndarray) else values
-    if pa.types.is_dictionary(plain.type):
-        plain = plain.cast(plain.type.value_type)
-    distinct = pc.unique(plain)
-    distinct = distinct.take(pc.sort_indices(distinct))
-    return cast(pa.Array, pc.index_in(plain, value_set=distinct)), distinct

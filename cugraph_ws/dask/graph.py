@@ -47,6 +47,7 @@ from cugraph_ws.dask.tasks import (
     Carried,
     build_rank,
     call_rank,
+    derive_rank,
     early_work,
     meta_of,
     report_rank,
@@ -56,8 +57,8 @@ from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import FrameKind, open_frame
-from cugraph_ws.graph.columns import AUTO, named_columns, weight_column
-from cugraph_ws.graph.edges import Duplicates, Loops
+from cugraph_ws.graph.columns import AUTO, WEIGHT, named_columns, weight_column
+from cugraph_ws.graph.edges import Loops, check_duplicates
 from cugraph_ws.graph.graph import Balance, check_as_built
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
@@ -136,7 +137,7 @@ class ClusterGraph:
         *,
         vertices: Any = None,
         attributes: Any = (),
-        duplicates: str = "keep",
+        duplicates: str | Mapping[str, str] = "keep",
         self_loops: str = "keep",
         consume: bool = False,
         client: Client | None = None,
@@ -147,8 +148,8 @@ class ClusterGraph:
         self._edges, self._vertices = edges, vertices
         self._workers, self._balance = workers, balance
         weight = weight_column(edges, weight, source, destination)
-        self._nccl = type(edges._meta).__module__.partition(".")[0] == "cudf"
-        self.directed, self.weight = directed, weight
+        nccl = type(edges._meta).__module__.partition(".")[0] == "cudf"
+        self._settle_in(self._client, directed, weight, nccl=nccl)
         self._options = {
             "source": source,
             "destination": destination,
@@ -158,6 +159,17 @@ class ClusterGraph:
             "duplicates": duplicates,
             "self_loops": self_loops,
         }
+        self._check()
+        self._build()
+        self._wanted = len(self._addresses)
+        warn_of_pairs(sum(fact["both_ways"] for fact in self._facts), self.number_of_edges)
+        if consume:
+            self._edges = self._vertices = None
+
+    def _settle_in(self, client: Client, directed: bool, weight: str | None, *, nccl: bool) -> None:
+        """Set what a graph has before it is built."""
+        self._client, self._nccl = client, nccl
+        self.directed, self.weight = directed, weight
         self._addresses: list[str] = []
         self._facts: list[dict[str, Any]] = []
         self._lock = threading.RLock()  # one run at a time, so that collectives keep their order
@@ -166,24 +178,18 @@ class ClusterGraph:
         self._metas: dict[bytes, tuple[Any, bool]] = {}
         self._took: dict[str, float] = {}  # seconds of the last call of each function
         self._open = True
-        self._check()
-        self._build()
-        self._wanted = len(self._addresses)
-        warn_of_pairs(sum(fact["both_ways"] for fact in self._facts), self.number_of_edges)
-        if consume:
-            self._edges = self._vertices = None
 
     # --------------------------------------------------------------------------------- the graph
 
     def _check(self) -> None:
         """Check options and the frames' columns before any worker starts."""
         options = self._options
-        check_choice("duplicates", options["duplicates"], get_args(Duplicates))
         check_choice("self_loops", options["self_loops"], get_args(Loops))
         source, destination, attributes = (
             options[name] for name in ("source", "destination", "attributes")
         )
         names, carried = named_columns(source, destination, self.weight, attributes)
+        check_duplicates(options["duplicates"], carried)
         edges = open_frame(self._edges._meta, "edges", on_device=True)
         for ends in zip(*names, strict=True):
             for name, argument in zip(ends, ("source", "destination"), strict=True):
@@ -388,6 +394,41 @@ class ClusterGraph:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
         return self._facts[0][name]
 
+    # ------------------------------------------------------------------------------ other graphs
+
+    def mask(self, edges: Any) -> ClusterGraph:
+        """Return the graph with some of the edges; see `Graph.mask`."""
+        return DerivedGraph(self, "mask", self.weight, {"edges": edges})
+
+    def contract(self, labels: Any, weight: str = "sum", self_loops: bool = False) -> ClusterGraph:
+        """Return the graph of labels; see `Graph.contract`."""
+        arguments = {"labels": labels, "weight": weight, "self_loops": self_loops}
+        return DerivedGraph(self, "contract", self.weight or WEIGHT, arguments)
+
+    def subgraph(self, vertices: Any) -> ClusterGraph:
+        """Return the graph of some vertices; see `Graph.subgraph`."""
+        return DerivedGraph(self, "subgraph", self.weight, {"vertices": vertices})
+
+    def _derived(self, method: str, arguments: Mapping[str, Any]) -> list[Future[Any]]:
+        """Make a graph of each shard by one of its methods; return the tasks that keep them."""
+        client, shares = self._client, self._shares
+        assert shares is not None
+        divided = {
+            name: _partitions(client, one) for name, one in arguments.items() if is_dask_frame(one)
+        }
+        where = {name: placed(client, parts, self._addresses) for name, parts in divided.items()}
+        same = {name: one for name, one in arguments.items() if name not in divided}
+        tasks = []
+        for rank, share in enumerate(shares):
+            parts = {
+                name: [arguments[name]._meta, *(parts[place] for place in where[name][rank])]
+                for name, parts in divided.items()
+            }
+            tasks.append((share.key, share, method, same, parts))
+        return run_on_ranks(
+            client, self._addresses, derive_rank, tasks, method, self._held(), nccl=self._nccl
+        )
+
     # --------------------------------------------------------------------------------------- runs
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
@@ -541,6 +582,52 @@ class ClusterGraph:
                 raise kind(message, result)
             return result
         return tuple(frames) if facts["tuple"] else frames[0]
+
+
+class DerivedGraph(ClusterGraph):
+    """A graph that was made of another, where the shards of that are.
+
+    Parameters
+    ----------
+    parent : ClusterGraph
+        If a worker is lost, both are built again.
+    method : str
+        The name of a shard's method that makes the graph.
+    weight : str, optional
+        Its weight column.
+    arguments : mapping
+        The method's arguments, by name.
+    """
+
+    def __init__(
+        self,
+        parent: ClusterGraph,
+        method: str,
+        weight: str | None,
+        arguments: Mapping[str, Any],
+    ) -> None:
+        self._parent, self._method, self._arguments = parent, method, arguments
+        self._settle_in(parent._client, parent.directed, weight, nccl=parent._nccl)
+        self._edges, self._workers, self._wanted = parent._edges, parent._workers, 0
+        self._build()
+        self._wanted = len(self._addresses)
+
+    def _build_once(self) -> None:
+        """Make the graph of the parent's shards, which are built again if some are lost."""
+        parent = self._parent
+        with parent._lock:
+            self._shares = parent._with_all(
+                functools.partial(parent._derived, self._method, self._arguments)
+            )
+            self._addresses = parent._addresses
+        self._facts = self._client.gather(self._shares)
+        self._report = None
+        self._free = weakref.finalize(self, _release, self._shares)
+
+    def close(self) -> None:
+        """Free the graph's memory, not its parent's."""
+        super().close()
+        self._arguments = {}
 
 
 def _release(futures: list[Future[Any]]) -> None:

@@ -38,6 +38,7 @@ __all__ = [
     "build_rank",
     "call_early",
     "call_rank",
+    "derive_rank",
     "early_work",
     "meta_of",
     "part_of",
@@ -221,6 +222,48 @@ def build_rank(
             **options,
         )
         office().shards[key] = shard
+    return _facts(shard, context.rank)
+
+
+def derive_rank(
+    context: RankContext,
+    key: Any,
+    share: Mapping[str, Any],
+    method: str,
+    arguments: Mapping[str, Any],
+    parts: Mapping[str, Sequence[Any]],
+) -> dict[str, Any]:
+    """Make a graph of another one's shard, by one of its methods; the worker keeps it.
+
+    Parameters
+    ----------
+    context : RankContext
+    key : str
+        The key of the task that built the other shard.
+    share : mapping
+        The result of that task; as an argument it keeps the shard.
+    method : str
+        Name of a method of `GraphView` that returns a graph.
+    arguments : mapping
+        Its arguments, by name.
+    parts : mapping of str to sequence of frame
+        Partitioned arguments, by name: this rank's partitions of each, after an empty one.
+
+    Returns
+    -------
+    dict
+        Facts about the new shard for the client.
+    """
+    own = get_worker().get_current_task()
+    with at_work(context) as comm:
+        divided = {name: Partitions(list(some)) for name, some in parts.items()}
+        shard = getattr(_share(get_worker(), key, comm), method)(**arguments, **divided)
+        office().shards[own] = shard
+    return _facts(shard, context.rank)
+
+
+def _facts(shard: ShardGraph, rank: int) -> dict[str, Any]:
+    """Return facts about a shard for the client."""
     return {
         "vertices": shard.number_of_vertices,
         "edges": shard.number_of_edges,
@@ -230,7 +273,7 @@ def build_rank(
         "arcs": shard.own_arcs,
         "bytes": shard.nbytes,
         "both_ways": shard.own_both_ways,
-        "directory": shard._vertices.directory() if context.rank == 0 else None,
+        "directory": shard._vertices.directory() if rank == 0 else None,
     }
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.graph.adjacency import Adjacency, lengths
-from cugraph_ws.graph.duplicates import Merge, merge_parallel, repeats
+from cugraph_ws.graph.duplicates import Policy, merge_parallel, repeats
+from cugraph_ws.graph.masks import chosen_rows
 
 __all__ = ["Arcs", "Order"]
 
@@ -152,7 +153,7 @@ class Arcs:
                 self._values[name, order] = csc.carry(self._values[name, "csc"])
             return self._values[name, order]
 
-    def merge(self, policy: Merge, repeated: npt.NDArray[np.bool_]) -> None:
+    def merge(self, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
         """Merge parallel arcs, before anything but the CSC is read."""
         with self._lock:
             values = {name: array for (name, _), array in self._values.items()}
@@ -160,6 +161,15 @@ class Arcs:
             self._both_ways = 0
             self._values = {(name, "csc"): array for name, array in merged.items()}
             self._out_degrees = self._starts = None
+
+    def chosen(self, kept: npt.NDArray[np.bool_]) -> Arcs:
+        """Return some of the arcs, marked in the order of the CSC."""
+        with self._lock:
+            rows = chosen_rows(self.csc, kept)
+            values = {
+                name: array[kept] for (name, order), array in self._values.items() if order == "csc"
+            }
+        return Arcs.of_csc(rows, values, directed=self._directed, mirrored=self._mirrored)
 
     @property
     def both_ways(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -9,11 +10,30 @@ import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.adjacency import Adjacency
+from cugraph_ws.graph.masks import chosen_rows
 
-__all__ = ["Merge", "merge_parallel", "refuse_infinite", "repeats"]
+__all__ = ["Merge", "Policy", "merge_parallel", "policy_of", "refuse_infinite", "repeats"]
 
 Array = npt.NDArray[Any]
 Merge = Literal["sum", "min", "max", "mean", "first"]
+Policy = Merge | Mapping[str, Merge]  # of all columns, or of each
+
+
+def policy_of(policy: Any, name: str) -> Any:
+    """Return how values of a column are combined.
+
+    Parameters
+    ----------
+    policy : str or mapping of str to str
+        Of all columns, or of each.
+    name : str
+        The column.
+
+    Returns
+    -------
+    str
+    """
+    return policy[name] if isinstance(policy, Mapping) else policy
 
 
 def repeats(adjacency: Adjacency) -> npt.NDArray[np.bool_]:
@@ -38,7 +58,7 @@ def repeats(adjacency: Adjacency) -> npt.NDArray[np.bool_]:
 def merge_parallel(
     adjacency: Adjacency,
     values: dict[str, Array],
-    policy: Merge,
+    policy: Policy,
     repeated: npt.NDArray[np.bool_],
 ) -> tuple[Adjacency, dict[str, Array]]:
     """Merge all arcs that join the same two vertices in the same direction.
@@ -48,8 +68,8 @@ def merge_parallel(
     adjacency : Adjacency
         With ascending rows, parallel arcs in input order.
     values : dict of str to ndarray, shape (arcs,)
-    policy : {"sum", "min", "max", "mean", "first"}
-        How their values are combined.
+    policy : {"sum", "min", "max", "mean", "first"}, or mapping
+        How their values are combined: in all columns, or in each.
     repeated : ndarray of bool, shape (arcs,)
         From `repeats`.
 
@@ -66,12 +86,10 @@ def merge_parallel(
         If a sum of integers exceeds int64.
     """
     kept = ~repeated
-    counts = np.zeros(len(adjacency.offsets), np.int64)
-    filled = np.flatnonzero(adjacency.degrees)
-    if len(filled):
-        counts[filled + 1] = np.add.reduceat(kept, adjacency.offsets[filled], dtype=np.int64)
-    merged = Adjacency(np.cumsum(counts), adjacency.indices[kept])
-    return merged, {name: _reduce(name, array, kept, policy) for name, array in values.items()}
+    merged = {
+        name: _reduce(name, array, kept, policy_of(policy, name)) for name, array in values.items()
+    }
+    return chosen_rows(adjacency, kept), merged
 
 
 def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge) -> Array:

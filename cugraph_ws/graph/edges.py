@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.arguments import check_choice, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Frame, FrameKind, open_frame
 from cugraph_ws.frames.ids import IdType, agree, read_ids
 from cugraph_ws.frames.values import read_numbers
 from cugraph_ws.graph.adjacency import EdgeList
 from cugraph_ws.graph.arcs import Arcs
+from cugraph_ws.graph.duplicates import Merge
 from cugraph_ws.graph.footprints import IdShape
 from cugraph_ws.graph.memory import check_memory, estimate_of_build
 from cugraph_ws.graph.numbering import Numbered, number_rows
@@ -26,6 +28,7 @@ __all__ = [
     "Duplicates",
     "Loops",
     "ReadEdges",
+    "check_duplicates",
     "read_edges",
     "refuse_loops",
     "refuse_repeated",
@@ -34,6 +37,33 @@ __all__ = [
 Array = npt.NDArray[Any]
 Duplicates = Literal["keep", "sum", "min", "max", "mean", "first", "error"]
 Loops = Literal["keep", "drop", "error"]
+
+
+def check_duplicates(duplicates: Any, carried: Sequence[str]) -> None:
+    """Refuse an invalid policy on parallel edges.
+
+    Parameters
+    ----------
+    duplicates : str or mapping
+        The caller's value.
+    carried : sequence of str
+        The edge columns that the graph keeps.
+
+    Raises
+    ------
+    InputError
+        If it is invalid, or a mapping that names other columns.
+    """
+    if not isinstance(duplicates, Mapping):
+        check_choice("duplicates", duplicates, get_args(Duplicates))
+        return
+    if set(duplicates) != set(carried) or not carried:
+        raise InputError(
+            f"duplicates={shown(duplicates)}: give a policy for each column that is kept: "
+            f"{', '.join(map(repr, carried)) or 'none'}"
+        )
+    for name, policy in duplicates.items():
+        check_choice(f"duplicates[{name!r}]", policy, get_args(Merge))
 
 
 @dataclass
@@ -71,7 +101,7 @@ def read_edges(
     both: bool,
     vertices: Any,
     self_loops: Loops,
-    duplicates: Duplicates,
+    duplicates: Duplicates | Mapping[str, Merge],
     consume: bool,
 ) -> ReadEdges:
     """Check an edge frame, number its vertices and group its edges; see `Graph`."""

@@ -8,7 +8,7 @@ first needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
@@ -22,7 +22,8 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
 from cugraph_ws.graph.columns import AUTO, Columns, named_columns, weight_column
-from cugraph_ws.graph.edges import Duplicates, Loops, read_edges
+from cugraph_ws.graph.duplicates import Merge
+from cugraph_ws.graph.edges import Duplicates, Loops, check_duplicates, read_edges
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.communicator import SingleRank
@@ -67,10 +68,10 @@ class Graph(GraphView[FrameT]):
         edges are added as isolated vertices.
     attributes : str or sequence of str
         Further numeric columns of `edges` to keep.
-    duplicates : {"keep", "sum", "min", "max", "mean", "first", "error"}
+    duplicates : {"keep", "sum", "min", "max", "mean", "first", "error"}, or mapping
         Treatment of parallel edges (in an undirected graph, regardless of which end is the
         source): keep all; keep one with the sum, minimum, maximum, mean or first of their weights
-        and attributes; or refuse them.
+        and attributes; or refuse them.  A mapping has one of "sum" to "first" for each column.
     self_loops : {"keep", "drop", "error"}
         Treatment of edges from a vertex to itself.
     consume : bool
@@ -119,7 +120,7 @@ class Graph(GraphView[FrameT]):
         *,
         vertices: Any = None,
         attributes: Columns = (),
-        duplicates: Duplicates = "keep",
+        duplicates: Duplicates | Mapping[str, Merge] = "keep",
         self_loops: Loops = "keep",
         consume: bool = False,
         workers: Sequence[str] | None = None,
@@ -128,12 +129,12 @@ class Graph(GraphView[FrameT]):
         if workers is not None or not isinstance(balance, str) or balance != "even":
             name = "balance" if workers is None else "workers"
             raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
-        check_choice("duplicates", duplicates, get_args(Duplicates))
         check_choice("self_loops", self_loops, get_args(Loops))
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
         weight = weight_column(edges, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
+        check_duplicates(duplicates, carried)
         read = read_edges(
             edges,
             *names,
@@ -171,7 +172,7 @@ class Graph(GraphView[FrameT]):
         vertices: Any = None,
         directed: bool = True,
         attributes: Mapping[str, Any] | None = None,
-        duplicates: Duplicates = "keep",
+        duplicates: Duplicates | Mapping[str, Merge] = "keep",
         self_loops: Loops = "keep",
     ) -> Graph:
         """Build a graph from arrays.
@@ -365,6 +366,14 @@ class Graph(GraphView[FrameT]):
     def edges_among(self, marks: Any) -> FrameT:
         """Return the edges between marked vertices, as a frame; see `GraphView.edges_among`."""
         return self.edge_frame(among=marks if self.device_resident else as_host(marks))
+
+    def _local(self, step: Callable[[], Any]) -> Any:
+        return step()
+
+    def _with_arcs(self, arcs: Any, edges: int) -> Self:
+        found = super()._with_arcs(arcs, edges)
+        found._copy, found._shards = None, []
+        return found
 
     def _find_extreme(self, name: str, *, least: bool) -> tuple[Any, int]:
         found: tuple[Any, int] = self._open().extreme(name, least=least)

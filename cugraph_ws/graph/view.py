@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +24,14 @@ from cugraph_ws.frames.base import FrameKind, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Order
-from cugraph_ws.graph.duplicates import Merge, refuse_infinite
+from cugraph_ws.graph.duplicates import Policy, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
+from cugraph_ws.graph.masks import kept_arcs
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import as_host, device, module_of
+from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs
@@ -166,7 +169,11 @@ class GraphView(Framed[FrameT]):
     def _count_isolated(self) -> int:
         """Count the owned vertices without any edge; collective."""
 
-    def _merge_arcs(self, arcs: Arcs, policy: Merge, repeated: npt.NDArray[np.bool_]) -> None:
+    @abstractmethod
+    def _local(self, step: Callable[[], Any]) -> Any:
+        """Run a step that may fail on one rank; then the same error is raised on all; collective."""
+
+    def _merge_arcs(self, arcs: Arcs, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
         """Merge parallel arcs; collective."""
         arcs.merge(policy, repeated)
 
@@ -540,6 +547,116 @@ class GraphView(Framed[FrameT]):
                 f"Graph(weight=...) or Graph(attributes=[...])"
             )
 
+    # ------------------------------------------------------------------------------ other graphs
+
+    def mask(self, edges: Any) -> Self:
+        """Return the graph with some of the edges, and all of its vertices; collective.
+
+        Vertices keep their numbers, and edges their order and columns; nothing is read from frames
+        or numbered again.  On the host no edge is sorted.
+
+        Parameters
+        ----------
+        edges : column of bool, or callable
+            Which edges to keep, for each row of `edge_frame()`, in its order; an undirected edge is
+            one row.  A callable is given that frame (on a cluster, each worker's part of it) and
+            returns the column.
+
+        Returns
+        -------
+        Graph
+            It shares the ids and attributes of vertices with this one; each is closed by itself.
+
+        Raises
+        ------
+        InputError
+            If the column has another type or length, or nulls.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import cugraph_ws as ws
+        >>> roads = {"source": [0, 1], "destination": [1, 2], "weight": [2.0, 9.0]}
+        >>> with ws.Graph(pd.DataFrame(roads)) as graph:
+        ...     short = graph.mask(lambda edges: edges["weight"] < 5)
+        ...     short.number_of_vertices, short.number_of_edges
+        (3, 1)
+        """
+        arcs = self._open()
+        kept, count = kept_arcs(self, edges)
+        return self._with_arcs(arcs.chosen(kept), total(self.comm, count))
+
+    def contract(self, labels: Any, weight: str = "sum", self_loops: bool = False) -> Any:
+        """Return the graph whose vertices are labels of this one's vertices; collective.
+
+        All edges between vertices of two labels become one edge between the labels.
+
+        Parameters
+        ----------
+        labels : frame, mapping or str
+            The label of every vertex: a frame of ids and one column of integers, text or other ids,
+            as most functions return; a mapping from ids to integers; or the name of a vertex
+            attribute of integers.  In a Dask frame, labels are integers.
+        weight : {"sum", "min", "max"}
+            How the weights of edges that become one are combined.  Without weights each counts 1.
+        self_loops : bool
+            Whether edges between vertices of the same label are kept, as a self-loop of the label.
+
+        Returns
+        -------
+        Graph
+            With a vertex for each label, and the edge columns of the weight (`weight` if this graph
+            has none) and `count`, the number of edges that have become one.
+
+        Raises
+        ------
+        InputError
+            If an argument is invalid, or a vertex has no label.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import cugraph_ws as ws
+        >>> roads = {"source": [0, 1, 1], "destination": [1, 2, 3], "weight": [2.0, 9.0, 1.0]}
+        >>> with ws.Graph(pd.DataFrame(roads)) as graph:
+        ...     graph.contract({0: 5, 1: 5, 2: 8, 3: 8}).edge_frame()
+           source  destination  weight  count
+        0       5            8    10.0      2
+        """
+        self._open()
+        contracted = provider("graphs of graphs").contracted
+        return contracted(self, labels, weight, self_loops=self_loops)
+
+    def subgraph(self, vertices: Any) -> Any:
+        """Return the graph of some vertices, and all edges between them; collective.
+
+        Parameters
+        ----------
+        vertices : sequence, array, Series or frame
+            Ids of the vertices.
+
+        Returns
+        -------
+        Graph
+            With these vertices only, and all edge columns.  Vertex attributes are not kept.  See
+            `mask` for a graph with all vertices, `cugraph_ws.subgraph` for a frame.
+
+        Raises
+        ------
+        InputError
+            If a vertex is unknown.
+        """
+        self._open()
+        return provider("graphs of graphs").induced(self, vertices)
+
+    def _with_arcs(self, arcs: Any, edges: int) -> Self:
+        """Return a graph of the same vertices with some of the arcs; collective."""
+        found = copy(self)
+        found._arcs, found._edges, found._lock = arcs, edges, RLock()
+        found._duplicates = found._self_loops = None
+        found._sums, found._extremes, found.learned = {}, {}, {}
+        return found
+
     # ------------------------------------------------------------------------------- the build
 
     @property
@@ -577,11 +694,11 @@ class GraphView(Framed[FrameT]):
         if surplus:
             self._merge_arcs(arcs, policy, repeated)
             self._edges -= surplus
-        if surplus and policy in ("sum", "mean") and self.weight is not None:
+        if surplus and self.weight is not None:
             values = arcs.values(self.weight, "csc")
             value, edge = self._first_of_ranks(arcs.first_infinite(values), values)
             if edge:  # not in the frame, so the merge produced it
-                refuse_infinite(policy, self.weight, value, edge)
+                refuse_infinite(policy_of(policy, self.weight), self.weight, value, edge)
 
     def _first_of_ranks(self, arc: int | None, values: Array) -> tuple[Any, str]:
         """Return the value and the ends of an arc that a rank found, None and "" if none did.

@@ -11,7 +11,7 @@ The adjacency over owned vertices and ghosts is then built like that of a whole 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, get_args
 
@@ -24,7 +24,8 @@ from cugraph_ws.frames.ids import IdType, cast_ids, read_ids
 from cugraph_ws.frames.values import read_numbers
 from cugraph_ws.graph.adjacency import index_dtype
 from cugraph_ws.graph.columns import Columns, named_columns
-from cugraph_ws.graph.edges import Duplicates, Loops, refuse_loops
+from cugraph_ws.graph.duplicates import Merge
+from cugraph_ws.graph.edges import Duplicates, Loops, check_duplicates, refuse_loops
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.memory import MemoryEstimate, check_memory
 from cugraph_ws.graph.vertices import id_columns
@@ -57,7 +58,7 @@ def build_shard(
     *,
     vertices: Any = None,
     attributes: Columns = (),
-    duplicates: Duplicates = "keep",
+    duplicates: Duplicates | Mapping[str, Merge] = "keep",
     self_loops: Loops = "keep",
     weights: Sequence[float] | None = None,
     meta: Any = None,
@@ -93,10 +94,10 @@ def build_shard(
     GraphMemoryError
         If a rank's shard would not fit in its memory; raised on all ranks.
     """
-    check_choice("duplicates", duplicates, get_args(Duplicates))
     check_choice("self_loops", self_loops, get_args(Loops))
     check_weights(weights, comm.size)
     names, carried = named_columns(source, destination, weight, attributes)
+    check_duplicates(duplicates, carried)
     own = Partitions([frame for _, frame in partitions], [place for place, _ in partitions])
     shown = [*own.frames, *([] if meta is None else [meta])]
     if vertices is None and duplicates == "keep" and comm.on_device and are_on_gpus(comm, shown):

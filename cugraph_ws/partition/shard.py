@@ -7,9 +7,10 @@ ascending numbers of owned vertices and ghosts together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from cugraph_ws.frames.base import FrameKind, VertexNumbers
 from cugraph_ws.graph.adjacency import Adjacency, EdgeList
 from cugraph_ws.graph.arcs import Arcs, Order
-from cugraph_ws.graph.duplicates import Merge
+from cugraph_ws.graph.duplicates import Merge, Policy
 from cugraph_ws.graph.edges import Duplicates
 from cugraph_ws.graph.numbering import number_integers
 from cugraph_ws.graph.view import GraphView
@@ -65,7 +66,7 @@ class ShardGraph(GraphView[Any]):
     weight : str, optional
         Which of `values` is the weight.
     directed : bool
-    duplicates : str
+    duplicates : str or mapping
         Policy on parallel edges.
 
     Attributes
@@ -90,7 +91,7 @@ class ShardGraph(GraphView[Any]):
         names: tuple[list[str], list[str]],
         weight: str | None = None,
         directed: bool = True,
-        duplicates: Duplicates = "keep",
+        duplicates: Duplicates | Mapping[str, Merge] = "keep",
     ) -> None:
         self._settle_in(
             comm, cuts, kind, vertices, names, list(values), weight=weight, directed=directed
@@ -330,7 +331,20 @@ class ShardGraph(GraphView[Any]):
         value, *ends = (min if least else max)(shown, key=lambda one: one[0])
         return self.edge_dtype(name).type(value), ends
 
-    def _merge_arcs(self, arcs: Arcs, policy: Merge, repeated: npt.NDArray[np.bool_]) -> None:
+    def _local(self, step: Callable[[], Any]) -> Any:
+        return attempt(self.comm, step)
+
+    def _with_arcs(self, arcs: Any, edges: int) -> Self:
+        found = super()._with_arcs(arcs, edges)
+        same = ("positions", "boundaries", "position_of_rank")  # ghosts stay, with or without arcs
+        found.kept = {name: self.kept[name] for name in same if name in self.kept}
+        found._orders = {}
+        found._all_arcs = total(self.comm, arcs.number_of_arcs)
+        found._vertices = copy(self._vertices)
+        found._vertices.settle(found)
+        return found
+
+    def _merge_arcs(self, arcs: Arcs, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
         attempt(self.comm, lambda: arcs.merge(policy, repeated))  # a rank's sums may exceed int64
 
     # --------------------------------------------------------------------------- ids and frames

@@ -32,6 +32,8 @@ PROVIDERS = {
     "cuda runs": "cugraph_ws.backends.cuda.setup",
     # a rank's rows of all neighbours on the device: `symmetrised`
     "symmetrised rows": "cugraph_ws.backends.cuda.symmetrised_rows",
+    # graphs made of another: `contracted`, `induced`
+    "graphs of graphs": "cugraph_ws.partition.contraction",
     # graphs on a cluster: `ClusterGraph`
     "graphs of dask": "cugraph_ws.dask.graph",
 }

@@ -7,6 +7,7 @@ module serves reports, frames of edges, programs' constants, and copies to the h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from threading import RLock
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.columns import first_true
 from cugraph_ws.backends.cuda.graph import DeviceGraph, Order
+from cugraph_ws.backends.cuda.masks import chosen
 from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.graph.adjacency import Adjacency
@@ -97,6 +99,15 @@ class DeviceArcs:
         sources = numbers[csc.indices]
         order = sort_ends(destinations, sources, graph.size)
         return destinations[order], sources[order], order
+
+    def chosen(self, kept: Any) -> DeviceArcs:
+        """Return some of the arcs, marked in the order of `ordered`; their own `host` too."""
+        *_, order = self.ordered()
+        which = order[device().xp.flatnonzero(device().xp.asarray(kept))]
+        which.sort()
+        found = copy(self)
+        found.graph, found._lock, found._host = chosen(self.graph, which), RLock(), None
+        return found
 
     def _numbers(self) -> DeviceArray:
         """Return the vertex number at each of the graph's own positions."""

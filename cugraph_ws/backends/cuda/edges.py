@@ -6,7 +6,7 @@ memory, which the caller may change as soon as `Graph(...)` has returned.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Frame
 from cugraph_ws.frames.ids import IdType, agree, read_ids
 from cugraph_ws.frames.values import read_numbers
-from cugraph_ws.graph.duplicates import refuse_infinite
+from cugraph_ws.graph.duplicates import Merge, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import Duplicates, Loops, ReadEdges, refuse_loops, refuse_repeated
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.runtime.device import device
@@ -44,7 +44,7 @@ def read_device_edges(
     both: bool,
     extra: Frame | None,
     self_loops: Loops,
-    duplicates: Duplicates,
+    duplicates: Duplicates | Mapping[str, Merge],
     consume: bool,
 ) -> ReadEdges:
     """Check an edge frame of the device, number its vertices and build the rows; see `Graph`.
@@ -155,7 +155,7 @@ def _merge(
     ends: list[DeviceArray],
     values: dict[str, DeviceArray],
     size: int,
-    policy: Duplicates,
+    policy: Duplicates | Mapping[str, Merge],
     told: DeviceVertices,
     *,
     both: bool,
@@ -183,13 +183,14 @@ def _merge(
         kept = order[starts[:-1]]
         ends[:] = [sources[kept], destinations[kept]]
         for name, array in values.items():
-            values[name] = _reduce(name, array, order, starts, policy)
+            one = policy_of(policy, name)
+            values[name] = _reduce(name, array, order, starts, one)
             bad = None if name != weight else DeviceArcs.first_infinite(values[name])
             if bad is not None:  # the frame had no infinite values
                 numbers = device().to_host(xp.stack([end[bad] for end in ends]))
                 value = float(device().to_host(values[name][bad : bad + 1])[0])
                 edge = " to ".join(told.describe(int(number)) for number in numbers)
-                refuse_infinite(str(policy), name, value, edge)
+                refuse_infinite(str(one), name, value, edge)
     return surplus
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -170,6 +170,16 @@ class DeviceShard(ShardGraph):
     def halo(self) -> Halo:
         """The halo of device arrays by the shard's positions."""
         return Halo.of(self, self._held, on_device=True)
+
+    def _with_arcs(self, arcs: Any, edges: int) -> Self:
+        found = super()._with_arcs(arcs, edges)
+        for name in ("ranks", "positions", "boundaries"):
+            if name in self.kept:
+                found.kept[name] = self.kept[name]
+        xp, graph = device().xp, arcs.graph
+        sent = [xp.take(graph.positions, held) for held in self._held]
+        found._laid = graph, xp.take(self._numbers, graph.numbers), sent
+        return found
 
     # ------------------------------------------------------------------------------- queries
 

@@ -1,0 +1,37 @@
+"""A graph on the device with some of the arcs of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.grouping import Ends
+from cugraph_ws.backends.cuda.order import arc_rows
+from cugraph_ws.backends.cuda.rows import gather, group_edges
+from cugraph_ws.runtime.device import device
+
+__all__ = ["chosen"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+
+
+def chosen(graph: DeviceGraph, which: DeviceArray) -> DeviceGraph:
+    """Return a graph with some of the arcs; its vertices are by their own falling in-degree.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+    which : device array of int64
+        Indices of the arcs in its CSC, ascending.
+
+    Returns
+    -------
+    DeviceGraph
+    """
+    here, csc, numbers = device(), graph.csc, graph.numbers
+    ends = Ends(numbers[arc_rows(csc.offsets, graph.arcs)[which]], numbers[csc.indices[which]])
+    names = graph.edge_attributes
+    layout, indices, order, _ = group_edges(here, ends, graph.size, both=False, keep=bool(names))
+    del ends
+    values = {name: gather(here, graph.values(name)[which], order) for name in names}
+    return DeviceGraph(here, layout, indices, values, undirected=graph.undirected, names=names)

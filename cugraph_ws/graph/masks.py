@@ -1,0 +1,119 @@
+"""Masks: which edges are kept, which arcs these are, and rows of the arcs that are kept.
+
+A mask has an entry for each edge; an undirected edge is two arcs.  `Arcs.chosen` and
+`DeviceArcs.chosen` make the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import open_values
+from cugraph_ws.graph.adjacency import Adjacency
+from cugraph_ws.runtime.device import as_host, module_of
+
+if TYPE_CHECKING:
+    from cugraph_ws.graph.view import GraphView
+
+__all__ = ["chosen_rows", "kept_arcs"]
+
+Array = Any  # NumPy's or CuPy's
+EdgeMask = Callable[[Any], Any] | Any
+
+
+def chosen_rows(adjacency: Adjacency, kept: npt.NDArray[np.bool_]) -> Adjacency:
+    """Return an adjacency with some of the arcs, in the same order.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+    kept : ndarray of bool, shape (arcs,)
+
+    Returns
+    -------
+    Adjacency
+    """
+    counts = np.zeros(len(adjacency.offsets), np.int64)
+    filled = np.flatnonzero(adjacency.degrees)
+    if len(filled):
+        counts[filled + 1] = np.add.reduceat(kept, adjacency.offsets[filled], dtype=np.int64)
+    return Adjacency(np.cumsum(counts), adjacency.indices[kept])
+
+
+def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
+    """Return which of this rank's arcs a mask of edges keeps; collective.
+
+    Parameters
+    ----------
+    graph : GraphView
+    edges : column of bool, or callable
+        See `GraphView.mask`.
+
+    Returns
+    -------
+    kept : array of bool, shape (arcs,)
+        In the order of `arc_ends`.
+    count : int
+        Number of edges that this rank keeps.
+
+    Raises
+    ------
+    InputError
+        If the mask has another type or length, or nulls.
+    """
+    if graph.directed:
+        marks = _marks(graph, edges, graph.own_arcs)
+        return marks, int(np.count_nonzero(marks))
+    sources, destinations = graph.arc_ends()
+    xp, forward = module_of(sources), sources <= destinations
+    kept = xp.zeros(len(sources), np.bool_)
+    marks = _marks(graph, edges, int(forward.sum()))
+    count = int(np.count_nonzero(marks))
+    kept[forward] = xp.asarray(marks)
+    if xp is np and graph.whole:  # the transposition of an undirected graph's rows is the rows
+        kept |= graph.csc.carry(kept)
+        return kept, count
+    back = xp.flatnonzero(~forward)
+    owners = xp.searchsorted(xp.asarray(graph.cuts[1:-1]), sources[back], side="right")
+    ours = xp.flatnonzero(forward & (sources != destinations))
+    ours = ours[xp.argsort(sources[ours], kind="stable")]
+    bounds = as_host(xp.searchsorted(sources[ours], xp.asarray(graph.cuts))).tolist()
+    came = graph.comm.alltoall([[kept[ours[low:high]]] for low, high in pairwise(bounds)])
+    kept[back[xp.argsort(owners, kind="stable")]] = xp.concatenate([one for (one,) in came])
+    return kept, count
+
+
+def _marks(graph: GraphView[Any], edges: EdgeMask, count: int) -> npt.NDArray[np.bool_]:
+    """Return the marks of this rank's edges, in the order of `edge_frame`; collective."""
+    counts = graph.comm.allgather(count)
+    if callable(edges):
+        frame = graph.edge_frame()
+        made: npt.NDArray[np.bool_] = graph._local(lambda: _flags(edges(frame), count))
+        return made
+    marks: npt.NDArray[np.bool_] = graph._local(lambda: _flags(edges, sum(counts)))
+    first = sum(counts[: graph.comm.rank])
+    return marks[first : first + count]
+
+
+def _flags(values: Any, count: int) -> npt.NDArray[np.bool_]:
+    """Read a column of bool."""
+    column = open_values(values, "edges")
+    if not pa.types.is_boolean(column.arrow_type):
+        raise InputError(
+            f"edges: a column of bool is needed, not of {column.arrow_type}; compare the column with "
+            "a value, as in graph.mask(lambda edges: edges['weight'] > 0)"
+        )
+    column.refuse_nulls()
+    if len(column) != count:
+        raise InputError(
+            f"edges: {len(column)} values for {count} edges; give one for each row of "
+            "graph.edge_frame(), in its order"
+        )
+    return np.asarray(column.values, np.bool_)

@@ -1,0 +1,107 @@
+"""Graphs made of another: of labels in place of vertices, and of some vertices and their edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cugraph_ws.arguments import check_choice, check_flag
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import Ids, VertexNumbers
+from cugraph_ws.graph.edges import Duplicates
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.build import build_shard
+from cugraph_ws.partition.labels import read_labels
+from cugraph_ws.partition.partitioned_frame import Partitions
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.device import as_host, module_of
+
+__all__ = ["contracted", "induced"]
+
+COUNT = "count"
+MERGES = ("sum", "min", "max")
+
+
+def contracted(graph: GraphView[Any], labels: Any, weight: str, *, self_loops: bool) -> Any:
+    """Return the graph of labels; see `GraphView.contract`; collective."""
+    check_choice("weight", weight, MERGES)
+    check_flag("self_loops", self_loops)
+    ends, column = graph.end_names, graph.weight or "weight"
+    for name in ends:
+        if name in (column, COUNT):
+            raise InputError(
+                f"the id column {name!r} has the name of a column of contracted edges; rename it in "
+                "the edge frame"
+            )
+    if column == COUNT:
+        raise InputError(
+            f"weight={COUNT!r}: contracted edges have a column {COUNT!r} of their own; rename the "
+            "weight in the edge frame"
+        )
+    codes, names = read_labels(graph, labels, "labels")
+    numbers: Any
+    *numbers, values = graph._listed(None, None)
+    xp = module_of(numbers[0])
+    given = xp.asarray(codes)
+    columns = {
+        end: _shown(given[graph._places_here(one)], names)
+        for end, one in zip(ends, numbers, strict=True)
+    }
+    ones = xp.ones(len(numbers[0]), np.int64)
+    columns |= {column: ones if graph.weight is None else values[graph.weight], COUNT: ones}
+    own, rank, size = np.unique(codes[: graph.owned]), graph.comm.rank, graph.comm.size
+    distinct = np.unique(np.concatenate([one for (one,) in graph.comm.alltoall([[own]] * size)]))
+    own = distinct[len(distinct) * rank // size : len(distinct) * (rank + 1) // size]
+    return _built(
+        graph,
+        graph.frame_like(columns),
+        graph.frame_like({"vertex": _shown(own, names)}),
+        source=ends[0],
+        destination=ends[1],
+        weight=column,
+        attributes=(COUNT,),
+        duplicates={column: weight, COUNT: "sum"},
+        self_loops="keep" if self_loops else "drop",
+    )
+
+
+def induced(graph: GraphView[Any], vertices: Any) -> Any:
+    """Return the graph of some vertices; see `GraphView.subgraph`; collective."""
+    graph.check_edge_names()
+    own = graph.own_numbers(vertices, "vertices")
+    marks = np.zeros(graph.owned, np.bool_)
+    marks[own - graph.low] = True
+    return _built(
+        graph,
+        graph.edges_among(marks),
+        graph.frame_of(VertexNumbers(own), {}),
+        source=graph._source_names,
+        destination=graph._destination_names,
+        weight=graph.weight,
+        attributes=graph.edge_attributes,
+    )
+
+
+def _shown(codes: Any, names: pa.Array | None) -> Any:
+    """Return labels as a column of ids."""
+    return codes if names is None else Ids(names.take(pa.array(as_host(codes))), None)
+
+
+def _built(
+    graph: GraphView[Any],
+    edges: Any,
+    vertices: Any,
+    *,
+    duplicates: Duplicates | Mapping[str, str] = "keep",
+    **options: Any,
+) -> Any:
+    """Build a graph where another one is, of this rank's edges and vertices; collective."""
+    options |= {"directed": graph.directed, "duplicates": duplicates}
+    if not isinstance(graph, ShardGraph):
+        return Graph(edges, vertices=vertices, **options)
+    own = Partitions([vertices])
+    return build_shard(graph.comm, [(graph.comm.rank, edges)], vertices=own, **options)
