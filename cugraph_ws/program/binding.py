@@ -37,7 +37,17 @@ from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import array_module
 from cugraph_ws.runtime.parsing import parse
 
-__all__ = ["BoundProgram", "bind"]
+__all__ = [
+    "BoundProgram",
+    "argument_name",
+    "bind",
+    "by_own_names",
+    "check_edge_values",
+    "constant_values",
+    "edge_columns",
+    "parameter_value",
+    "refuse_unknown",
+]
 
 # With one of these in `compute`, a message is computed once per vertex instead of once per arc.
 DEAR = (ast.Call, ast.Div, ast.FloorDiv, ast.IfExp, ast.If, ast.Mod, ast.Pow)
@@ -134,9 +144,9 @@ def bind(
     ProgramError
         If a function fails, or returns what its declaration does not allow.
     """
-    arguments = _by_own_names(program, arguments)
-    _refuse_unknown(program, arguments)
-    columns, kinds, missing = _edges(program, graph)
+    arguments = by_own_names(program, arguments)
+    refuse_unknown(program, arguments)
+    columns, kinds, missing = edge_columns(program, graph)
     state = []
     for declared in program.state.values():
         if isinstance(declared.type, Like):
@@ -146,20 +156,20 @@ def bind(
     weight = columns[0] if len(columns) == 1 else graph.weight
     by_name: dict[str, Any] = {}
     for name, constant in program.constants.items():
-        argument = _argument(name, constant)
+        argument = argument_name(name, constant)
         fallback = constant.default if isinstance(constant, Distribution) else None
         if fallback is not None and arguments.get(argument) is None:
             by_name[name] = by_name[fallback]
         else:
-            by_name[name] = _constant(
+            by_name[name] = constant_values(
                 program, argument, constant, graph, weight, arguments, on_device=on_device
             )
     constants = tuple(by_name.values())
     values = tuple(
-        _parameter(program, name, declared, graph, arguments)
+        parameter_value(program, name, declared, graph, arguments)
         for name, declared in program.parameters.items()
     )
-    _check_edges(program, graph, columns, tuple(state))
+    check_edge_values(program, graph, columns, tuple(state))
     _check_vertex_numbers(program, graph)
     if program.validate is not None:
         named = dict(
@@ -249,7 +259,7 @@ def _prepares(program: VertexProgram, types: Types) -> bool:
     return len(fields) > 1 or any(isinstance(node, DEAR) for node in ast.walk(parse(compute.text)))
 
 
-def _by_own_names(program: VertexProgram, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+def by_own_names(program: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return arguments under their declared names instead of aliases."""
     renamed = dict(arguments)
     for name, declared in program.constants.items():
@@ -264,8 +274,9 @@ def _by_own_names(program: VertexProgram, arguments: Mapping[str, Any]) -> Mappi
     return renamed
 
 
-def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> None:
-    constants = [_argument(name, declared) for name, declared in program.constants.items()]
+def refuse_unknown(program: Any, arguments: Mapping[str, Any]) -> None:
+    """Refuse an argument that a program does not declare."""
+    constants = [argument_name(name, declared) for name, declared in program.constants.items()]
     known = [*program.parameters, *constants]
     for name in arguments:
         if name not in known:
@@ -274,8 +285,8 @@ def _refuse_unknown(program: VertexProgram, arguments: Mapping[str, Any]) -> Non
             )
 
 
-def _edges(
-    program: VertexProgram, graph: GraphView
+def edge_columns(
+    program: Any, graph: GraphView
 ) -> tuple[tuple[str | None, ...], tuple[str, ...], tuple[float | None, ...]]:
     """Find the graph's attribute for each declared one: of the same name, or the only weight."""
     columns: list[str | None] = []
@@ -308,8 +319,8 @@ def _edges(
     return tuple(columns), tuple(kinds), tuple(missing)
 
 
-def _check_edges(
-    program: VertexProgram,
+def check_edge_values(
+    program: Any,
     graph: GraphView,
     columns: tuple[str | None, ...],
     state: tuple[str, ...],
@@ -344,7 +355,7 @@ def _check_edges(
                 )
 
 
-def _calculates(program: VertexProgram) -> bool:
+def _calculates(program: Any) -> bool:
     """Tell whether a new state may be a number that is not among its inputs."""
     key = "calculates"
     if key not in program.memory:
@@ -360,7 +371,7 @@ def _calculates(program: VertexProgram) -> bool:
 
 
 def _check_type(
-    program: VertexProgram,
+    program: Any,
     name: str,
     declared: ScalarType | Floating | None,
     column: str,
@@ -383,8 +394,8 @@ def _check_type(
         )
 
 
-def _constant(
-    program: VertexProgram,
+def constant_values(
+    program: Any,
     name: str,
     declared: Constant | VertexValue | Distribution | VertexSet,
     graph: GraphView,
@@ -458,7 +469,7 @@ def _shared(n: int) -> int:
     return 1 if n != 1 else 2
 
 
-def _argument(name: str, declared: Any) -> str:
+def argument_name(name: str, declared: Any) -> str:
     """Return the name under which `run()` takes a declared constant."""
     return getattr(declared, "argument", None) or name
 
@@ -491,13 +502,14 @@ def _graph_constant(source: str, graph: GraphView, weight: str | None, *, on_dev
     return graph.weight_sums(weight, incoming=incoming, on_device=on_device)
 
 
-def _parameter(
-    program: VertexProgram,
+def parameter_value(
+    program: Any,
     name: str,
     declared: Parameter | VertexParameter,
     graph: GraphView,
     arguments: Mapping[str, Any],
 ) -> Any:
+    """Return a declared parameter as a NumPy scalar; a vertex as its number; collective."""
     if isinstance(declared, VertexParameter):
         if arguments.get(name) is None:
             raise InputError(f"{program.name} needs {name}=, a vertex of the graph")

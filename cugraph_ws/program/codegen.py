@@ -39,9 +39,16 @@ __all__ = [
     "adaptors",
     "cache_folder",
     "compiled_module",
+    "constants_text",
+    "fitting",
     "generated_source",
+    "identity_text",
     "keeps_when_silent",
+    "loop_text",
+    "merge_text",
+    "message_result",
     "message_text",
+    "plain_loop",
     "program_text",
     "python_module",
     "vertex_text",
@@ -51,7 +58,7 @@ __all__ = [
 LOOPS = ("dense", "pull", "buckets", "push", "scatter", "tree")
 REPLACED = {
     "__future__",
-    *(f"cugraph_ws.kernels.cpu.{name}" for name in (*LOOPS, "interface", "jit")),
+    *(f"cugraph_ws.kernels.cpu.{name}" for name in (*LOOPS, "interface", "pair_interface", "jit")),
 }
 INFINITY = {"int32": 2**30, "int64": 2**62}  # represents math.inf in an integer state field
 
@@ -138,8 +145,8 @@ def _call(program: VertexProgram, function: str, **given: str) -> str:
     return f"user_{function}({', '.join(asked)})"
 
 
-def _identity(program: VertexProgram, types_: Types) -> str:
-    """Write the identity of the program's combine."""
+def identity_text(program: Any, types_: Any) -> str:
+    """Write the identity of a program's combine; `types_` has the types of messages."""
     if program.combine == "custom":
         values = program.identity if types_.tuple_message else (program.identity,)
         written = [
@@ -167,7 +174,8 @@ def _number(value: Any) -> str:
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
-def _merge(program: VertexProgram, types_: Types) -> str:
+def merge_text(program: Any, types_: Any) -> str:
+    """Write the combination of `first` and `second`; `types_` has the types of messages."""
     if program.combine == "custom":
         return "user_combine(first, second)"
     if program.combine == "any":
@@ -235,7 +243,7 @@ class Access:
         return f"{array}[{index}] = {value}"
 
 
-def _own_parts(types_: Types, access: Access) -> list[str]:
+def constants_text(types_: Any, access: Access) -> list[str]:
     """Write how each of a vertex's constants is read."""
     return [
         _widen(
@@ -265,7 +273,7 @@ def vertex_text(program: VertexProgram, types_: Types, access: Access) -> str:
         _widen(kind, access.read("state", f"state[{place}]", "vertex", kind))
         for place, kind in enumerate(types_.state)
     ]
-    return f"Vertex({', '.join([*states, *_own_parts(types_, access)])})"
+    return f"Vertex({', '.join([*states, *constants_text(types_, access)])})"
 
 
 def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
@@ -292,10 +300,10 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
         )
     ]
     edge = f"Edge({', '.join(parts)})"
-    return _new_message(types_, _call(program, "compute", edge=edge))
+    return message_result(types_, _call(program, "compute", edge=edge))
 
 
-def _new_message(types_: Types, call: str) -> str:
+def message_result(types_: Any, call: str) -> str:
     """Return statements that convert a user's result to a message."""
     if not types_.tuple_message:
         return f"    return {_cast(types_.message[0], call)}"
@@ -341,7 +349,7 @@ def adaptors(
         parts = [fitted(place, f"result[{place}]") for place in state_range]
         return f"    result = {call}\n    return {_tuple(parts)}"
 
-    own_parts = _own_parts(types_, access)
+    own_parts = constants_text(types_, access)
     own = f"Own({', '.join(own_parts)})"
     results = ["result"] if scalar_state else [f"result[{place}]" for place in state_range]
     initial = [
@@ -403,9 +411,9 @@ def adaptors(
         "@inline\ndef message(source, edges, arc, values):",
         message_text(program, types_, access),
         "@inline\ndef nothing():",
-        f"    return {_identity(program, types_)}",
+        f"    return {identity_text(program, types_)}",
         "@inline\ndef merge(first, second):",
-        _new_message(types_, _merge(program, types_))
+        message_result(types_, merge_text(program, types_))
         if program.combine != "any" or types_.message == ("bool",)
         else "    return second",
         "@inline\ndef is_enough(gathered):",
@@ -471,27 +479,31 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
         f'"""Loops of the vertex program {program.name}, generated."""',
         *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
         adaptors(program, types_),
-        *[_loop_text(loop) for loop in LOOPS],
+        *[loop_text(loop) for loop in LOOPS],
     ]
     return "\n\n".join(parts) + "\n"
 
 
 @lru_cache
-def _loop_text(loop: str) -> str:
-    """Return a loop module's source without the parts that an instance replaces."""
+def loop_text(loop: str) -> str:
+    """Return the source of a module of `kernels/cpu` without the parts that an instance replaces."""
     tree = parse(kernel_file("cpu", loop).read_text("utf-8"))
     return "\n\n".join(ast.unparse(node) for node in without_interface(tree))
 
 
-def program_text(program: VertexProgram, decorators: str) -> list[str]:
+def program_text(
+    program: Any, decorators: str, records: dict[str, tuple[str, ...]] | None = None
+) -> list[str]:
     """Write the start of every generated module: imports, named tuples, the user's functions.
 
     Parameters
     ----------
-    program : VertexProgram
+    program : VertexProgram or EdgeProgram
         The checked program.
     decorators : str
         The import that provides `inline` and `jit`.
+    records : dict of tuple of str, optional
+        The named tuples that its functions see, and their fields; by default a vertex program's.
 
     Returns
     -------
@@ -502,7 +514,7 @@ def program_text(program: VertexProgram, decorators: str) -> list[str]:
         f"import math\nfrom collections import namedtuple\nimport numpy as np\n{decorators}",
         *[
             f"{name} = namedtuple({name!r}, {names!r})"
-            for name, names in _record_fields(program).items()
+            for name, names in (records or _record_fields(program)).items()
         ],
         *[part for source in program.sources.values() for part in _definitions(source.text)],
     ]
@@ -520,15 +532,19 @@ _modules: dict[str, types.ModuleType] = {}  # the most recent one is last
 _one_at_a_time = threading.RLock()
 
 
-def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
+def compiled_module(
+    program: Any, types_: Any, write: Callable[[Any, Any], str] = generated_source
+) -> types.ModuleType:
     """Return the program's module for the CPU engine; its functions compile when first called.
 
     Parameters
     ----------
-    program : VertexProgram
+    program : VertexProgram or EdgeProgram
         The checked program.
-    types_ : Types
+    types_ : Types or EdgeTypes
         Its types on the graph.
+    write : callable
+        Writes the text of the module.
 
     Returns
     -------
@@ -538,7 +554,7 @@ def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     with _one_at_a_time:
         known = _modules.get(program.memory.get(types_, ""))
         if known is None:
-            known = _generated_module(program, types_)
+            known = _generated_module(program, write(program, types_))
         name = known.__name__
         program.memory[types_] = name
         _modules.pop(name, None)
@@ -549,9 +565,8 @@ def compiled_module(program: VertexProgram, types_: Types) -> types.ModuleType:
         return known
 
 
-def _generated_module(program: VertexProgram, types_: Types) -> types.ModuleType:
+def _generated_module(program: Any, text: str) -> types.ModuleType:
     """Return the module of a program's text, cached if an equal program has run before."""
-    text = generated_source(program, types_)
     digest = hashlib.sha256(text.encode()).hexdigest()[:20]
     name = f"cugraph_ws_generated_{file_stem(program.name)}_{digest}"
     if name not in _modules:
@@ -608,26 +623,27 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
         space[name] = namedtuple(name, names)
     for name, function in {**program.functions, **program.aggregates}.items():
         space[f"user_{name}"] = function
-    space["fit"] = _fitting(program, types_)
+    space["fit"] = fitting(program, types_)
     text = adaptors(program, types_, checked=True)
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
     for loop in LOOPS:
-        exec(_plain_loop(loop), space)  # noqa: S102 - the library's own file
+        exec(plain_loop(loop), space)  # noqa: S102 - the library's own file
     return module
 
 
 @lru_cache
-def _plain_loop(loop: str) -> types.CodeType:
-    """Return a loop module's own file, compiled for plain Python."""
+def plain_loop(loop: str) -> types.CodeType:
+    """Return a module's own file in `kernels/cpu`, compiled for plain Python."""
     path = kernel_file("cpu", loop)
     tree = parse(path.read_text("utf-8"))
     tree.body = [_plain_import(node) for node in without_interface(tree)]
     return compile(tree, str(path), "exec")
 
 
-def _fitting(program: VertexProgram, types_: Types) -> Callable[[int, Any], Any]:
+def fitting(program: Any, types_: Any) -> Callable[[int, Any], Any]:
     """Return a function that converts to a state field's type and refuses what does not fit."""
-    fields = list(zip(program.state, map(np.dtype, types_.state), strict=True))
+    kinds: list[np.dtype[Any]] = [np.dtype(kind) for kind in types_.state]
+    fields = list(zip(program.state, kinds, strict=True))
 
     def fit(place: int, value: Any) -> Any:
         field, dtype = fields[place]

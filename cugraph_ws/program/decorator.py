@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +31,7 @@ from cugraph_ws.program.declarations import (
     VertexSet,
     VertexValue,
 )
+from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.program.source import FunctionSource, class_names, read_function
 
 __all__ = [
@@ -38,8 +39,14 @@ __all__ = [
     "VertexProgram",
     "aggregate",
     "any_message",
+    "check_arguments",
+    "declarations_of",
+    "is_declaration",
     "l1_norm",
     "max_norm",
+    "of_kind",
+    "plain",
+    "recognised_combine",
     "vertex_program",
 ]
 
@@ -136,7 +143,7 @@ def aggregate(function: Callable[..., Any]) -> Any:
         The marked function.  Inside `compute`, `apply` and `active`, `p.<name of the function>`
         (float64) is its sum over all vertices before the superstep.
     """
-    return _Aggregate(_plain(function))
+    return _Aggregate(plain(function))
 
 
 def any_message(first: Any, second: Any) -> Any:
@@ -159,7 +166,7 @@ COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_
 
 
 @dataclass(eq=False)
-class VertexProgram:
+class VertexProgram(Snapshot):
     """A checked vertex program; `ws.run` runs it.
 
     Attributes
@@ -219,33 +226,9 @@ class VertexProgram:
     memory: dict[Any, Any] = field(default_factory=dict, repr=False)
     frozen: bool = field(default=False, repr=False)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out this process's cached results when the program is sent to another process.
-
-        Values that the functions read from outside are sent as they are now, and do not change.
-        """
-        now = self.current()
-        sources = {key: replace(source, captured=()) for key, source in now.sources.items()}
-        return {**now.__dict__, "memory": {}, "sources": sources, "frozen": True}
-
-    def current(self) -> VertexProgram:
-        """Return the program with the current globals and closures of its functions.
-
-        Returns
-        -------
-        VertexProgram
-            This one if none has changed since its sources were read.
-
-        Raises
-        ------
-        ProgramError
-            If one has become something that a compiled function cannot use.
-        """
-        if self.frozen or not any(source.has_changed() for source in self.sources.values()):
-            return self
-        fresh = replace(self, sources={}, memory={})
-        _read_sources(fresh)
-        return fresh
+    def read_sources(self) -> None:
+        """Read and check the source of every function."""
+        _read_sources(self)
 
     @property
     def idempotent(self) -> bool:
@@ -326,23 +309,23 @@ def vertex_program(cls: type) -> VertexProgram:
     if not isinstance(cls, type):
         raise ProgramError(f"{shown(cls)} is not a class; put @ws.vertex_program above a class")
     name = cls.__name__
-    declared = _declarations(cls)
-    state = _of_kind(declared, State)
+    declared = declarations_of(cls)
+    state = of_kind(declared, State)
     if not state:
         raise ProgramError(f"{name} declares no state; annotate a field, as in `width: ws.float32`")
     functions, aggregates = _functions(cls, name)
     settings = {
-        key: _plain(cls.__dict__[key])
+        key: plain(cls.__dict__[key])
         for key in CLASS_SETTINGS
         if key in cls.__dict__ and key not in declared
     }
-    combine, identity = _combine(name, settings, functions)
+    combine, identity = recognised_combine(name, settings, functions)
     predecessors = [key for key, value in declared.items() if isinstance(value, Predecessor)]
     program = VertexProgram(
         name=name,
         doc=inspect.cleandoc(cls.__doc__ or ""),
         state=state,
-        edges=_of_kind(declared, Edge),
+        edges=of_kind(declared, Edge),
         constants={
             key: value
             for key, value in declared.items()
@@ -372,18 +355,33 @@ def vertex_program(cls: type) -> VertexProgram:
     return program
 
 
-def _plain(value: Any) -> Any:
-    """Unwrap a static method."""
+def plain(value: Any) -> Any:
+    """Return a member of a class body, without the static method around it."""
     return value.__func__ if isinstance(value, staticmethod) else value
 
 
-def _declarations(cls: type) -> dict[str, Declaration]:
-    """Evaluate the annotations, which may be strings, and sort them by kind of declaration."""
+def declarations_of(cls: type) -> dict[str, Declaration]:
+    """Return the declarations of a class body; annotations may be strings.
+
+    Parameters
+    ----------
+    cls : type
+
+    Returns
+    -------
+    dict of declarations
+        By name, in the order of the class body.
+
+    Raises
+    ------
+    ProgramError
+        If an annotation is not a declaration, or a name is taken.
+    """
     try:
         annotations = inspect.get_annotations(cls, eval_str=True)
     except Exception:  # a name local to the function that defines the class
         annotations = _evaluate_locally(cls)
-    assigned = {name: value for name, value in cls.__dict__.items() if _declares(value)}
+    assigned = {name: value for name, value in cls.__dict__.items() if is_declaration(value)}
     declared: dict[str, Declaration] = {}
     for name, value in _in_order(cls, annotations, assigned).items():
         if isinstance(value, (ScalarType, Like)):
@@ -412,7 +410,7 @@ def _declarations(cls: type) -> dict[str, Declaration]:
     return declared
 
 
-def _declares(value: Any) -> bool:
+def is_declaration(value: Any) -> bool:
     """Tell whether a value of a class body is a declaration."""
     return isinstance(value, (ScalarType, Like, Declaration))
 
@@ -456,7 +454,8 @@ def _evaluate_locally(cls: type) -> dict[str, Any]:
     )
 
 
-def _of_kind(declared: Mapping[str, Declaration], kind: type) -> dict[str, Any]:
+def of_kind(declared: Mapping[str, Declaration], kind: type) -> dict[str, Any]:
+    """Return the declarations of one kind, by name."""
     return {name: value for name, value in declared.items() if isinstance(value, kind)}
 
 
@@ -465,8 +464,8 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     functions: dict[str, Any] = {}
     aggregates: dict[str, Any] = {}
     for key, value in cls.__dict__.items():
-        value = _plain(value)
-        if _declares(value):
+        value = plain(value)
+        if is_declaration(value):
             continue
         if isinstance(value, _Aggregate):
             aggregates[key] = value.function
@@ -483,8 +482,32 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return functions, aggregates
 
 
-def _combine(name: str, settings: Mapping[str, Any], functions: dict[str, Any]) -> tuple[str, Any]:
-    """Recognise `combine`; a user-defined function is added to `functions`."""
+def recognised_combine(
+    name: str, settings: Mapping[str, Any], functions: dict[str, Any]
+) -> tuple[str, Any]:
+    """Recognise `combine`; a user-defined function is added to `functions`.
+
+    Parameters
+    ----------
+    name : str
+        The program's name.
+    settings : mapping
+        `combine` and `identity`, as the class body has them.
+    functions : dict
+        The user's functions.
+
+    Returns
+    -------
+    str
+        "sum", "min", "max", "any" or "custom".
+    Any
+        The identity of a custom one, else None.
+
+    Raises
+    ------
+    ProgramError
+        If it is missing, or cannot be used.
+    """
     if "combine" not in settings:
         raise ProgramError(
             f"{name} has no `combine`; set it to sum, min, max, any, or define combine(a, b) with `identity`"
@@ -585,7 +608,7 @@ def _read_sources(program: VertexProgram) -> None:
             function, f"user_{key}", owner=program.name, attributes=reads.get(key, {})
         )
         if key != "combine":
-            _check_arguments(program, key, source, FUNCTIONS[key])
+            check_arguments(program, key, source, FUNCTIONS[key])
         elif len(source.parameters) != 2:
             raise ProgramError(
                 f"{program.name}.combine ({source.location}) takes {len(source.parameters)} arguments; "
@@ -599,14 +622,26 @@ def _read_sources(program: VertexProgram) -> None:
             owner=program.name,
             attributes={"state": vertex, "p": p - {*program.aggregates}},
         )
-        _check_arguments(program, key, source, AGGREGATE)
+        check_arguments(program, key, source, AGGREGATE)
         program.sources[key] = source
 
 
-def _check_arguments(
-    program: VertexProgram, key: str, source: FunctionSource, known: tuple[str, ...]
-) -> None:
-    """Refuse an argument that is not passed to the function."""
+def check_arguments(program: Any, key: str, source: FunctionSource, known: tuple[str, ...]) -> None:
+    """Refuse an argument that is not passed to the function.
+
+    Parameters
+    ----------
+    program : VertexProgram or EdgeProgram
+    key : str
+        The function.
+    source : FunctionSource
+    known : tuple of str
+        The arguments that it may take.
+
+    Raises
+    ------
+    ProgramError
+    """
     for name in source.parameters:
         if name not in known:
             raise ProgramError(

@@ -15,7 +15,7 @@ import linecache
 import math
 import re
 from collections import namedtuple
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +32,17 @@ from cugraph_ws.program.decorator import AGGREGATE, FUNCTIONS, VertexProgram
 from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
 from cugraph_ws.runtime.parsing import parse
 
-__all__ = ["CompileError", "Inference", "compile_error", "infer"]
+__all__ = [
+    "CompileError",
+    "Inference",
+    "Inferrer",
+    "compile_error",
+    "infer",
+    "record_type",
+    "remembered",
+    "scalar_type",
+    "seen",
+]
 
 LAYOUT = 2  # version of the cached format; increment it if inferred types may change
 ROUNDS = 4  # widening steps after which a combine with ever wider result types is refused
@@ -86,14 +96,32 @@ def infer(
         does not fit the declared state: a float for an integer or a boolean field.
     """
     described = (
-        LAYOUT, _compiler(), state, edges, constants, parameters, tuple(program.state), tuple(program.edges),
+        state, edges, constants, parameters, tuple(program.state), tuple(program.edges),
         tuple(program.constants), program.parameter_names, program.combine,
         repr(program.identity), [(key, one.text) for key, one in sorted(program.sources.items())],
     )  # fmt: skip
-    key = hashlib.sha256(repr(described).encode()).hexdigest()
+    return remembered(
+        described, lambda: Inferrer(program, state, edges, constants, parameters).run()
+    )
+
+
+def remembered(described: Any, find: Callable[[], Inference]) -> Inference:
+    """Return a result of inference from the disk cache, or find it and write it there.
+
+    Parameters
+    ----------
+    described : tuple
+        Everything that the result depends on besides the compiler.
+    find : callable
+
+    Returns
+    -------
+    Inference
+    """
+    key = hashlib.sha256(repr((LAYOUT, _compiler(), described)).encode()).hexdigest()
     known = _read(key)
     if known is None:
-        known = _Inferrer(program, state, edges, constants, parameters).run()
+        known = find()
         _write(key, known)
     return known
 
@@ -128,8 +156,10 @@ def _write(key: str, found: Inference) -> None:
         write_entry(path, json.dumps(kept).encode())
 
 
-class _Inferrer:
+class Inferrer:
     """Infers the types of one program's functions; see `infer`."""
+
+    shape = "state"  # what `check_state` checks, in words
 
     def __init__(
         self,
@@ -142,14 +172,16 @@ class _Inferrer:
         self.program = program
         self.state = state
         counts = ("float64",) * len(program.aggregates) + ("int64", "int64")
-        own = tuple(map(_seen, constants))
+        own = tuple(map(seen, constants))
         self.given = {
-            "vertex": _scalar("int64"),
-            "own": _record("Own", program.constants, own),
-            "p": _record("Parameters", program.parameter_names, (*parameters, *counts)),
-            "edge": _record("Edge", program.edges, tuple(map(_seen, edges))),
+            "vertex": scalar_type("int64"),
+            "own": record_type("Own", program.constants, own),
+            "p": record_type("Parameters", program.parameter_names, (*parameters, *counts)),
+            "edge": record_type("Edge", program.edges, tuple(map(seen, edges))),
         }
-        vertex = _record("Vertex", (*program.state, *program.constants), (*map(_seen, state), *own))
+        vertex = record_type(
+            "Vertex", (*program.state, *program.constants), (*map(seen, state), *own)
+        )
         for name in ("src", "old", "new", "state"):
             self.given[name] = vertex
 
@@ -229,7 +261,7 @@ class _Inferrer:
         if is_tuple != several or len(kinds) != len(self.state):
             wanted = ", ".join(self.program.state)
             what = f"a tuple of {len(self.state)} numbers: {wanted}" if several else "a number"
-            raise self.fail(name, f"returns another shape than the state has; return {what}")
+            raise self.fail(name, f"returns another shape than the {self.shape} has; return {what}")
         return kinds
 
     def result(self, name: str, *, scalar: bool = False) -> tuple[tuple[str, ...], bool]:
@@ -288,29 +320,31 @@ class _Inferrer:
         return ProgramError(f"{self.program.name}.{name} ({source.location}): {what}")
 
 
-def _seen(kind: str) -> str:
+def seen(kind: str) -> str:
     """Return the type in which programs see a number that is stored as `kind`."""
     return "int64" if kind == "int32" else kind
 
 
-def _scalar(kind: str) -> Any:
+def scalar_type(kind: str) -> Any:
+    """Return Numba's type of a number, given NumPy's name of it."""
     from numba.core import types
 
     return getattr(types, "boolean" if kind == "bool" else kind)
 
 
-def _record(name: str, fields: Sequence[str] | Any, kinds: Sequence[str]) -> Any:
+def record_type(name: str, fields: Sequence[str] | Any, kinds: Sequence[str]) -> Any:
+    """Return Numba's type of a named tuple of numbers."""
     from numba.core import types
 
     # A tuple type with names that are known only at run time
     record: Any = namedtuple(name, tuple(fields))  # type: ignore[misc]
-    return types.NamedTuple(tuple(map(_scalar, kinds)), record)
+    return types.NamedTuple(tuple(map(scalar_type, kinds)), record)
 
 
 def _message(kinds: tuple[str, ...], is_tuple: bool) -> Any:
     from numba.core import types
 
-    parts = tuple(map(_scalar, kinds))
+    parts = tuple(map(scalar_type, kinds))
     return types.Tuple(parts) if is_tuple else parts[0]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -31,8 +32,9 @@ from cugraph_ws.runtime.generated import kernel_file
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
-    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "Variant", "has_codes", "interface_source",
-    "module_source", "program_kernels", "reads_states_alone", "sent_fields", "source_fields",
+    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "DeviceAccess", "Variant", "has_codes",
+    "interface_source", "module_source", "program_kernels", "reads_states_alone", "sent_fields",
+    "shuffle_text", "source_fields",
 ]  # fmt: skip
 
 LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
@@ -73,7 +75,7 @@ class Variant:
     shards: bool = False
 
 
-class _DeviceAccess(Access):
+class DeviceAccess(Access):
     """Access by bare pointers.
 
     Bools are bytes.  What is read once, or while other threads write it, bypasses the L1 cache.
@@ -88,6 +90,7 @@ class _DeviceAccess(Access):
         self._fresh = "load_cached" if cached else "load_fresh"
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
+        """Write an expression for the element's value."""
         in_cache = index == "0" or (role == "state" and self._in_place)
         if (role == "edge" and not self._near) or (self._once and not in_cache):
             value = f"load_once({array}, {index})"
@@ -100,12 +103,13 @@ class _DeviceAccess(Access):
         return f"np.{kind}({value})" if role == "edge" else value
 
     def write(self, role: str, array: str, index: str, value: str) -> str:
+        """Write a statement that stores a value."""
         if role == "state" and self._in_place:
             return f"store_fresh({array}, {index}, {value})"
         return f"{array}[{index}] = {value}"
 
 
-class _CodedAccess(_DeviceAccess):
+class _CodedAccess(DeviceAccess):
     """Access that computes the state from its code."""
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
@@ -135,14 +139,14 @@ def module_source(interface: str, loops: tuple[str, ...] = LOOPS) -> str:
 
 
 def program_kernels(
-    device: Device, program: VertexProgram, interface: str, loops: tuple[str, ...] = LOOPS
+    device: Device, program: Any, interface: str, loops: tuple[str, ...] = LOOPS
 ) -> KernelModule:
     """Return a program's kernels on a device.
 
     Parameters
     ----------
     device : Device
-    program : VertexProgram
+    program : VertexProgram or EdgeProgram
     interface : str
         Text written by `interface_source`.
     loops : tuple of str
@@ -187,7 +191,7 @@ def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
     parts = [
         f'"""CUDA kernels of the vertex program {program.name}, generated."""',
         *program_text(program, "from cugraph_ws.kernels.cuda.primitives import *"),
-        adaptors(combined, types, _DeviceAccess(variant)),
+        adaptors(combined, types, DeviceAccess(variant)),
         f"ANY = {program.combine == 'any'}",
         _lane_adaptors(program, types, variant),
     ]
@@ -299,7 +303,7 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
 
     def shuffled(function: str, argument: str) -> str:
         parts = [
-            _shuffle(function, kind, f"gathered[{place}]" if types.tuple_message else "gathered",
+            shuffle_text(function, kind, f"gathered[{place}]" if types.tuple_message else "gathered",
                      argument)
             for place, kind in enumerate(types.message)
         ]  # fmt: skip
@@ -311,7 +315,7 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
     lines = [
         *_codes(program, types, variant),
         "@inline\ndef message_near(source, edges, arc, values):",
-        message_text(program, types, _DeviceAccess(variant, near=True)),
+        message_text(program, types, DeviceAccess(variant, near=True)),
         f"OUTBOX = {variant.outbox}",
         f"FRONTIER = {variant.frontier}",
         f"SWAPS = {variant.swaps}",
@@ -330,7 +334,7 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
             "number",
         ]),
         "@inline\ndef load_own(state, constants, vertex):",
-        f"    return {vertex_text(program, types, _DeviceAccess(variant, once=True))}",
+        f"    return {vertex_text(program, types, DeviceAccess(variant, once=True))}",
         "@inline\ndef no_terms():",
         f"    return {row(['0.0' for _ in terms])}",
         "@inline\ndef add_terms(first, second):",
@@ -353,7 +357,7 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
     if variant.shards:
         lines += _source_adaptors(program, types, variant)
     if variant.swaps:
-        cached = _DeviceAccess(variant, cached=True)
+        cached = DeviceAccess(variant, cached=True)
         lines += [
             f"ORDERED = {variant.ordered}",
             "@inline\ndef glance(state, constants, vertex):",
@@ -421,7 +425,7 @@ def _source_adaptors(program: VertexProgram, types: Types, variant: Variant) -> 
             value = f"held[{number}][place]"
             value = f"({value} != 0)" if kind == "bool" else value
         elif role == "constants" and types.uniform[place]:
-            value = _DeviceAccess(variant).read("constant", f"constants[{place}]", "0", kind)
+            value = DeviceAccess(variant).read("constant", f"constants[{place}]", "0", kind)
         else:  # not read
             value = "False" if kind == "bool" else f"np.{kind}(0)"
         return f"np.int64({value})" if kind == "int32" else value
@@ -476,7 +480,8 @@ def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
     ]
 
 
-def _shuffle(function: str, kind: str, value: str, argument: str) -> str:
+def shuffle_text(function: str, kind: str, value: str, argument: str) -> str:
+    """Write a shuffle of one number between lanes; bools are shuffled as int32."""
     if kind == "bool":
         return f"({function}(mask, np.int32({value}), {argument}) != 0)"
     return f"{function}(mask, {value}, {argument})"

@@ -1,0 +1,62 @@
+"""A program as it is now: what its functions read from outside may change between runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, Self
+
+from cugraph_ws.program.source import FunctionSource
+
+__all__ = ["Snapshot"]
+
+
+class Snapshot(ABC):
+    """Base of programs: the checked sources of their functions, read again when a value changes.
+
+    Attributes
+    ----------
+    sources : dict of FunctionSource
+        By function.
+    memory : dict
+        Cached results of binding and code generation, by types and values.
+    frozen : bool
+        Whether it came from another process; then its sources hold that process's globals.
+    """
+
+    sources: dict[str, FunctionSource]
+    memory: dict[Any, Any]
+    frozen: bool
+
+    @abstractmethod
+    def read_sources(self) -> None:
+        """Read and check the source of every function."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out this process's cached results when the program is sent to another process.
+
+        Values that the functions read from outside are sent as they are now, and do not change.
+        """
+        now = self.current()
+        sources = {key: replace(source, captured=()) for key, source in now.sources.items()}
+        return {**now.__dict__, "memory": {}, "sources": sources, "frozen": True}
+
+    def current(self) -> Self:
+        """Return the program with the current globals and closures of its functions.
+
+        Returns
+        -------
+        program
+            This one if none has changed since its sources were read.
+
+        Raises
+        ------
+        ProgramError
+            If one has become something that a compiled function cannot use.
+        """
+        if self.frozen or not any(source.has_changed() for source in self.sources.values()):
+            return self
+        fresh = object.__new__(type(self))
+        fresh.__dict__.update(self.__dict__, sources={}, memory={})
+        fresh.read_sources()
+        return fresh
