@@ -339,6 +339,7 @@ def _run_programs(recorder: Recorder) -> None:
     shown = (
         "minimum pulled", "tuple messages", "sums of a frontier", "any from an outbox", "news for one",
         "custom combine from an outbox", "custom combine of tuples", "superstep, parameter, aggregates",
+        "destinations read", "destinations read by pulls",
     )  # fmt: skip
     runs += [
         (f"test: {case.name}", lambda case=case: case.run(graph, engine="cuda"))
@@ -350,13 +351,15 @@ def _run_programs(recorder: Recorder) -> None:
         "sums of those who go",
         "any, of two fields",
         "custom combine, never at rest",
+        "destinations read by those called",
+        "any, of destinations",
     )
     runs += [
         (f"test: {case.name}", lambda case=case: case.run(graph, engine="cuda", direction="push"))
         for case in cases.RELAYS
         if case.name in called
     ]
-    cut = [one for one in cases.CASES if one.name in shown[2:3] + shown[6:7]]
+    cut = [one for one in cases.CASES if one.name in shown[2:3] + shown[6:7] + shown[8:9]]
     for exchange in ("vr", "ms"):
         halves: dict[str, Any] = {"engine": "cuda", "partitions": 2, "exchange": exchange}
         runs += [

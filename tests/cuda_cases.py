@@ -26,7 +26,10 @@ __all__ = [
     "Case",
     "Cooling",
     "Counted",
+    "Descent",
     "Growth",
+    "Haggle",
+    "Levelled",
     "Pairs",
     "Shout",
     "Steps",
@@ -307,6 +310,84 @@ class Counted:
         return min(old.label, gathered)
 
 
+@ws.vertex_program
+class Levelled:
+    """Messages of two fields that read the destination's state, its degree, and the edge."""
+
+    level: ws.float64
+    ahead: ws.int32
+    degree: ws.in_degree
+    weight: ws.edge(ws.float64, default=1.0)
+    max_iter = 5
+
+    def init(vertex):
+        return float(vertex % 7), vertex % 3
+
+    def compute(src, dst, edge):
+        share = (src.level - dst.level) * edge.weight / (1.0 + dst.degree)
+        return share, 1 if src.ahead > dst.ahead else 0
+
+    combine = sum
+
+    def apply(old, gathered):
+        return old.level + gathered[0] / 4.0, old.ahead + min(gathered[1], 2)
+
+
+@ws.vertex_program
+class Haggle:
+    """Sums of what active vertices offer above the destination's price, up to its limit."""
+
+    price: ws.int64
+    limit: ws.vertex_value(ws.int64, default=3)
+    start: ws.vertex_set
+    contributors = "active"
+    max_iter = 6
+
+    def init(vertex, own):
+        return 40 + vertex % 3 if own.start else vertex % 5
+
+    def starts(state):
+        return state.start
+
+    def compute(dst, src):
+        return min(src.price - dst.price, dst.limit) if src.price > dst.price else 0
+
+    combine = sum
+
+    def apply(old, gathered):
+        return old.price + gathered % 11
+
+    def active(old, new):
+        return new.price != old.price
+
+
+@ws.vertex_program
+class Descent:
+    """A flag that only lower vertices take: `any`, of which messages differ by destination."""
+
+    on: ws.boolean
+    height: ws.int64
+    start: ws.vertex_set
+    contributors = "active"
+
+    def init(vertex, own):
+        return own.start, 50 if own.start else vertex * 7 % 23
+
+    def starts(state):
+        return state.on
+
+    def compute(src, dst):
+        return src.on and dst.height < src.height
+
+    combine = any
+
+    def apply(old, gathered):
+        return old.on or gathered, old.height
+
+    def active(old, new):
+        return new.on and not old.on
+
+
 @dataclass(frozen=True)
 class Case:
     """A program, its arguments, options of the run, and how closely results must agree."""
@@ -351,6 +432,8 @@ CASES = [
     Case("hops", ws.BFS, {"start": [0, 3]}),
     Case("shortest paths", ws.SSSP, {"source": 0}),
     Case("widest paths", ws.WidestPath, {"source": [0]}),
+    Case("destinations read", Levelled, tolerance=SUMS, counted=True),
+    Case("destinations read by pulls", Haggle, {"start": [0, 5]}, PULLED, counted=True),
 ]
 
 PUSHED = {"direction": "push"}
@@ -375,6 +458,8 @@ RELAYS = [
     Case("any, of two fields", Shout, {"start": [0, 5]}, counted=True),
     Case("custom combine, never at rest", Rumour, {"start": [0, 3]}, counted=True),
     Case("sums of floats", ws.DeltaPageRank, {"tolerance": 1e-3}, {}, SUMS, counted=True),
+    Case("destinations read by those called", Haggle, {"start": [0, 5]}, counted=True),
+    Case("any, of destinations", Descent, {"start": [0, 5]}, counted=True),
 ]
 
 

@@ -3,6 +3,7 @@
 Superstep k reads the states that superstep k − 1 left, and nothing else.  The interpreter takes no
 liberties and has no engine in common with the library: of a program it reads what it declares and
 calls its functions.  Vertices are numbers 0 … n−1, and so are arguments that are vertices.
+`compute` sees both ends of an arc, `src` and `dst`, as the last superstep left them.
 """
 
 from __future__ import annotations
@@ -245,7 +246,7 @@ class _Run:
         following, news = list(states), set()
         for v, old in enumerate(vertices):
             messages = [
-                _call(functions["compute"], src=vertices[u], edge=self.edges[place], p=p)
+                _call(functions["compute"], src=vertices[u], dst=old, edge=self.edges[place], p=p)
                 for u, place in self.rows[v]
                 if u in senders
             ]

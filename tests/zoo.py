@@ -2626,6 +2626,151 @@ class Alternating:
         return gathered % 100
 
 
+# ------------------------------------------------------------ messages that read their destination
+
+
+def limits(n: int) -> dict[str, Any]:
+    return {"limit": {v: (5, 2, 9)[v % 3] for v in range(n)}}
+
+
+@entry(compiled=True)
+class Selective:
+    """A maximum of which each vertex hears only what is little above its own."""
+
+    x: ws.int64
+
+    def init(vertex):
+        return vertex * 5 % 11
+
+    def compute(src, dst):
+        return src.x if dst.x < src.x < dst.x + 4 else -1
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.x, gathered)
+
+
+@entry(compiled=True)
+class Conflicts:
+    """Colours: whoever has a neighbour of the same colour and a higher rank takes the next one."""
+
+    colour: ws.int32
+    rank: ws.int64
+    max_iter = 7
+
+    def init(vertex):
+        return vertex % 2, vertex * 7 % 13
+
+    def compute(edge, dst, src):
+        return src.colour == dst.colour and src.rank > dst.rank
+
+    combine = sum
+
+    def apply(old, gathered):
+        return old.colour + (1 if gathered > 0 else 0), old.rank
+
+
+@entry(message=float, tolerance=DOUBLE)
+class Flow:
+    """What flows along an edge is the difference of its ends' levels times its weight."""
+
+    level: ws.float64
+    weight: ws.edge(ws.float64)
+    residual = ws.max_norm("level")
+    max_iter = 5
+
+    def init(vertex):
+        return float(vertex * 3 % 8)
+
+    def compute(src, dst, edge):
+        return (src.level - dst.level) * edge.weight
+
+    combine = sum
+
+    def apply(old, gathered):
+        return old.level + gathered / 16.0
+
+
+@entry(limits, compiled=True)
+class UpToTheLimit:
+    """Senders are active ones: each sends no more than the destination's limit and in-degree allow."""
+
+    x: ws.int64
+    limit: ws.vertex_value(ws.int64)
+    degree: ws.in_degree
+    whole: ws.edge(ws.int64)
+    contributors = "active"
+    max_iter = 6
+
+    def init(vertex):
+        return vertex % 4
+
+    def starts(state):
+        return state.x > 1
+
+    def compute(dst, src, edge, p):
+        return min(src.x + edge.whole, dst.limit) // dst.degree - p.superstep
+
+    combine = sum
+
+    def apply(old, gathered):
+        return (old.x + gathered) % 17
+
+    def active(old, new):
+        return new.x != old.x
+
+
+@entry(message=bool)
+class Passage:
+    """A flag that passes to those whose own weight, of in-arcs, is below the source's; any is enough."""
+
+    on: ws.boolean
+    inward: ws.in_weight
+
+    def init(vertex):
+        return vertex % 3 == 0
+
+    def starts(state):
+        return state.on
+
+    def compute(src, dst):
+        return src.on and dst.inward <= src.inward + 0.5
+
+    combine = any
+
+    def apply(old, gathered):
+        return old.on or gathered
+
+
+@entry(limits, message=(int, float))
+class Offers:
+    """Messages of two fields, combined by a function: the best offer for each destination."""
+
+    held: ws.int64
+    price: ws.float64
+    limit: ws.vertex_value(ws.int64)
+    weight: ws.edge(ws.float64)
+    identity = (-1, -math.inf)
+    max_iter = 5
+
+    def init(vertex):
+        return vertex % 5, float(vertex % 4)
+
+    def compute(dst, src, edge):
+        if src.held > dst.limit:
+            return -1, -math.inf
+        return src.held, edge.weight - dst.price
+
+    def combine(a, b):
+        return a if a[1] > b[1] or (a[1] == b[1] and a[0] >= b[0]) else b
+
+    def apply(old, gathered):
+        if gathered[1] <= 0.0:
+            return old.held, old.price
+        return gathered[0], old.price + 0.5
+
+
 # -------------------------------------------------------------------------------- plain Python
 
 

@@ -400,9 +400,13 @@ class _Trier:
 
     def messages(self, state: States, place: int) -> list[Any]:
         """Return the messages of all in-neighbours."""
+        own = self.vertex(state, place)
         return [
             self.trial.call(
-                "compute", src=self.vertex(state, int(self.indices[arc])), edge=self.edge(arc)
+                "compute",
+                src=self.vertex(state, int(self.indices[arc])),
+                dst=own,
+                edge=self.edge(arc),
             )
             for arc in range(int(self.offsets[place]), int(self.offsets[place + 1]))
         ]
@@ -456,7 +460,7 @@ class _Trier:
                 src = self.vertex(state, int(self.indices[arc]))
                 if self.trial.call("starts", state=src):
                     continue
-                message = self.trial.call("compute", src=src, edge=self.edge(arc))
+                message = self.trial.call("compute", src=src, dst=vertex, edge=self.edge(arc))
                 after = self.applied(vertex, message)[:width]
                 if not _alike(after, vertex[:width]):
                     return place, vertex[:width], after

@@ -131,6 +131,11 @@ class VertexLoop:
             raise InputError(
                 f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
             )
+        if self._options.in_place and self._program.reads_target:
+            raise InputError(
+                f"in_place=True: {self.name}.compute takes `dst`, the destination as the last superstep left "
+                "it; leave it out"
+            )
         engine = choose_engine(self.engine, graph)
         bound = bind(
             self._program,

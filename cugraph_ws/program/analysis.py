@@ -8,7 +8,8 @@ Chazan, Miranker 1969).  A program is proved monotone if
 - `apply` returns min(old.x, gathered), in any spelling (`any`: `old.x or gathered`);
 - `compute` is non-decreasing in the state of the source;
 - `active` is left out, or returns whether x has changed;
-- nothing reads `p.superstep` or an aggregate, and no residual ends a run early.
+- `compute` does not take `dst`, nothing reads `p.superstep` or an aggregate, and no residual ends
+  a run early.
 
 A program without a proof runs in supersteps, as written.
 """
@@ -60,6 +61,8 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
         return "combine is any, and its state is not a boolean"
     if program.residual is not None:
         return "its residual may end a run before the fixpoint"
+    if program.reads_target:
+        return "compute reads dst, the destination's state as the last superstep left it"
     if program.reads_supersteps:
         return "it reads what changes from superstep to superstep"
     field = next(iter(program.state))

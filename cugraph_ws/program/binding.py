@@ -249,6 +249,8 @@ def _inferred(
 
 def _prepares(program: VertexProgram, types: Types) -> bool:
     """Tell whether messages should be computed once per vertex rather than once per arc."""
+    if program.reads_target:
+        return False
     compute = program.sources["compute"]
     read = compute.attributes.get("edge", set())
     missing = dict(zip(program.edges, types.missing_edges, strict=True))

@@ -66,7 +66,7 @@ CLASS_SETTINGS = (
 # The arguments that each function may take, by name and in any order.
 FUNCTIONS = {
     "init": ("vertex", "p", "own"),
-    "compute": ("src", "edge", "p"),
+    "compute": ("src", "dst", "edge", "p"),
     "apply": ("old", "gathered", "p"),
     "active": ("old", "new", "p"),
     "starts": ("state", "p"),
@@ -244,6 +244,11 @@ class VertexProgram(Snapshot):
         )
 
     @property
+    def reads_target(self) -> bool:
+        """Whether `compute` takes `dst`, the vertex that a message goes to."""
+        return "dst" in self.sources["compute"].parameters
+
+    @property
     def parameter_names(self) -> tuple[str, ...]:
         """Names that `p` has in the program's functions, in the order in which they are passed."""
         return (*self.parameters, *self.aggregates, *BUILT_IN_PARAMETERS)
@@ -263,7 +268,8 @@ def vertex_program(cls: type) -> VertexProgram:
         parameters (`ws.parameter`, `ws.vertex_parameter`), and which defines
 
         - ``init(vertex, p, own)``: the state of vertex number `vertex` before the first superstep;
-        - ``compute(src, edge, p)``: the message along an edge;
+        - ``compute(src, dst, edge, p)``: the message along an edge; `dst` is its destination, as
+          the last superstep left it;
         - ``combine``: `sum`, `min`, `max`, `any`, or a function of two messages with `identity`;
         - ``apply(old, gathered, p)``: the state after the superstep;
         - ``active(old, new, p)``: whether the vertex counts as changed for its out-neighbours
@@ -284,6 +290,9 @@ def vertex_program(cls: type) -> VertexProgram:
     that only the fixpoint matters, regardless of the order and repetition of messages; supersteps
     may then run out of order.  Without the declaration this is done only if it is proved from the
     source (`cugraph_ws.program.analysis`), and never in a run that `max_iter` bounds.
+
+    A program with a `compute` that takes `dst` gathers messages in order.  It cannot be
+    asynchronous or in place, have a predecessor, or run over shards (`layout=`).
 
     Type checkers do not accept a call as a type: in files that they read, assign calls
     (``capacity = ws.edge(ws.float32)``) and annotate the rest (``width: ws.float32``).  Functions
@@ -352,6 +361,7 @@ def vertex_program(cls: type) -> VertexProgram:
     _check_names(program)
     _check_settings(program, len(predecessors))
     _read_sources(program)
+    _check_target(program)
     return program
 
 
@@ -596,7 +606,7 @@ def _read_sources(program: VertexProgram) -> None:
     first = p - {"superstep", *program.aggregates}
     reads: dict[str, dict[str, Collection[str]]] = {
         "init": {"p": first, "own": own},
-        "compute": {"src": vertex, "edge": set(program.edges), "p": p},
+        "compute": {"src": vertex, "dst": vertex, "edge": set(program.edges), "p": p},
         "apply": {"old": vertex, "p": p},
         "active": {"old": vertex, "new": vertex, "p": p},
         "starts": {"state": vertex, "p": first},
@@ -624,6 +634,25 @@ def _read_sources(program: VertexProgram) -> None:
         )
         check_arguments(program, key, source, AGGREGATE)
         program.sources[key] = source
+
+
+def _check_target(program: VertexProgram) -> None:
+    """Refuse declarations that contradict a `compute` that takes `dst`."""
+    if not program.reads_target:
+        return
+    takes = (
+        f"{program.name}.compute ({program.sources['compute'].location}) takes `dst`, the destination as the "
+        "last superstep left it"
+    )
+    if program.asynchronous:
+        raise ProgramError(f"{takes}; leave out asynchronous = True, or do not take `dst`")
+    if program.in_place:
+        raise ProgramError(f"{takes}; leave out in_place = True, or do not take `dst`")
+    if program.predecessor is not None:
+        raise ProgramError(
+            f"{takes}; a predecessor is found by messages from the source alone: leave out "
+            f"`{program.predecessor}`, or do not take `dst`"
+        )
 
 
 def check_arguments(program: Any, key: str, source: FunctionSource, known: tuple[str, ...]) -> None:

@@ -182,7 +182,7 @@ class Inferrer:
         vertex = record_type(
             "Vertex", (*program.state, *program.constants), (*map(seen, state), *own)
         )
-        for name in ("src", "old", "new", "state"):
+        for name in ("src", "dst", "old", "new", "state"):
             self.given[name] = vertex
 
     def run(self) -> Inference:

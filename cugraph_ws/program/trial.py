@@ -23,6 +23,8 @@ from cugraph_ws.program.decorator import VertexProgram
 
 __all__ = ["Trial"]
 
+TARGETS = 4  # destinations that `compute` is tried with
+
 
 def _record(name: str, fields: Iterable[str]) -> Callable[..., Any]:
     """Make a named tuple with fields that are known only at run time."""
@@ -197,8 +199,10 @@ class Trial:
         ] or [self.Edge()]
         kinds: list[np.dtype[Any]] = []
         is_tuple = False
-        for vertex, edge in itertools.product(vertices, edges):
-            result = self.call("compute", src=vertex, edge=edge)
+        step = max(1, len(vertices) // TARGETS)
+        targets = vertices[::step] if self.program.reads_target else vertices[:1]
+        for vertex, target, edge in itertools.product(vertices, targets, edges):
+            result = self.call("compute", src=vertex, dst=target, edge=edge)
             parts = self.numbers("compute", result, len(kinds) or None)
             found = [np.asarray(part).dtype for part in parts]
             is_tuple = isinstance(result, tuple)

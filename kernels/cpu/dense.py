@@ -6,6 +6,7 @@ from typing import Any
 
 from cugraph_ws.kernels.cpu.interface import (
     KEEPS,
+    NO_TARGET,
     SETTLES,
     change,
     initial,
@@ -13,6 +14,7 @@ from cugraph_ws.kernels.cpu.interface import (
     is_settled,
     keep,
     load,
+    load_target,
     merge,
     message,
     nothing,
@@ -54,7 +56,9 @@ def prepare(
 ) -> None:
     """Write the messages of the vertices [low, high) to `outbox`; each is the same on every arc."""
     for vertex in range(low, high):
-        put_message(outbox, vertex, message(load(state, constants, vertex), edges, 0, values))
+        put_message(
+            outbox, vertex, message(load(state, constants, vertex), NO_TARGET, edges, 0, values)
+        )
 
 
 @jit
@@ -92,11 +96,12 @@ def gather(
         hears = not (KEEPS and first == last) and not (SETTLES and is_settled(old, values))
         if hears:
             gathered = nothing()
+            target = load_target(state, constants, vertex)
             for arc in range(first, last):
                 if prepared:
                     one = take_message(outbox, indices[arc])
                 else:
-                    one = message(load(state, constants, indices[arc]), edges, arc, values)
+                    one = message(load(state, constants, indices[arc]), target, edges, arc, values)
                 gathered = merge(gathered, one)
             new = update(old, gathered, values)
         if hears and is_active(old, new, values):
@@ -113,6 +118,7 @@ def gather(
 
 @jit
 def gather_part(
+    vertex: Any,
     first: Any,
     last: Any,
     indices: Any,
@@ -123,13 +129,14 @@ def gather_part(
     prepared: Any,
     outbox: Any,
 ) -> Any:
-    """Combine the messages along the arcs [first, last) of one long row."""
+    """Combine the messages along the arcs [first, last) of the long row of `vertex`."""
     gathered = nothing()
+    target = load_target(state, constants, vertex)
     for arc in range(first, last):
         if prepared:
             one = take_message(outbox, indices[arc])
         else:
-            one = message(load(state, constants, indices[arc]), edges, arc, values)
+            one = message(load(state, constants, indices[arc]), target, edges, arc, values)
         gathered = merge(gathered, one)
     return gathered
 
@@ -204,7 +211,7 @@ def arcs_are_quiet(
     """Return whether no message of `example` along the arcs [low, high) changes an equal vertex."""
     vertex = load(state, constants, example)
     for arc in range(low, high):
-        if not same(vertex, update(vertex, message(vertex, edges, arc, values), values)):
+        if not same(vertex, update(vertex, message(vertex, NO_TARGET, edges, arc, values), values)):
             return False
     return True
 
@@ -221,7 +228,7 @@ def rows_are_quiet(
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             source = load(state, constants, indices[arc])
             if same(source, keep(model)) and not same(
-                old, update(old, message(source, edges, arc, values), values)
+                old, update(old, message(source, NO_TARGET, edges, arc, values), values)
             ):
                 return False
     return True

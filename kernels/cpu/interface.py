@@ -20,6 +20,7 @@ __all__ = [
     "CHANGES",
     "FIELDS",
     "KEEPS",
+    "NO_TARGET",
     "ORDERED",
     "SETTLES",
     "change",
@@ -29,6 +30,7 @@ __all__ = [
     "is_settled",
     "keep",
     "load",
+    "load_target",
     "merge",
     "message",
     "nothing",
@@ -48,6 +50,7 @@ CHANGES = True  # only a vertex that has changed can be active
 KEEPS = True  # a vertex without in-edges keeps its state in a dense superstep
 FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices
+NO_TARGET = 0  # stands for a target where no program runs that reads one
 SETTLES = True  # whether `is_settled` says that a state is final
 
 _FAR = 2**30
@@ -56,6 +59,11 @@ _FAR = 2**30
 def load(state: Any, constants: Any, vertex: Any) -> Any:
     """Return a vertex: its state and its constants."""
     return (state[0][vertex],)
+
+
+def load_target(state: Any, constants: Any, vertex: Any) -> Any:
+    """Return the vertex that messages go to, as `load` does; 0 if the program does not read it."""
+    return NO_TARGET
 
 
 def put(state: Any, vertex: Any, new: Any) -> None:
@@ -83,8 +91,8 @@ def initial(constants: Any, vertex: Any, number: Any, values: Any) -> Any:
     return (0 if number == 0 else _FAR,)
 
 
-def message(source: Any, edges: Any, arc: Any, values: Any) -> Any:
-    """Return the message of a source vertex along one arc."""
+def message(source: Any, target: Any, edges: Any, arc: Any, values: Any) -> Any:
+    """Return the message of a source vertex along one arc; `target` is what `load_target` returns."""
     return source[0] + 1
 
 

@@ -14,6 +14,7 @@ from cugraph_ws.kernels.cpu.interface import (
     is_enough,
     is_settled,
     load,
+    load_target,
     merge,
     message,
     nothing,
@@ -58,11 +59,12 @@ def pull(
             continue
         gathered = nothing()
         found = False
+        target = load_target(state, constants, vertex)
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             neighbour = indices[arc]
             read += 1
             if (frontier[neighbour >> 5] >> (neighbour & 31)) & 1:
-                one = message(load(state, constants, neighbour), edges, arc, values)
+                one = message(load(state, constants, neighbour), target, edges, arc, values)
                 gathered = merge(gathered, one)
                 found = True
                 if ANY and is_enough(gathered):

@@ -18,6 +18,7 @@ from cugraph_ws.kernels.cpu.atomics import compare_and_swap, store
 from cugraph_ws.kernels.cpu.buckets import LIMIT, NEAR, PENDING, balance, file_later
 from cugraph_ws.kernels.cpu.interface import (
     FIELDS,
+    NO_TARGET,
     ORDERED,
     SETTLES,
     is_active,
@@ -82,12 +83,12 @@ def push(
                 old = load(state, constants, target)
                 if SETTLES and is_settled(old, values):
                     continue
-                if same(old, update(old, message(source, edges, arc, values), values)):
+                if same(old, update(old, message(source, NO_TARGET, edges, arc, values), values)):
                     continue
             while not compare_and_swap(locks, target, 0, 1):
                 pass
             old = load(state, constants, target)
-            new = update(old, message(source, edges, arc, values), values)
+            new = update(old, message(source, NO_TARGET, edges, arc, values), values)
             if not same(old, new):
                 put(state, target, new)
                 if is_active(old, new, values):
@@ -149,7 +150,7 @@ def push_fused(
                 old = load(state, constants, target)
                 if SETTLES and is_settled(old, values):
                     continue
-                new = update(old, message(source, edges, arc, values), values)
+                new = update(old, message(source, NO_TARGET, edges, arc, values), values)
                 if same(old, new):
                     continue
                 put(state, target, new)

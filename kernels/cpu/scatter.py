@@ -14,6 +14,7 @@ from cugraph_ws.kernels.cpu.interface import (
     is_active,
     is_settled,
     load,
+    load_target,
     merge,
     message,
     nothing,
@@ -48,7 +49,7 @@ def scatter(
         source = load(state, constants, vertex)
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             target = indices[arc]
-            one = message(source, edges, arc, values)
+            one = message(source, load_target(state, constants, target), edges, arc, values)
             if marks[target] == 0:
                 marks[target] = 1
                 receivers[size] = target

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from cugraph_ws.kernels.cpu.interface import (
+    NO_TARGET,
     initial,
     is_active,
     keep,
@@ -54,7 +55,7 @@ def choose_strictly_better(
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             source = load(state, constants, indices[arc])
             if is_active(own, keep(source), values) and same(
-                own, update(before, message(source, edges, arc, values), values)
+                own, update(before, message(source, NO_TARGET, edges, arc, values), values)
             ):
                 predecessors[vertex] = indices[arc]
                 break
@@ -99,7 +100,9 @@ def search_ties(
                     continue
                 own = load(state, constants, target)
                 before = replace(own, initial(constants, target, numbers[target], values))
-                if same(own, update(before, message(source, edges, arc, values), values)):
+                if same(
+                    own, update(before, message(source, NO_TARGET, edges, arc, values), values)
+                ):
                     if predecessors[target] == UNDECIDED:
                         levels[target] = level
                         queue[size] = target

@@ -13,6 +13,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.interface import (
     CODED,
+    NO_TARGET,
     code_at,
     code_of,
     initial,
@@ -84,7 +85,7 @@ def makes(gathered: Any, own: Any, before: Any, values: Any) -> Any:
 @inline
 def is_tight(source: Any, own: Any, before: Any, edges: Any, arc: Any, values: Any) -> Any:
     """Tell whether the message along an arc alone turns a vertex's first state into its own."""
-    return makes(message(source, edges, arc, values), own, before, values)
+    return makes(message(source, NO_TARGET, edges, arc, values), own, before, values)
 
 
 @inline
@@ -93,7 +94,9 @@ def leads(
 ) -> Any:  # fmt: skip
     """Tell whether an arc of the row comes from a better in-neighbour, and is tight."""
     better = belongs and is_active(own, keep(source), values)
-    return better and makes(message_near(source, edges, arc, values), own, before, values)
+    return better and makes(
+        message_near(source, NO_TARGET, edges, arc, values), own, before, values
+    )
 
 
 @inline

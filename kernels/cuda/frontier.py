@@ -29,6 +29,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.bitmaps import GROUPS, add, drop, has, list_words, put_words
 from cugraph_ws.kernels.cuda.interface import (
+    NO_TARGET,
     ORDERED,
     SETTLES,
     glance,
@@ -202,7 +203,7 @@ def judge(live: Any, source: Any, old: Any, edges: Any, arc: Any, values: Any) -
     """Return what is heard along an arc, and whether that may be news."""
     heard = nothing()
     if live:
-        heard = message(source, edges, arc, values)
+        heard = message(source, NO_TARGET, edges, arc, values)
         if (SETTLES and is_settled(old, values)) or same(old, update(old, heard, values)):
             live = False
     return heard, live

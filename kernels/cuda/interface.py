@@ -15,6 +15,7 @@ from cugraph_ws.kernels.cpu.interface import (
     ANY,
     CHANGES,
     KEEPS,
+    NO_TARGET,
     ORDERED,
     SETTLES,
     change,
@@ -24,6 +25,7 @@ from cugraph_ws.kernels.cpu.interface import (
     is_settled,
     keep,
     load,
+    load_target,
     merge,
     message,
     nothing,
@@ -53,10 +55,12 @@ __all__ = [
     "FRONTIER",
     "KEEPS",
     "LANES",
+    "NO_TARGET",
     "ORDERED",
     "OUTBOX",
     "SETTLES",
     "SWAPS",
+    "TARGETS",
     "TERMS",
     "add_terms",
     "change",
@@ -74,6 +78,7 @@ __all__ = [
     "load",
     "load_coded",
     "load_own",
+    "load_target",
     "merge",
     "message",
     "message_near",
@@ -107,6 +112,7 @@ FRONTIER = False  # whether only the messages of active vertices are gathered
 LANES = 8  # of a virtual warp
 SWAPS = False  # whether states are changed by compare-and-swap, and who is active is in a bitmap
 OUTBOX = False  # whether what a vertex sends is the same on every arc, and kept in an outbox
+TARGETS = False  # whether messages read their target
 TERMS = 0  # number of the program's aggregates
 CODED = True  # whether states that are small numbers have codes of one byte
 
@@ -153,9 +159,9 @@ def load_coded(code: Any, state: Any, constants: Any, vertex: Any) -> Any:
     return load(state, constants, vertex) if code == _UNCODED else (np.int64(code),)
 
 
-def message_near(source: Any, edges: Any, arc: Any, values: Any) -> Any:
+def message_near(source: Any, target: Any, edges: Any, arc: Any, values: Any) -> Any:
     """Return the message along an arc, beside which the lane reads others: what is read stays cached."""
-    return message(source, edges, arc, values)
+    return message(source, target, edges, arc, values)
 
 
 def add_terms(first: Any, second: Any) -> Any:
@@ -234,4 +240,4 @@ def held_message(
     held: Any, place: Any, constants: Any, edges: Any, arc: Any, values: Any
 ) -> Any:  # fmt: skip
     """Return the message along an arc whose source was stored at a place."""
-    return message(take_source(held, place), edges, arc, values)
+    return message(take_source(held, place), NO_TARGET, edges, arc, values)

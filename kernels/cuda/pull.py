@@ -14,6 +14,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.bitmaps import add, has
 from cugraph_ws.kernels.cuda.interface import (
+    NO_TARGET,
     ORDERED,
     SETTLES,
     glance,
@@ -129,7 +130,7 @@ def pull_in_haste(
             found = np.int32(found & (found - 1))
             arc = begin + turned(skipped + tried + which, length)
             sender = np.int64(indices[arc])
-            heard = message(glance(state, constants, sender), edges, arc, values)
+            heard = message(glance(state, constants, sender), NO_TARGET, edges, arc, values)
             better = update(replace(own, new), heard, values)
             if not same(replace(own, new), better):
                 news = news or is_active(replace(own, new), better, values)

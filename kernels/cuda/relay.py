@@ -35,6 +35,7 @@ from cugraph_ws.kernels.cuda.interface import (
     is_settled,
     keep,
     load,
+    load_target,
     merge,
     message,
     nothing,
@@ -251,11 +252,11 @@ def ask(
     state: Any, constants: Any, flags: Any, values: Any,
 ) -> Any:  # fmt: skip
     """Return the message along an arc of the lanes' rows, and whether there is one."""
-    _, arc = arc_at(place, ends, start, row, begin, 1)
+    receiver, arc = arc_at(place, ends, start, row, begin, 1)
     last = arc
     if place < total:
         last = arc + 1
-    return fetch(arc, last, indices, edges, state, constants, (), flags, values)
+    return fetch(arc, last, receiver, indices, edges, state, constants, (), flags, values)
 
 
 @inline
@@ -291,10 +292,10 @@ def ask_all(
 
 @inline
 def ask_in_haste(
-    begin: Any, length: Any, indices: Any, edges: Any, state: Any, constants: Any, flags: Any,
-    values: Any,
+    row: Any, begin: Any, length: Any, indices: Any, edges: Any, state: Any, constants: Any,
+    flags: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Read the first few in-arcs until one has a message: any is as good as all.
+    """Read the first few in-arcs of a row until one has a message: any is as good as all.
 
     Of flags only one that is set is: a row that has none among the first few is read whole.
     """
@@ -305,7 +306,8 @@ def ask_in_haste(
         arc = begin + tried
         sender = np.int64(indices[arc])
         if flags[sender] != 0:
-            one = message(load(state, constants, sender), edges, arc, values)
+            target = load_target(state, constants, row)
+            one = message(load(state, constants, sender), target, edges, arc, values)
             gathered = merge(gathered, one)
             found = True
             enough = is_enough(gathered)
@@ -570,7 +572,7 @@ def relay(
                 gathered, found = nothing(), False
                 if ANY:
                     gathered, found, tried = ask_in_haste(
-                        begin, length, in_indices, edges, state, constants, now, values
+                        row, begin, length, in_indices, edges, state, constants, now, values
                     )
                     read += tried
                     if found or length <= HASTE:
@@ -603,8 +605,8 @@ def relay(
                     row = np.int64(queue[0][slot])
                     begin = in_offsets[row] + np.int64(queue[1][slot]) * PIECE
                     gathered, found = gather_strided(
-                        begin + lane(), min(begin + PIECE, in_offsets[row + 1]), 32, in_indices,
-                        edges, state, constants, (), now, values,
+                        row, begin + lane(), min(begin + PIECE, in_offsets[row + 1]), 32,
+                        in_indices, edges, state, constants, (), now, values,
                     )  # fmt: skip
                     gathered = fold_lanes(gathered, 32)
                     found = any_of(FULL, found)

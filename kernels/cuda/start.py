@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.interface import keep, load, message, same, update, with_sums
+from cugraph_ws.kernels.cuda.interface import (
+    NO_TARGET,
+    keep,
+    load,
+    message,
+    same,
+    update,
+    with_sums,
+)
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
@@ -48,7 +56,7 @@ def count_loud_arcs(
     vertex = load(state, constants, example)
     loud = np.int64(0)
     for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):
-        if not same(vertex, update(vertex, message(vertex, edges, arc, values), values)):
+        if not same(vertex, update(vertex, message(vertex, NO_TARGET, edges, arc, values), values)):
             loud += 1
     if loud:
         atomic_add(counts, 1, loud)
@@ -85,7 +93,7 @@ def count_loud_rows(
                 for arc in range(offsets[vertex] + thread(), offsets[vertex + 1], threads()):
                     source = load(state, constants, indices[arc])
                     if same(source, model) and not same(
-                        old, update(old, message(source, edges, arc, values), values)
+                        old, update(old, message(source, NO_TARGET, edges, arc, values), values)
                     ):
                         loud += 1
         sync_block()

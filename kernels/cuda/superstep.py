@@ -25,8 +25,10 @@ from cugraph_ws.kernels.cuda.interface import (
     FRONTIER,
     KEEPS,
     LANES,
+    NO_TARGET,
     OUTBOX,
     SETTLES,
+    TARGETS,
     TERMS,
     add_terms,
     change,
@@ -36,6 +38,7 @@ from cugraph_ws.kernels.cuda.interface import (
     keep,
     load,
     load_own,
+    load_target,
     merge,
     message,
     no_terms,
@@ -98,10 +101,10 @@ WARP_FIGURES = 32 * (FIGURES + TERMS)
 
 @inline
 def fetch(
-    arc: Any, last: Any, indices: Any, edges: Any, state: Any, constants: Any, outbox: Any,
-    flags: Any, values: Any,
+    arc: Any, last: Any, vertex: Any, indices: Any, edges: Any, state: Any, constants: Any,
+    outbox: Any, flags: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Return the message along an arc, and whether there is one."""
+    """Return the message along an arc to a vertex, and whether there is one."""
     one = nothing()
     live = arc < last
     if live:
@@ -112,8 +115,33 @@ def fetch(
             if OUTBOX:
                 one = take_message(outbox, source)
             else:
-                one = message(load(state, constants, source), edges, arc, values)
+                target = load_target(state, constants, vertex)
+                one = message(load(state, constants, source), target, edges, arc, values)
     return one, live
+
+
+@inline
+def owner_of(here: Any, end: Any) -> Any:
+    """Return the lane whose row an arc is in: the first that ends after it."""
+    owner = np.int32(0)
+    step = np.int32(16)
+    while step > 0:
+        ends = shuffle(FULL, end, owner + step - 1)
+        if ends <= here:
+            owner = np.int32(owner + step)
+        step = np.int32(step >> 1)
+    return owner
+
+
+@inline
+def receiver(window: Any, vertex: Any, end: Any) -> Any:
+    """Return the vertex that arc `window + lane()` leads to, if messages read it.
+
+    `end` is where the row of the lane's own `vertex` ends.
+    """
+    if TARGETS:
+        return vertex - lane() + owner_of(np.int32(window + lane()), end)
+    return vertex
 
 
 @inline
@@ -125,13 +153,7 @@ def fold_segments(
     `start` and `end` are the lane's row, `one` the message of arc `window + lane()`.
     """
     here = np.int32(window + lane())
-    owner = np.int32(0)  # the first row that ends after this arc
-    step = np.int32(16)
-    while step > 0:
-        ends = shuffle(FULL, end, owner + step - 1)
-        if ends <= here:
-            owner = np.int32(owner + step)
-        step = np.int32(step >> 1)
+    owner = owner_of(here, end)
     stop = min(shuffle(FULL, end, owner), np.int32(window + 32))
     distance = np.int32(1)
     while distance < longest:
@@ -153,10 +175,12 @@ def fold_segments(
 
 @inline
 def gather_segments(
-    first: Any, last: Any, adjacency: Any, edges: Any, state: Any, constants: Any, outbox: Any,
-    flags: Any, values: Any,
+    vertex: Any, first: Any, last: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
+    outbox: Any, flags: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Combine, for each lane, the messages of its row [first, last); rows of a warp are adjacent.
+    """Combine, for each lane, the messages of its vertex's row [first, last).
+
+    The vertices of a warp are consecutive, and so are their rows.
 
     Four windows are read before the first is folded, to have more loads on their way.
     """
@@ -172,15 +196,19 @@ def gather_segments(
     window = np.int32(0)
     while window < size:
         arc = begin + window + lane()
-        one, live = fetch(arc, until, indices, edges, state, constants, outbox, flags, values)
+        to = receiver(window, vertex, end)
+        one, live = fetch(arc, until, to, indices, edges, state, constants, outbox, flags, values)
+        to = receiver(np.int32(window + 32), vertex, end)
         two, live_two = fetch(
-            arc + 32, until, indices, edges, state, constants, outbox, flags, values
+            arc + 32, until, to, indices, edges, state, constants, outbox, flags, values
         )
+        to = receiver(np.int32(window + 64), vertex, end)
         three, live_three = fetch(
-            arc + 64, until, indices, edges, state, constants, outbox, flags, values
+            arc + 64, until, to, indices, edges, state, constants, outbox, flags, values
         )
+        to = receiver(np.int32(window + 96), vertex, end)
         four, live_four = fetch(
-            arc + 96, until, indices, edges, state, constants, outbox, flags, values
+            arc + 96, until, to, indices, edges, state, constants, outbox, flags, values
         )
         gathered, found = fold_segments(window, one, live, start, end, longest, gathered, found)
         if window + 32 < size:
@@ -201,23 +229,25 @@ def gather_segments(
 
 @inline
 def gather_strided(
-    first: Any, last: Any, stride: Any, indices: Any, edges: Any, state: Any, constants: Any,
-    outbox: Any, flags: Any, values: Any,
+    vertex: Any, first: Any, last: Any, stride: Any, indices: Any, edges: Any, state: Any,
+    constants: Any, outbox: Any, flags: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Combine the messages along every `stride`-th arc of [first, last), four at a time."""
+    """Combine a vertex's messages along every `stride`-th arc of [first, last), four at a time."""
     gathered = nothing()
     found = False
     arc = first
     while arc < last:
-        one, live_one = fetch(arc, last, indices, edges, state, constants, outbox, flags, values)
+        one, live_one = fetch(
+            arc, last, vertex, indices, edges, state, constants, outbox, flags, values
+        )
         two, live_two = fetch(
-            arc + stride, last, indices, edges, state, constants, outbox, flags, values
+            arc + stride, last, vertex, indices, edges, state, constants, outbox, flags, values
         )
         three, live_three = fetch(
-            arc + 2 * stride, last, indices, edges, state, constants, outbox, flags, values
+            arc + 2 * stride, last, vertex, indices, edges, state, constants, outbox, flags, values
         )
         four, live_four = fetch(
-            arc + 3 * stride, last, indices, edges, state, constants, outbox, flags, values
+            arc + 3 * stride, last, vertex, indices, edges, state, constants, outbox, flags, values
         )
         found = found or live_one or live_two or live_three or live_four
         gathered = merge(gathered, merge(merge(one, two), merge(three, four)))
@@ -261,7 +291,7 @@ def finish(
     put(fresh, vertex, new)
     after = replace(old, new)
     if OUTBOX:
-        put_message(outbox, vertex, message(after, edges, 0, values))
+        put_message(outbox, vertex, message(after, NO_TARGET, edges, 0, values))
     if TERMS:
         sums = add_terms(sums, terms(after, values))
     return active, total, greatest, sums
@@ -415,7 +445,7 @@ def take_stock(
         if counts:
             active += 1
         if OUTBOX:
-            put_message(outbox, vertex, message(own, edges, 0, values))
+            put_message(outbox, vertex, message(own, NO_TARGET, edges, 0, values))
         if TERMS and vertex < owned:
             added = add_terms(added, terms(own, values))
     tally = (active, total, greatest, added)
@@ -456,8 +486,8 @@ def superstep(
         for chunk in range(block(), count, hub_blocks):
             hub = np.int64(chunks[chunk])
             gathered, found = gather_strided(
-                chunk_first[chunk] + thread(), chunk_last[chunk], threads(), indices, edges, state,
-                constants, outbox, before, values,
+                hub, chunk_first[chunk] + thread(), chunk_last[chunk], threads(), indices, edges,
+                state, constants, outbox, before, values,
             )  # fmt: skip
             gathered = fold_lanes(gathered, 32)
             found = any_of(FULL, found)
@@ -488,7 +518,7 @@ def superstep(
         first_warp = (block() - hub_blocks) * (threads() // 32) + warp
         for vertex in range(middle + first_warp, low, middle_blocks * (threads() // 32)):
             gathered, found = gather_strided(
-                offsets[vertex] + lane(), offsets[vertex + 1], 32, indices, edges, state,
+                vertex, offsets[vertex] + lane(), offsets[vertex + 1], 32, indices, edges, state,
                 constants, outbox, before, values,
             )  # fmt: skip
             gathered = fold_lanes(gathered, 32)
@@ -506,7 +536,7 @@ def superstep(
             first = load_once(offsets, min(vertex, end))
             last = load_once(offsets, min(vertex + 1, end))
             gathered, found = gather_segments(
-                first, last, adjacency, edges, state, constants, outbox, before, values
+                vertex, first, last, adjacency, edges, state, constants, outbox, before, values
             )
             if vertex < end:
                 tally = finish(vertex, gathered, found, edges, memory, values, tally)
@@ -537,8 +567,9 @@ def virtual_warps(
         first = offsets[min(vertex, owned)]
         last = offsets[min(vertex + 1, owned)]
         gathered, found = gather_strided(
-            first + place, last, LANES, indices, edges, state, constants, outbox, before, values
-        )
+            vertex, first + place, last, LANES, indices, edges, state, constants, outbox, before,
+            values,
+        )  # fmt: skip
         gathered = fold_lanes(gathered, LANES)
         if FRONTIER:
             bits = np.int64(ballot(FULL, found))

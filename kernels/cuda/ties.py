@@ -14,6 +14,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.forest import four_along, makes
 from cugraph_ws.kernels.cuda.interface import (
+    NO_TARGET,
     initial,
     load,
     message_near,
@@ -43,7 +44,9 @@ def holds(
     belongs: Any, source: Any, own: Any, before: Any, edges: Any, arc: Any, values: Any
 ) -> Any:  # fmt: skip
     """Tell whether an arc is one of the row, and tight."""
-    return belongs and makes(message_near(source, edges, arc, values), own, before, values)
+    return belongs and makes(
+        message_near(source, NO_TARGET, edges, arc, values), own, before, values
+    )
 
 
 @inline

@@ -86,7 +86,7 @@ def test_long_rows_in_parts(state):
     vertex = 10
     first, last = CSC[0][vertex : vertex + 2]
     parts = [
-        plain(dense.gather_part)(arc, arc + 1, CSC[1], (), state, (), (), False, ())
+        plain(dense.gather_part)(vertex, arc, arc + 1, CSC[1], (), state, (), (), False, ())
         for arc in range(first, last)
     ]
     gathered = parts[0]
@@ -107,7 +107,9 @@ def test_initial_selections(state):
 
 
 def test_a_background_that_speaks(state, monkeypatch):
-    monkeypatch.setattr(dense, "message", lambda source, edges, arc, values: source[0] - (arc == 9))
+    monkeypatch.setattr(
+        dense, "message", lambda source, target, edges, arc, values: source[0] - (arc == 9)
+    )
     quiet = plain(dense.arcs_are_quiet)
     assert quiet(0, 9, (), state, (), (), 5)
     assert not quiet(0, 10, (), state, (), (), 5)

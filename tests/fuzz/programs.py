@@ -320,6 +320,8 @@ def _looking_rising(
             "src.x % 4" if not real else "math.floor(src.x) % 3",
             "src.x + p.superstep",
             "src.x * edge.k",
+            "src.x if src.x > dst.x else dst.x - 1",
+            f"src.x - dst.x + {edge}",
             "src.x + (1 if p.total > 9 else 2)",
             f"max(src.x, {edge}) - min(src.x, 4)",
             number(choose, ["src.x", *constants(real), edge], 2, real)
@@ -336,7 +338,8 @@ def flags(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
     settings = []
     messages = [
         "src.x", "src.x and edge.k > 0", "src.x and p.superstep < 2", "src.degree > 1 and src.x",
-        "src.x or edge.k > 1", "True", "not src.x", "src.x == (edge.k > 1)",
+        "src.x or edge.k > 1", "True", "not src.x", "src.x == (edge.k > 1)", "src.x != dst.x",
+        "src.x and dst.degree > 1",
     ]  # fmt: skip
     if combine == "any":
         settings.append("def starts(state):\n    return state.x")
@@ -364,7 +367,9 @@ def levels(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
     made = []
     for _ in range(members):
         init = choose.pick("0 if vertex == 0 else 1000", "vertex % 3", "vertex")
-        compute = choose.pick("p.superstep + 1", "1", "10 - p.superstep", "p.superstep % 3")
+        compute = choose.pick(
+            "p.superstep + 1", "1", "10 - p.superstep", "p.superstep % 3", "dst.x % 4"
+        )
         apply = choose.pick(
             "min(old.x, gathered)", "max(old.x, gathered)", "gathered", "old.x + gathered",
             "old.x if old.x > 3 else gathered", "gathered if old.x == 1000 else old.x",
@@ -426,6 +431,8 @@ def _any_member(
     sending = [one.format("src") for one in of] + [
         "edge.k", "src.degree", *(["edge.w", "edge.w"] if real else []), *near,
     ]  # fmt: skip
+    if choose.chance(3):
+        sending += [one.format("dst") for one in of] + ["dst.degree"]
     sent = wrap.format(number(choose, sending, choose.below(3), real))
     if choose.chance(5):
         low = wrap.format(choose.pick("0", "1"))
@@ -550,7 +557,7 @@ def _module(choose: Choices, frame: Frame, made: list[Member]) -> str:
 
 ARGUMENTS = {
     "init": ("vertex", "own", "p"),
-    "compute": ("src", "edge", "p"),
+    "compute": ("src", "edge", "dst", "p"),
     "apply": ("old", "gathered", "p"),
     "active": ("old", "new", "p"),
 }

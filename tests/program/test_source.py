@@ -307,13 +307,15 @@ def test_an_argument_of_another_name(role, known):
     assert f"{role} has: {known}" in str(caught.value)
 
 
-def reads_the_destination(src, dst, edge):
+def reads_the_target(src, target, edge):
     return src.width
 
 
-def test_the_destination_is_no_argument_of_compute():
-    with pytest.raises(ws.ProgramError, match=r"asks for `dst`; .* compute has: src, edge, p"):
-        define("compute", reads_the_destination)
+def test_an_argument_that_compute_does_not_have():
+    with pytest.raises(
+        ws.ProgramError, match=r"asks for `target`; .* compute has: src, dst, edge, p"
+    ):
+        define("compute", reads_the_target)
 
 
 def too_many(state, p, more):

@@ -209,7 +209,7 @@ class CpuExecutor:
         first, values = int(offsets[vertex]), context.values
         tasks = [
             (
-                first + low, first + high, indices, part.edges("csc"), context.state,
+                vertex, first + low, first + high, indices, part.edges("csc"), context.state,
                 part.constants, values, self._prepares, outbox,
             )
             for low, high in cut_evenly(int(offsets[vertex + 1]) - first, context.threads)

@@ -314,12 +314,13 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
     held = row([f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message])
     lines = [
         *_codes(program, types, variant),
-        "@inline\ndef message_near(source, edges, arc, values):",
+        "@inline\ndef message_near(source, target, edges, arc, values):",
         message_text(program, types, DeviceAccess(variant, near=True)),
         f"OUTBOX = {variant.outbox}",
         f"FRONTIER = {variant.frontier}",
         f"SWAPS = {variant.swaps}",
         f"LANES = {variant.lanes}",
+        f"TARGETS = {program.reads_target}",
         f"TERMS = {len(program.aggregates)}",
         "@inline\ndef copy_sent(source, place, target, to):",
         *([f"    target[{one}][to] = source[{one}][place]" for one in sent] or ["    pass"]),
@@ -437,7 +438,7 @@ def _source_adaptors(program: VertexProgram, types: Types, variant: Variant) -> 
         vertex += [field("constants", place, kind) for place, kind in enumerate(types.constants)]
         message = [
             f"    source = Vertex({', '.join(vertex)})",
-            "    return message(source, edges, arc, values)",
+            "    return message(source, NO_TARGET, edges, arc, values)",
         ]
     return [
         "@inline\ndef read_source(state, constants, outbox, vertex):",

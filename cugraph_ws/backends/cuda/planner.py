@@ -208,6 +208,11 @@ class CudaPlan:
         layout: str,
     ) -> None:  # fmt: skip
         """Raise if shards are requested for what does not gather from all over them."""
+        if bound.program.reads_target:
+            raise InputError(
+                f"layout={layout!r}: {bound.program.name}.compute takes `dst`, and shards hold what is read of "
+                "sources alone; leave it out"
+            )
         free = bound.program.combine in ("min", "max") and bound.order_free
         if not gathers_from_all(bound) and not free:
             raise InputError(
