@@ -12,6 +12,7 @@ from cugraph_ws.algorithms.betweenness import (
     edge_betweenness_centrality,
 )
 from cugraph_ws.algorithms.bfs import BFS, bfs
+from cugraph_ws.algorithms.biconnectivity import articulation_points, bridges
 from cugraph_ws.algorithms.circuit import Circuit, circuit
 from cugraph_ws.algorithms.closeness import (
     DistanceSums,
@@ -183,10 +184,12 @@ __all__ = [
     "adamic_adar",
     "aggregate",
     "any_message",
+    "articulation_points",
     "belief_propagation",
     "betweenness_centrality",
     "bfs",
     "boolean",
+    "bridges",
     "check",
     "circuit",
     "closeness_centrality",

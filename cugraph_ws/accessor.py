@@ -20,6 +20,7 @@ from cugraph_ws.algorithms.betweenness import (
     edge_betweenness_centrality,
 )
 from cugraph_ws.algorithms.bfs import bfs
+from cugraph_ws.algorithms.biconnectivity import articulation_points, bridges
 from cugraph_ws.algorithms.circuit import circuit
 from cugraph_ws.algorithms.closeness import closeness_centrality, harmonic_centrality
 from cugraph_ws.algorithms.components import weakly_connected_components
@@ -93,9 +94,11 @@ class EdgeFrameAccessor:
         self._frame = frame
 
     adamic_adar = _method(adamic_adar)
+    articulation_points = _method(articulation_points)
     belief_propagation = _method(belief_propagation)
     betweenness_centrality = _method(betweenness_centrality)
     bfs = _method(bfs)
+    bridges = _method(bridges)
     check = _method(check)
     circuit = _method(circuit)
     closeness_centrality = _method(closeness_centrality)

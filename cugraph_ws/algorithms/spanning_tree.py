@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
 
+from cugraph_ws.algorithms.blocks import spanning_forest
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.errors import InputError
@@ -186,7 +187,7 @@ class SpanningForest(ArrayLoop):
         arcs = xp.flatnonzero(once)
         weight = self._weights()[arcs]
         arcs = arcs[_order(xp, one[arcs], other[arcs], weight)]
-        arcs = arcs[_boruvka(xp, part.size, tail[arcs], head[arcs])]
+        arcs = arcs[spanning_forest(xp, part.size, tail[arcs], head[arcs])[0]]
         mine = arcs
         if not part.halo.alone:
             mine = arcs[self._together(one[arcs], other[arcs], self._weights()[arcs])]
@@ -222,7 +223,7 @@ class SpanningForest(ArrayLoop):
         ones, others, weights = (xp.concatenate(columns) for columns in zip(*came, strict=True))
         order = _order(xp, ones, others, weights)
         chosen = xp.zeros(len(ones), np.bool_)
-        chosen[order[_boruvka(xp, n, ones[order], others[order])]] = True
+        chosen[order[spanning_forest(xp, n, ones[order], others[order])[0]]] = True
         return chosen[first : first + len(one)]
 
 
@@ -234,43 +235,3 @@ def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
     weight = weight[order]
     place = xp.arange(len(order)).astype(weight.dtype)  # exact, as there are fewer than 2**53
     return order[xp.lexsort(xp.stack((place, weight)))]
-
-
-def _boruvka(xp: Any, size: int, one: Array, other: Array) -> Array:
-    """Return the edges of a minimum spanning forest.
-
-    Parameters
-    ----------
-    xp : module
-    size : int
-        Number of vertices.
-    one, other : array of int64, shape (edges,)
-        Ends of the edges, the lightest edge first.
-
-    Returns
-    -------
-    array of int64
-        Places of the edges.
-    """
-    label, places = xp.arange(size), xp.arange(len(one))
-    chosen = xp.zeros(len(one), np.bool_)
-    while True:
-        near, far = label[one[places]], label[other[places]]
-        crossing = near != far
-        places, near, far = places[crossing], near[crossing], far[crossing]
-        if not len(places):
-            return xp.flatnonzero(chosen)
-        # The first edge of each tree is its lightest.
-        trees, first = xp.unique(xp.stack((near, far), axis=1).ravel(), return_index=True)
-        lightest = first // 2
-        chosen[places[lightest]] = True
-        parent = xp.arange(size)
-        parent[trees] = xp.where(near[lightest] == trees, far[lightest], near[lightest])
-        mutual = (parent[parent] == xp.arange(size)) & (xp.arange(size) < parent)
-        parent = xp.where(mutual, xp.arange(size), parent)
-        while True:
-            above = parent[parent]
-            if bool((above == parent).all()):
-                break
-            parent = above
-        label = parent[label]

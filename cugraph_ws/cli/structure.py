@@ -1,4 +1,4 @@
-"""The commands of components, levels, sets, colours, trees and subgraphs."""
+"""The commands of components, levels, sets, colours, trees, bridges and subgraphs."""
 
 from __future__ import annotations
 
@@ -93,6 +93,30 @@ def tree_command(job: Job) -> None:
     call(job, minimum_spanning_tree, reads_weights=True)
 
 
+@click.command("bridges")
+@job_options
+def bridges_command(job: Job) -> None:
+    """Find the edges without which a component falls apart.
+
+    Result: edges.
+    """
+    from cugraph_ws.algorithms.biconnectivity import bridges
+
+    call(job, bridges, reads_weights=True)
+
+
+@click.command("articulation-points")
+@job_options
+def articulation_points_command(job: Job) -> None:
+    """Find the vertices without which a component falls apart.
+
+    Result: vertex.
+    """
+    from cugraph_ws.algorithms.biconnectivity import articulation_points
+
+    call(job, articulation_points)
+
+
 @click.command("subgraph")
 @job_options
 @set_option("vertex", "Vertex to keep; can be repeated.")
@@ -147,6 +171,8 @@ STRUCTURE = (
     coloring_command,
     forest_command,
     tree_command,
+    bridges_command,
+    articulation_points_command,
     subgraph_command,
     ego_graph_command,
 )

@@ -96,9 +96,11 @@ def _nothing(_: Any) -> dict[str, Any]:
 # By function, what returns its arguments besides the graph
 CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "adamic_adar": lambda _: {"vertex_pair": "edges"},
+    "articulation_points": _nothing,
     "belief_propagation": _beliefs,
     "betweenness_centrality": lambda _: {"k": [HUB, 1]},
     "bfs": lambda _: {"start": HUB},
+    "bridges": _nothing,
     "circuit": lambda _: {"sources": {HUB: 1.0, 1: 0.0}, "tol": LOOSE},
     "closeness_centrality": lambda _: {"vertices": [HUB, 1]},
     "clustering_coefficient": _nothing,

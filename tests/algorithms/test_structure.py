@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
@@ -10,7 +10,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from emulator.device import emulated
+from every_engine import the_answer
 from shapes import SHAPES, build, column, edge_frame, grid, random_edges, rmat, undirected
 from thread_ranks import on_ranks, share
 from verify import Array, Edges
@@ -23,8 +23,6 @@ NAMES = [
     "empty", "one vertex", "all isolated", "star", "short path", "two components", "self-loops",
     "duplicates", "clique", "random sparse", "ties and zeros",
 ]  # fmt: skip
-EMULATED = 10  # most edges of a graph for which the kernels are emulated
-WAYS = [("cuda", 1), ("cpu", 3), ("cuda", 2)]
 LARGE = {"chains": None, "rmat": rmat(9, 2, seed=8), "grid": grid(20, 20, 0.5, seed=9)}
 
 
@@ -38,32 +36,6 @@ def chains(length: int, rings: int) -> Edges:
 
 
 LARGE["chains"] = chains(3, 60)
-
-
-def answers(edges: Edges, function: Callable[..., Any], *given: Any, **named: Any) -> Iterator[Any]:
-    """Call a function on every engine and on ranks; yield the frames."""
-    with emulated(), build(edges) as graph:
-        yield function(graph, *given, engine="cpu", **named)
-        for engine, ranks in WAYS:
-            if engine == "cuda" and len(edges.source) > EMULATED:
-                continue
-            parts = (
-                [function(graph, *given, engine=engine, **named)]
-                if ranks == 1
-                else on_ranks(
-                    ranks,
-                    lambda comm, e=engine: function(share(graph, comm), *given, engine=e, **named),
-                )
-            )
-            yield pd.concat(parts, ignore_index=True)
-
-
-def the_answer(edges: Edges, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """Return the frame that all engines and ranks have made."""
-    first, *others = answers(edges, function, *given, **named)
-    for other in others:
-        pd.testing.assert_frame_equal(other, first)
-    return first
 
 
 def neighbours(edges: Edges) -> list[set[int]]:

@@ -59,6 +59,8 @@ def weighted(**options: Any) -> ws.Graph:
         ("coloring --seed 3", lambda: ws.coloring(EDGES, seed=3)),
         ("minimum-spanning-forest --weight w", lambda: ws.minimum_spanning_forest(weighted())),
         ("minimum-spanning-tree", lambda: ws.minimum_spanning_tree(EDGES)),
+        ("bridges --weight w", lambda: ws.bridges(weighted())),
+        ("articulation-points", lambda: ws.articulation_points(EDGES)),
         ("subgraph --vertex a --vertex-file vertices.txt",
          lambda: ws.subgraph(EDGES, ["a", "b", "d"])),
         ("ego-graph --vertex a --radius 2 --no-center --weight w",

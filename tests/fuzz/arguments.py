@@ -258,7 +258,9 @@ NEEDED: dict[str, dict[str, Any]] = {
         name: {}
         for name in (
             "adamic_adar",
+            "articulation_points",
             "betweenness_centrality",
+            "bridges",
             "closeness_centrality",
             "clustering_coefficient",
             "coloring",

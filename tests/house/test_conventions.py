@@ -59,6 +59,7 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "eigenvector_centrality": (ws.eigenvector_centrality, {"nstart": 1.0, "tol": 0.01}),
     "katz_centrality": (ws.katz_centrality, {}),
     "edge_betweenness_centrality": (ws.edge_betweenness_centrality, {}),
+    "bridges": (ws.bridges, {}),
     "ego_graph": (ws.ego_graph, {"vertex": "b"}),
     "hits": (ws.hits, {}),
     "minimum_spanning_forest": (ws.minimum_spanning_forest, {}),
@@ -72,7 +73,9 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "modularity": (in_frame, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
 }
 # In the result; they do not compute with them.
-KEEP_WEIGHTS = ("k_core", "k_truss", "edge_betweenness_centrality", "ego_graph", "subgraph")
+KEEP_WEIGHTS = (
+    *("bridges", "k_core", "k_truss", "edge_betweenness_centrality", "ego_graph", "subgraph"),
+)
 EDGE_FRAMES = (*KEEP_WEIGHTS, "truss_number", "minimum_spanning_forest", "minimum_spanning_tree")
 REQUIRE_WEIGHTS = ("heat", "neural_network")
 OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -81,6 +84,7 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "weakly_connected_components": (ws.weakly_connected_components, {}),
     "core_number": (ws.core_number, {}),
     "belief_propagation": (ws.belief_propagation, {"priors": PRIORS, "coupling": [[2, 1], [1, 2]]}),
+    "articulation_points": (ws.articulation_points, {}),
     "betweenness_centrality": (ws.betweenness_centrality, {}),
     "closeness_centrality": (ws.closeness_centrality, {}),
     "harmonic_centrality": (ws.harmonic_centrality, {}),

@@ -1,0 +1,220 @@
+"""Bridges and articulation points: the edges and vertices whose removal disconnects a component.
+
+Each rank reduces its own edges to a certificate of fewer than two for each vertex, and all ranks
+solve what the certificates are together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Unpack, cast
+
+import numpy as np
+
+from cugraph_ws.algorithms.blocks import certificate, find_blocks
+from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+
+__all__ = ["Biconnectivity", "articulation_points", "bridges"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+@spreads
+def bridges(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Return the edges whose removal would disconnect a component.
+
+    The direction of edges does not matter.  Edges that are parallel, or run both ways between two
+    vertices, are no bridges.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame, which the result keeps; by default the column named
+        `weight`, if there is one.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout: see `run`; there are no checkpoints.
+
+    Returns
+    -------
+    DataFrame
+        Edges with the columns that the graph kept.  Sorted by destination, then source; an
+        undirected edge from the vertex with the smaller id.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, or a checkpoint is asked for.
+    ConvergenceError
+        If the run is stopped early.
+
+    References
+    ----------
+    .. [1] R. E. Tarjan and U. Vishkin, "An efficient parallel biconnectivity algorithm", SIAM
+       Journal on Computing 14, 1985.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": list("abcc"), "destination": list("bcad")})
+    >>> ws.bridges(edges).to_dict("list")
+    {'source': ['c'], 'destination': ['d']}
+    """
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    refuse_checkpoints(options, "bridges has")
+    opened.check_edge_names()
+    part, chosen, _ = _found(opened, "bridges", options)
+    return cast(FrameT, edge_frame(part, chosen, {}))
+
+
+@spreads
+def articulation_points(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = None,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Return the vertices whose removal, with their edges, would disconnect a component.
+
+    The direction of edges does not matter.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str, optional
+        Weight column of an edge frame; ignored.
+    directed : bool
+        How an edge frame is read; it does not change the result.
+    **options
+        engine, progress, timeout: see `run`; there are no checkpoints.
+
+    Returns
+    -------
+    DataFrame
+        Column `vertex`: the articulation points alone, sorted.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, or a checkpoint is asked for.
+    ConvergenceError
+        If the run is stopped early.
+
+    References
+    ----------
+    .. [1] R. E. Tarjan and U. Vishkin, "An efficient parallel biconnectivity algorithm", SIAM
+       Journal on Computing 14, 1985.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": list("abcc"), "destination": list("bcad")})
+    >>> ws.articulation_points(edges).vertex.tolist()
+    ['c']
+    """
+    opened = as_graph(
+        graph, source=source, destination=destination, weight=weight, directed=directed
+    )
+    refuse_checkpoints(options, "articulation_points has")
+    part, _, cut = _found(opened, "articulation_points", options)
+    numbers = part.xp.flatnonzero(part.by_number(cut)) + part.low
+    return opened.frame_of(VertexNumbers(numbers), {})
+
+
+def _found(graph: GraphView, name: str, options: RunOptions) -> tuple[Any, Array, Array]:
+    """Return the part, which of its arcs are bridges, and which positions articulation points."""
+    loop, found = Biconnectivity(), []
+    loop.finish = lambda *one: found.append(one)
+    run(loop, graph, **options).require_convergence(name)
+    return cast(tuple[Any, Array, Array], found[0])
+
+
+class Biconnectivity(ArrayLoop):
+    """The algorithm as a loop for `run`, of one step."""
+
+    name = "biconnectivity"
+    outputs: ClassVar[dict[str, bool]] = {}
+    kept: ClassVar[dict[str, Any]] = {}
+    converged = False
+    finish: Any  # called with the part, the arcs that are bridges, and the vertices that are cut
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Read the edges."""
+        self.near = Neighbourhood(graph, on_device=on_device)
+
+    def step(self) -> Step:
+        """Find the bridges and articulation points."""
+        part, xp, graph = self.near.part, self.near.xp, self.near.part.graph
+        tail, head = part.csc.indices.astype(np.int64), row_of_arcs(part)
+        one, other = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)
+        # An undirected edge is two arcs; its arc to the greater vertex is taken.
+        arcs = xp.flatnonzero(one != other if graph.directed else one < other)
+        blocks = find_blocks(xp, part.size, tail[arcs], head[arcs])
+        places = xp.flatnonzero(blocks.bridge[blocks.child])
+        mine, cut = arcs[blocks.tree[places]], blocks.cut
+        if not part.halo.alone:
+            places, near, far = certificate(xp, blocks)
+            ends = (part.numbers[column].astype(np.int64) for column in (near, far))
+            kept, cut = self._together(len(places), *ends)
+            mine = arcs[blocks.tree[places[kept]]]
+        chosen = xp.zeros(len(tail), np.bool_)
+        chosen[mine] = True
+        _, sent = part.halo.totals(0)
+        self.converged, self.done = True, 1
+        self.finish(part, chosen, cut)
+        return Step(0, graph.number_of_arcs, direction="link", filter="all", bytes_sent=sent)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: there are no checkpoints."""
+        return {}
+
+    def columns(self) -> dict[str, Column]:
+        """Return nothing: the result is edges or vertices."""
+        return {}
+
+    def _together(self, bridges: int, one: Array, other: Array) -> tuple[Array, Array]:
+        """Solve all ranks' certificates; collective.
+
+        Returns which of this rank's first edges, its bridges, are bridges of the whole graph, and
+        which of its positions are articulation points.
+        """
+        part, xp = self.near.part, self.near.xp
+        comm = part.graph.comm
+        came = part.halo.exchange([[one, other]] * comm.size)
+        first = sum(len(box[0]) for box in came[: comm.rank])
+        ones, others = (xp.concatenate(columns) for columns in zip(*came, strict=True))
+        blocks = find_blocks(xp, part.graph.number_of_vertices, ones, others)
+        found = xp.zeros(len(ones), np.bool_)
+        found[blocks.tree] = blocks.bridge[blocks.child]
+        return found[first : first + bridges], blocks.cut[part.numbers]

@@ -1,0 +1,282 @@
+"""Spanning forests, bridges and blocks of an undirected graph, in whole-array steps.
+
+Blocks are found by Tarjan's and Vishkin's method: any spanning forest will do, it is rooted by its
+Euler tours, and the blocks are the components of a graph on the edges of the forest.  All steps are
+over arrays of vertices or edges; their number grows with the logarithm of the number of vertices,
+whatever the diameter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Blocks", "certificate", "find_blocks", "spanning_forest"]
+
+Array = Any  # NumPy's or CuPy's
+
+GREATEST = np.iinfo(np.int64).max
+
+
+class Blocks(NamedTuple):
+    """The bridges, cut vertices and blocks of a graph, and the rooted forest they were found with.
+
+    Attributes
+    ----------
+    tree : array of int64, shape (edges of the forest,)
+        Places of the forest's edges.
+    child : array of int64, shape (edges of the forest,)
+        The lower end of each; every vertex but the roots is that of one edge.
+    parent : array of int64, shape (vertices,)
+        A root's is the root.
+    bridge : array of bool, shape (vertices,)
+        Whether the edge to the parent is a bridge.
+    block : array of int64, shape (vertices,)
+        Label of the block that the edge to the parent is in; a root's is its own.
+    cut : array of bool, shape (vertices,)
+        Whether a vertex is an articulation point.
+    """
+
+    tree: Array
+    child: Array
+    parent: Array
+    bridge: Array
+    block: Array
+    cut: Array
+
+
+def spanning_forest(xp: Any, size: int, one: Array, other: Array) -> tuple[Array, Array]:
+    """Return the edges of the forest that Borůvka's method finds, and the trees.
+
+    Parameters
+    ----------
+    xp : module
+        NumPy or CuPy.
+    size : int
+        Number of vertices.
+    one, other : array of int64, shape (edges,)
+        Ends of the edges, the lightest edge first.
+
+    Returns
+    -------
+    places : array of int64
+        Places of the edges of the minimum spanning forest, ascending.
+    label : array of int64, shape (size,)
+        A vertex of the tree of each vertex, the same for all of a tree.
+
+    References
+    ----------
+    .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
+    """
+    own = xp.arange(size)
+    label, places = own, xp.arange(len(one))
+    chosen = xp.zeros(len(one), np.bool_)
+    near, far = one, other
+    while True:
+        near, far = label[near], label[far]
+        crossing = xp.flatnonzero(near != far)
+        if not len(crossing):
+            return xp.flatnonzero(chosen), label
+        places, near, far = places[crossing], near[crossing], far[crossing]
+        # The first edge of each tree is its lightest.
+        first, order = xp.full(size, GREATEST), xp.arange(len(places))
+        _lower(xp, first, near, order)
+        _lower(xp, first, far, order)
+        trees = xp.flatnonzero(first != GREATEST)
+        lightest = first[trees]
+        chosen[places[lightest]] = True
+        parent = own.copy()
+        parent[trees] = xp.where(near[lightest] == trees, far[lightest], near[lightest])
+        mutual = (parent[parent] == own) & (own < parent)
+        label = _roots(xp, xp.where(mutual, own, parent))[label]
+
+
+def find_blocks(xp: Any, size: int, one: Array, other: Array) -> Blocks:
+    """Find the bridges, articulation points and blocks of an undirected graph.
+
+    Parameters
+    ----------
+    xp : module
+        NumPy or CuPy.
+    size : int
+        Number of vertices.
+    one, other : array of int64, shape (edges,)
+        Ends of the edges.  There are no self-loops; an edge that is parallel to another is no
+        bridge.
+
+    Returns
+    -------
+    Blocks
+
+    References
+    ----------
+    .. [1] R. E. Tarjan and U. Vishkin, "An efficient parallel biconnectivity algorithm", SIAM
+       Journal on Computing 14, 1985.
+    """
+    tree, label = spanning_forest(xp, size, one, other)
+    child, parent, first, count = _rooted(xp, one[tree], other[tree], label)
+    rest = xp.ones(len(one), np.bool_)
+    rest[tree] = False
+    ends = first[one[rest]], first[other[rest]]
+    # By preorder from here on: a vertex's subtree is the range [v, v + count[v]).
+    order = xp.argsort(first)
+    above, below = first[parent[order]], count[order]
+    own = xp.arange(size)
+    least, most = own.copy(), (GREATEST - own)
+    for tail, head in (ends, ends[::-1]):
+        _lower(xp, least, tail, head)
+        _lower(xp, most, tail, GREATEST - head)
+    least = _least_of_ranges(xp, least, below)
+    most = GREATEST - _least_of_ranges(xp, most, below)
+    root = above == own
+    inside = (least >= own) & (most < own + below)
+    # Two edges of the forest are in a block if an edge joins separate subtrees below them, or one
+    # leads out of the subtree below the upper of two that meet.
+    low, high = xp.minimum(*ends), xp.maximum(*ends)
+    apart = low + below[low] <= high
+    joined = xp.flatnonzero(
+        ~root & ~root[above] & ((least < above) | (most >= above + below[above]))
+    )
+    lower = xp.concatenate([low[apart], joined])
+    upper = xp.concatenate([high[apart], above[joined]])
+    _, block = spanning_forest(xp, size, lower, upper)
+    # Not in the block of the edge above: in another one.  A root is in the blocks of its children.
+    cut = xp.zeros(size, np.bool_)
+    others = xp.flatnonzero(~root & ~root[above] & (block != block[above]))
+    cut[above[others]] = True
+    tops = xp.flatnonzero(~root & root[above])
+    seen = xp.full(size, GREATEST)
+    _lower(xp, seen, above[tops], block[tops])
+    cut[above[tops[block[tops] != seen[above[tops]]]]] = True
+    return Blocks(tree, child, parent, (~root & inside)[first], block[first], cut[first])
+
+
+def certificate(xp: Any, blocks: Blocks) -> tuple[Array, Array, Array]:
+    """Return fewer than two edges for each vertex that stand for all edges of a graph.
+
+    With any further edges, they have the same articulation points and bridges as the graph.
+
+    Parameters
+    ----------
+    xp : module
+        NumPy or CuPy.
+    blocks : Blocks
+        Of the graph.
+
+    Returns
+    -------
+    places : array of int64
+        Places of the bridges in `blocks.tree`; the first edges.
+    one, other : array of int64
+        Ends of the edges: the bridges, then a cycle through each other block.
+    """
+    places = xp.flatnonzero(blocks.bridge[blocks.child])
+    bridges = blocks.child[places]
+    rest = xp.flatnonzero((blocks.parent != xp.arange(len(blocks.parent))) & ~blocks.bridge)
+    block, order = blocks.block[rest], xp.argsort(blocks.block[rest], kind="stable")
+    rest, block = rest[order], block[order]
+    begins = xp.ones(len(rest), np.bool_)
+    begins[1:] = block[1:] != block[:-1]
+    starts = xp.flatnonzero(begins)
+    # A block's vertices are the lower ends of its edges, and one vertex above them all.
+    member = xp.cumsum(begins) - 1
+    outside = blocks.block[blocks.parent[rest]] != block
+    outside |= blocks.parent[blocks.parent[rest]] == blocks.parent[rest]
+    top = xp.zeros(len(starts), np.int64)
+    top[member[outside]] = blocks.parent[rest[outside]]
+    before = xp.where(begins, top[member], xp.concatenate([rest[:1], rest[:-1]]))
+    last = xp.concatenate([starts[1:] - 1, xp.full(len(starts[:1]), len(rest) - 1)])
+    one = xp.concatenate([bridges, rest, rest[last]])
+    other = xp.concatenate([blocks.parent[bridges], before, top])
+    return places, one, other
+
+
+def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Array, Array, Array]:
+    """Root trees at the vertices that are their own label, by Euler tours.
+
+    Returns
+    -------
+    child : array of int64, shape (edges,)
+    parent, first, count : array of int64, shape (vertices,)
+        Parent, preorder number, and number of vertices of the subtree.
+    """
+    size, edges = len(label), len(one)
+    own = xp.arange(size)
+    tail, head = xp.concatenate([one, other]), xp.concatenate([other, one])
+    arcs = xp.arange(2 * edges)
+    back = xp.concatenate([arcs[edges:], arcs[:edges]])
+    order = xp.argsort(tail, kind="stable")
+    offsets = xp.searchsorted(tail[order], xp.arange(size + 1))
+    place = xp.empty_like(arcs)
+    place[order] = arcs
+    # After the arc to a vertex comes the vertex's next arc, in a circle; a tour ends at its root.
+    following = place[back] + 1
+    ends = following == offsets[head + 1]
+    final = ends & (label[head] == head)
+    following = xp.where(ends, offsets[head], following)
+    after = xp.where(final, arcs, order[following]) if edges else arcs
+    left = _ranks(xp, after, final)
+    members = xp.bincount(label, minlength=size)
+    roots = xp.flatnonzero(label == own)
+    begins = xp.zeros(size, np.int64)  # of a tree's numbers
+    begins[roots] = xp.cumsum(members[roots]) - members[roots]
+    parent, first, count = own.copy(), xp.empty(size, np.int64), xp.ones(size, np.int64)
+    first[roots], count[roots] = begins[roots], members[roots]
+    down = left > left[back]
+    child = xp.where(down[:edges], other, one)
+    ahead = xp.where(down[:edges], arcs[:edges], back[:edges])
+    parent[child] = tail[ahead]
+    count[child] = (left[ahead] - left[back[ahead]] + 1) // 2
+    # A tour's arcs have consecutive places; the vertex before the n-th way down is numbered n.
+    tree = label[tail]
+    start = 2 * (begins - xp.cumsum(xp.where(label == own, 1, 0)) + 1)
+    spot = start[tree] + 2 * (members[tree] - 1) - 1 - left
+    ways = xp.zeros(2 * edges, np.int64)
+    ways[spot] = down
+    ways = xp.cumsum(ways)
+    first[child] = begins[label[child]] + ways[spot[ahead]] - start[label[child]] // 2
+    return child, parent, first, count
+
+
+def _ranks(xp: Any, after: Array, final: Array) -> Array:
+    """Return how many items of its list follow each, by pointer jumping."""
+    left = xp.where(final, 0, 1)
+    while True:
+        beyond = after[after]
+        if bool((beyond == after).all()):
+            return left
+        left = left + left[after]
+        after = beyond
+
+
+def _roots(xp: Any, parent: Array) -> Array:
+    """Return the root above each vertex, by pointer jumping."""
+    while True:
+        above = parent[parent]
+        if bool((above == parent).all()):
+            return parent
+        parent = above
+
+
+def _least_of_ranges(xp: Any, values: Array, lengths: Array) -> Array:
+    """Return the least of values[i : i + lengths[i]] for every i; lengths are 1 or more."""
+    found = values.copy()
+    own = xp.arange(len(values))
+    width, window = 1, values
+    longest = int(lengths.max()) if len(lengths) else 0
+    while width <= longest:
+        # A range of width to 2 * width - 1 entries is covered by two windows of width entries.
+        rows = own[(lengths >= width) & (lengths < 2 * width)]
+        found[rows] = xp.minimum(window[rows], window[rows + lengths[rows] - width])
+        window = xp.concatenate(
+            [xp.minimum(window[:-width], window[width:]), window[len(window) - width :]]
+        )
+        width *= 2
+    return found
+
+
+def _lower(xp: Any, column: Array, places: Array, values: Array) -> None:
+    """Lower entries of a column to the least of the values given for them; none is negative."""
+    # CuPy has atomic minima of unsigned integers of 64 bits, not of signed ones.
+    xp.minimum.at(column.view(np.uint64), places, values.view(np.uint64))
