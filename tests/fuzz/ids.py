@@ -497,7 +497,7 @@ def values_of(frame, name) -> list:
             return [None if math.isnan(one) else one for one in plain_series.tolist()]
         column = pa.array(plain_series, from_pandas=True)
     elif hasattr(column, "to_arrow"):
-        with warnings.catch_warnings():  # cuDF casts the greatest code of a categorical of nulls alone
+        with warnings.catch_warnings():  # cuDF casts the greatest code, also where all are null
             warnings.simplefilter("ignore", RuntimeWarning)
             column = column.to_arrow()
     return column.to_pylist()
