@@ -1,0 +1,334 @@
+"""The calls that launch every CUDA kernel for every type, on small graphs, for the table of registers.
+
+A case is `(label, call)`.  A label names the programs of a call in the table; if it is empty, a program goes
+by its own name.  A kernel of a module goes by the module's name, whatever the label.  To put a new kernel into
+the table, append a case that launches it to the list of `_builds`, `_loops` or `_programs`.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+from unittest.mock import patch
+
+import cuda_cases
+import numpy as np
+import pandas as pd
+import stand_in_cudf
+import thread_ranks
+from cuda_cases import graph_of
+from verify import Edges
+
+import cugraph_ws as ws
+from cugraph_ws.algorithms import components
+from cugraph_ws.backends.cuda import arc_shards, grouping, rows
+from cugraph_ws.backends.cuda import graph as device_graph
+from cugraph_ws.partition.build import build_shard
+from cugraph_ws.runtime.communicator import SingleRank
+
+__all__ = ["Case", "cases", "wide_cases"]
+
+Case: TypeAlias = tuple[str, Callable[[], Any]]
+
+INTEGERS = ("int32", "int64", "uint32")
+NUMBERS = (np.int64, np.float32, np.float64)
+# Programs of the tests: of `CASES`, as they are and on partitions; of `RELAYS`
+SHOWN = (
+    "minimum pulled", "tuple messages", "sums of a frontier", "any from an outbox", "news for one",
+    "custom combine from an outbox", "custom combine of tuples", "superstep, parameter, aggregates",
+    "destinations read", "destinations read by pulls",
+)  # fmt: skip
+ON_PARTITIONS = ("sums of a frontier", "custom combine of tuples", "destinations read")
+CALLED = (
+    "pairs", "sums of those who go", "any, of two fields", "custom combine, never at rest",
+    "destinations read by those called", "any, of destinations",
+)  # fmt: skip
+
+
+def cases() -> list[Case]:
+    """Return all calls, each of them over graphs that nothing has used."""
+    return [*_builds(), *_loops(), *_programs()]
+
+
+def wide_cases() -> list[Case]:
+    """Return the calls whose kernels have other types if positions take 64 bits."""
+    graph = graph_of(cuda_cases.medley())
+    return [*_builds(), *_loops(), ("PageRank", _superstep(ws.PageRank, graph))]
+
+
+# ------------------------------------------------------------------------------ graphs are built
+
+
+def _builds() -> list[Case]:
+    """Return builds of graphs: edges of every type, in parts and at once, merged, over ranks."""
+    edges = cuda_cases.medley((6, 2), 9)
+    frame = pd.DataFrame({"source": edges.source, "destination": edges.destination})
+    cases: list[Case] = [
+        ("", partial(_group, edges, dtype, kind, undirected, piece))
+        for dtype, kind in product((np.int32, np.int64), NUMBERS)
+        for undirected, piece in ((False, 7), (True, 1 << 20))
+    ]
+    cases.append(("", partial(_group_by_short_keys, edges)))
+    for kind, policy in product(NUMBERS, ("sum", "min", "mean", "max")):
+        weighted = frame.assign(w=edges.weight.astype(kind))
+        cases.append(("", partial(_graph, weighted, weight="w", duplicates=policy)))
+    cases += [
+        ("", partial(_graph, (3 * frame + 1).astype(kind)))
+        for kind in ("int32", "int64", "uint16", "int8")
+    ]
+    for kind, value in product(INTEGERS, NUMBERS):
+        weighted = frame.astype(kind).assign(w=edges.weight.astype(value))
+        cases += [
+            ("", partial(build, weighted, weight, directed))
+            for directed, weight in product((True, False), (None, "w"))
+            for build in (_shard, _shards)
+        ]
+    for kind in INTEGERS:
+        cases += [
+            ("", partial(_search_shards, named.astype(kind), directed))
+            for named, directed in ((frame, False), (3 * frame + 1, True))
+        ]
+    return cases
+
+
+def _ends(edges: Edges, dtype: Any) -> grouping.Ends:
+    return grouping.Ends(edges.destination.astype(dtype), edges.source.astype(dtype))
+
+
+def _group(edges: Edges, dtype: Any, kind: Any, undirected: bool, piece: int) -> None:
+    """Group arcs by their ends, with their weights."""
+    values = {"w": edges.weight.astype(kind)}
+    with patch.multiple(grouping, LEAST_PIECE=piece, LEAST_TILE=90):
+        graph = device_graph.build(_ends(edges, dtype), values, edges.n, undirected=undirected)
+        with patch.multiple(rows, LONG_ROW=4, LONG_PIECES=2):
+            graph.out_weight_sums("w")  # before there is a CSR
+        _ = graph.out_degrees, graph.csr
+        graph.values("w", "csr")
+
+
+def _group_by_short_keys(edges: Edges) -> None:
+    """Group arcs whose keys do not hold both ends."""
+    with patch.multiple(grouping, LEAST_PIECE=7, KEY_BITS=10):
+        _ = device_graph.build(_ends(edges, np.int64), {}, edges.n, undirected=False).csr
+
+
+def _graph(frame: pd.DataFrame, **options: Any) -> None:
+    """Build a graph of a cuDF frame."""
+    with stand_in_cudf.installed():
+        ws.Graph(stand_in_cudf.DataFrame(frame), **options)
+
+
+def _shard(frame: pd.DataFrame, weight: str | None, directed: bool) -> None:
+    """Build the shard of a single rank."""
+    with stand_in_cudf.installed():
+        edges = stand_in_cudf.DataFrame(frame)
+        build_shard(SingleRank(), [(0, edges)], weight=weight, directed=directed)
+
+
+def _shards(frame: pd.DataFrame, weight: str | None, directed: bool) -> None:
+    """Build the shards of two ranks."""
+    with stand_in_cudf.installed():
+        edges = stand_in_cudf.DataFrame(frame)
+        thread_ranks.over_links(2, partial(_rank_shard, edges, weight, directed))
+
+
+def _rank_shard(frame: Any, weight: str | None, directed: bool, comm: Any) -> Any:
+    own = frame.iloc[comm.rank :: 2].reset_index(drop=True)
+    return build_shard(comm, [(comm.rank, own)], weight=weight, directed=directed)
+
+
+def _search_shards(frame: pd.DataFrame, directed: bool) -> None:
+    """Build the shards of two ranks, and search them from a vertex."""
+
+    def search(comm: Any) -> None:
+        shard = _rank_shard(edges, None, directed, comm)
+        found = ws.run(ws.BFS, shard, start=start, engine="cuda", max_iter=1)
+        assert len(found.frame) == shard.owned
+
+    with stand_in_cudf.installed():
+        edges = stand_in_cudf.DataFrame(frame)
+        start = int(edges["source"].iloc[0])
+        thread_ranks.over_links(2, search)
+
+
+# ------------------------------------------------------- algorithms that have kernels of their own
+
+
+def _loops() -> list[Case]:
+    """Return the algorithms with loops of their own, on directed and on undirected graphs."""
+    edges = cuda_cases.medley((7, 3, 1), 9)
+    left = np.arange(edges.n)
+    priors = pd.DataFrame({"vertex": left, "p0": 0.5 + left / 99.0, "p1": 0.5})
+    across = edges.source % 2 != edges.destination % 2
+    cases: list[Case] = []
+    for directed in (True, False):
+        graph = _weighted(edges, np.float64, directed=directed)
+        cases += [
+            ("", _loop(loop, graph))
+            for loop in (
+                ws.WeaklyConnectedComponents(),
+                *[ws.CoreNumber(kind) for kind in ("both", "in", "out")],
+                _sources(ws.BFS),
+                ws.HITS(max_iter=1),
+                ws.Betweenness([0, 3]),
+                ws.MaximalIndependentSet(),
+                *[ws.TriangleCount(), ws.ClusteringCoefficient(), ws.TrussNumber()],
+                *[ws.Similarity("jaccard", None, use_weight) for use_weight in (False, True)],
+            )
+        ]
+        cases.append(("", partial(_components_of_shards, graph)))
+        for coupling in ("weight", [[3.0, 1.0], [1.0, 2.0]]):  # one for each edge; one for all
+            loop = ws.BeliefPropagation(priors, coupling, max_iter=1)
+            cases.append(("", _loop(loop, graph)))
+        ends = edges.source[across], edges.destination[across]
+        bipartite = graph_of(Edges(*ends, edges.n, None, directed))
+        cases.append(("", _loop(ws.MaximalBipartiteMatching(left[::2], 0), bipartite)))
+        for kind in NUMBERS:
+            cases.append(("", _loop(_sources(ws.SSSP), _weighted(edges, kind, directed=directed))))
+        plain = graph_of(Edges(edges.source, edges.destination, edges.n, None, directed))
+        cases.append(("", _loop(_sources(ws.SSSP), plain)))
+    cases.append(("", partial(_resume_components, graph)))
+    return cases
+
+
+def _weighted(edges: Edges, kind: Any, **options: Any) -> ws.Graph:
+    weight = (2 * edges.weight).astype(kind)
+    return graph_of(Edges(edges.source, edges.destination, edges.n, weight, **options))
+
+
+def _sources(program: Any) -> ws.MultiSource:
+    return ws.MultiSource(program, "start", [0, 3], engine="cpu")
+
+
+def _loop(loop: Any, graph: ws.Graph) -> Callable[[], Any]:
+    return partial(ws.run, loop, graph, engine="cuda")
+
+
+def _components_of_shards(graph: ws.Graph) -> None:
+    """Find the components of a graph that two ranks hold."""
+
+    def find(comm: Any) -> None:
+        ws.run(ws.WeaklyConnectedComponents(), thread_ranks.share(graph, comm), engine="cuda")
+
+    with patch.object(components, "LEAST_SHOWN", 0):
+        thread_ranks.over_links(2, find)
+
+
+def _resume_components(graph: ws.Graph) -> None:
+    """Find components, and go on from the checkpoint."""
+    with TemporaryDirectory() as folder:
+        saved = Path(folder) / "state.parquet"
+        loop = ws.WeaklyConnectedComponents()
+        ws.run(loop, graph, engine="cuda", checkpoint=saved)
+        ws.run(loop, graph, engine="cuda", resume=saved)
+
+
+# -------------------------------------------------------------------------------- vertex programs
+
+
+def _programs() -> list[Case]:
+    """Return runs of the library's programs, and of those that stand for what users write."""
+    edges = cuda_cases.stable(cuda_cases.medley((5, 2), 10))
+    graph, bare = graph_of(edges), graph_of(edges, weighted=False)
+    narrow = _weighted(edges, np.float32)
+    number = {v: 1.0 + v for v in range(edges.n)}
+    ranks = {"personalization": number, "nstart": number}
+    cases: list[Case] = [
+        ("PageRank", _superstep(ws.PageRank, bare)),
+        ("PageRank weighted", _superstep(ws.PageRank, graph)),
+        ("PageRank to 1e-9", _superstep(ws.PageRank, graph, tol=1e-9)),
+        ("PageRank personalized", _superstep(ws.PageRank, graph, **ranks)),
+        ("Heat", _superstep(ws.Heat, graph, temperature=1.0, fixed=[0])),
+        ("Circuit", _superstep(ws.Circuit, graph, sources={0: 1.0})),
+        ("NeuralNetwork", _superstep(ws.NeuralNetwork, graph, activation=0.5)),
+        ("BFS", partial(ws.bfs, bare, 0, engine="cuda")),
+        ("WidestPath", partial(ws.widest_path, graph, 0, engine="cuda")),
+        ("SSSP", partial(ws.sssp, graph, 0, engine="cuda")),
+        ("SSSP in supersteps", _superstep(ws.SSSP, graph, start=0)),
+        ("SSSP gathered", _search(ws.SSSP, graph, direction="gather")),
+        ("SSSP pushed", _search(ws.SSSP, graph, direction="push")),
+        ("SSSP pulled", _search(ws.SSSP, graph, direction="pull")),
+        ("WidestPath pulled", _search(ws.WidestPath, graph, direction="pull")),
+        ("DeltaPageRank", _superstep(ws.DeltaPageRank, graph)),
+        ("SSSP int64", partial(ws.sssp, _weighted(edges, np.int64), 0, engine="cuda")),
+        ("SSSP float32", partial(ws.sssp, narrow, 0, engine="cuda")),
+        ("WidestPath float32", partial(ws.widest_path, narrow, 0, engine="cuda")),
+    ]
+    cases += [
+        (f"test: {case.name}", partial(case.run, graph, engine="cuda"))
+        for case in cuda_cases.CASES
+        if case.name in SHOWN
+    ]
+    cases += [
+        (f"test: {case.name}", partial(case.run, graph, engine="cuda", direction="push"))
+        for case in cuda_cases.RELAYS
+        if case.name in CALLED
+    ]
+    cut = [
+        one
+        for one in cuda_cases.CASES
+        if one.name in ("sums of a frontier", "custom combine of tuples")
+    ]
+    for exchange in ("vr", "ms"):
+        halves: dict[str, Any] = {"partitions": 2, "exchange": exchange}
+        cases += [
+            ("PageRank on partitions", _superstep(ws.PageRank, graph, **halves)),
+            ("SSSP on partitions", _search(ws.SSSP, graph, **halves)),
+            *[
+                (
+                    f"test: {case.name}, on partitions",
+                    partial(case.run, graph, engine="cuda", **halves),
+                )
+                for case in cut
+            ],
+        ]
+    order = np.arange(12).reshape(2, 6).T.ravel()  # a chain of ties, each over the boundary
+    chain = graph_of(Edges(order[:-1], order[1:], 12, np.zeros(11)))
+    for program, given in ((ws.PageRank, {}), (ws.BFS, {"start": 0}), (ws.SSSP, {"start": 0})):
+        label = f"{program.name} on GPUs of a cluster"
+        cases += [
+            (label, partial(_run_shards, program, graph, max_iter=3, exchange=exchange, **given))
+            for exchange in ("vr", "ms")
+        ]
+    cases.append(("SSSP on GPUs of a cluster", partial(_run_shards, ws.SSSP, chain, start=0)))
+    cases += [
+        (f"{label} in {layout}", partial(_run_over, program, given, layout, **arguments))
+        for label, program, given, layout, arguments in (
+            ("PageRank", ws.PageRank, bare, "gshards", {}),
+            ("PageRank", ws.PageRank, bare, "windows", {}),
+            ("PageRank weighted", ws.PageRank, graph, "windows", {}),
+            ("Heat", ws.Heat, graph, "windows", {"temperature": 1.0, "fixed": [0]}),
+            ("test: custom combine of tuples", cuda_cases.Pairs, graph, "gshards", {}),
+            ("test: custom combine from an outbox", cuda_cases.Paths, graph, "windows", {}),
+        )
+    ]
+    cases += [
+        (f"PageRank {method}", _superstep(ws.PageRank, bare, method=method))
+        for method in cuda_cases.METHODS[1:]
+    ]
+    return cases
+
+
+def _superstep(program: Any, graph: ws.Graph, **options: Any) -> Callable[[], Any]:
+    return partial(ws.run, program, graph, max_iter=1, engine="cuda", **options)
+
+
+def _search(program: Any, graph: ws.Graph, **options: Any) -> Callable[[], Any]:
+    return partial(ws.run, program, graph, start=0, engine="cuda", **options)
+
+
+def _run_shards(program: Any, graph: ws.Graph, **options: Any) -> None:
+    """Run a program over a graph that two ranks hold."""
+
+    def run(comm: Any) -> None:
+        ws.run(program, thread_ranks.share(graph, comm), engine="cuda", **options)
+
+    thread_ranks.over_links(2, run)
+
+
+def _run_over(program: Any, graph: ws.Graph, layout: Any, **options: Any) -> None:
+    """Run a superstep over a layout."""
+    with patch.object(arc_shards, "LEAST", 0):
+        _superstep(program, graph, layout=layout, **options)()
