@@ -162,6 +162,7 @@ GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] 
     "uniform-22": (1 << 22, lambda: uniform(1 << 22, 100_000_000)),
     "small-world-22": (1 << 22, lambda: small_world(1 << 22, 12, 0.1)),
     "cliques": (1 << 18, lambda: cliques(1 << 12, 64)),
+    "RM100K": (1 << 15, partial(rmat, 1 << 15, 100_000, PAPER)),  # a call's own time shows
 }
 UNSEEN = ("kronecker-22", "skewed-22", "uniform-22", "small-world-22", "cliques")
 HIGH_DIAMETER = ("road-like",)  # where a search has thousands of supersteps
