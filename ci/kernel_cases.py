@@ -19,6 +19,7 @@ import pandas as pd
 import stand_in_cudf
 import thread_ranks
 from cuda_cases import graph_of
+from phased import PHASED
 from verify import Edges
 
 import cugraph_ws as ws
@@ -41,6 +42,7 @@ SHOWN = (
     "destinations read", "destinations read by pulls",
 )  # fmt: skip
 ON_PARTITIONS = ("sums of a frontier", "custom combine of tuples", "destinations read")
+ON_PHASES = ("there and back",)  # one begins with a list of fields, one by compare-and-swap
 CALLED = (
     "pairs", "sums of those who go", "any, of two fields", "custom combine, never at rest",
     "destinations read by those called", "any, of destinations",
@@ -303,6 +305,14 @@ def _programs() -> list[Case]:
             ("test: custom combine of tuples", cuda_cases.Pairs, graph, "gshards", {}),
             ("test: custom combine from an outbox", cuda_cases.Paths, graph, "windows", {}),
         )
+    ]
+    cases += [
+        (
+            f"test: phases, {one}",
+            partial(ws.run, one.program, graph, engine="cuda", **one.given(edges.n)),
+        )
+        for one in PHASED
+        if one.name in ON_PHASES
     ]
     cases += [
         (f"PageRank {method}", _superstep(ws.PageRank, bare, method=method))

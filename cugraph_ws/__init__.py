@@ -129,6 +129,7 @@ from cugraph_ws.program.decorator import (
     max_norm,
     vertex_program,
 )
+from cugraph_ws.program.phases import Phases, phase, phases
 
 __version__ = "0.1.0"
 
@@ -169,6 +170,7 @@ __all__ = [
     "MultiSource",
     "NeuralNetwork",
     "PageRank",
+    "Phases",
     "ProgramError",
     "Result",
     "Similarity",
@@ -244,6 +246,8 @@ __all__ = [
     "overlap",
     "pagerank",
     "parameter",
+    "phase",
+    "phases",
     "predecessor",
     "run",
     "shortest_path",

@@ -6,7 +6,7 @@ only what this file declares; which loop over edges runs, and where, is up to th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -289,6 +289,12 @@ class Executor(Protocol):
 
     def start(self) -> None:
         """Initialise the state of every vertex, ghosts included, and find the active ones."""
+
+    def begin(self, columns: Mapping[str, Any]) -> None:
+        """Start again from given states, by the executor's positions, ghosts included.
+
+        All vertices are active, or those that `starts` names.
+        """
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Run the plan's choice; `sums` are the aggregates over all partitions.

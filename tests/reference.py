@@ -203,13 +203,20 @@ class _Run:
         known = {**self.parameters, "number_of_vertices": np.int64(self.graph.n), **more}
         return namedtuple("P", known)(*known.values())
 
-    def to_the_end(self, max_iter: int | None, tol: float | None) -> Outcome:
-        """Give every vertex its first state, and take supersteps until the run ends."""
-        program, before = self.program, self.p()
-        states = [
-            self.kept(_call(program.functions["init"], vertex=np.int64(v), p=before, own=own), True)
+    def first_states(self) -> list[tuple[Any, ...]]:
+        """Return the first state of every vertex."""
+        init, before = self.program.functions["init"], self.p()
+        return [
+            self.kept(_call(init, vertex=np.int64(v), p=before, own=own), True)
             for v, own in enumerate(self.own)
         ]
+
+    def to_the_end(
+        self, max_iter: int | None, tol: float | None, states: list[tuple[Any, ...]] | None = None
+    ) -> Outcome:
+        """Take supersteps until the run ends, from the first states or given ones."""
+        program, before = self.program, self.p()
+        states = self.first_states() if states is None else states
         active = {
             v
             for v in range(self.graph.n)

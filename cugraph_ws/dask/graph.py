@@ -64,6 +64,7 @@ from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition.known_vertices import KnownVertices
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["ClusterGraph", "ClusterResult"]
@@ -480,7 +481,7 @@ class ClusterGraph:
         }
         metas = {name: arguments[name]._meta for name in divided}
         carried = {
-            name: Carried(dumps(one)) if isinstance(one, VertexProgram) else one
+            name: Carried(dumps(one)) if isinstance(one, (VertexProgram, Phases)) else one
             for name, one in arguments.items()
             if name not in divided
         }

@@ -49,6 +49,8 @@ class Step:
         Active vertices and arcs of each superstep in the call; empty for one superstep.
     modes : list of (str, str)
         Direction and filter of each, if they may differ; else empty.
+    phase : str
+        Name of the phase, in a run of several.
     """
 
     active: int
@@ -63,6 +65,7 @@ class Step:
     residuals: list[float] = field(default_factory=list)
     history: list[tuple[int, int]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
+    phase: str = ""
 
 
 class Loop(Protocol):
@@ -144,7 +147,7 @@ class Result(Generic[FrameT]):
         Why the run ended.
     trace : DataFrame
         One row per superstep: superstep, direction, filter, active, edges, milliseconds,
-        residual, bytes_sent, bytes_useful, partitions, fused, layout.
+        residual, bytes_sent, bytes_useful, partitions, fused, layout; of phases also phase.
     synchronous : bool
         Whether the states are those after `iterations` supersteps, each of which read only the
         states that the last one left. If not, messages were taken out of order: the fixpoint is

@@ -1,6 +1,6 @@
-"""A vertex program on a whole graph in several partitions, whose ranks are threads.
+"""A vertex program, or phases, on a whole graph in several partitions, whose ranks are threads.
 
-Each rank runs a `VertexLoop` on its shard, as a rank of a cluster does.  The caller's thread drives
+Each rank runs a `VertexLoop` or a `PhasedLoop` on its shard, as a rank of a cluster does.  The caller's thread drives
 them, step by step, as if they were one loop on the whole graph.
 """
 
@@ -14,20 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.stall import Repetition
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
-from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import device, module_of
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.thread_ranks import ThreadCommunicator, ThreadRanks
 
-__all__ = ["PartitionedLoop", "own_constants"]
+__all__ = ["PartitionedLoop"]
 
 Value = TypeVar("Value")
+ShardedLoop = VertexLoop | PhasedLoop
 
 
 class PartitionedLoop:
@@ -35,19 +35,20 @@ class PartitionedLoop:
 
     Parameters
     ----------
-    loop : VertexLoop
-        The program, not started.
+    loop : VertexLoop or PhasedLoop
+        The program or programs, not started.
     size : int
         Number of partitions, at least 2.
     """
 
     by_vertex = True
 
-    def __init__(self, loop: VertexLoop, size: int) -> None:
+    def __init__(self, loop: ShardedLoop, size: int) -> None:
         self._loop = loop  # bound to the whole graph; its copies run
         self.name, self.max_iter, self.tol = loop.name, loop.max_iter, loop.tol
+        self.phased = isinstance(loop, PhasedLoop)
         self._ranks = ThreadRanks(size)
-        self._loops: list[VertexLoop] = []
+        self._loops: list[ShardedLoop] = []
         self._repetition: Repetition | None = None
 
     @property
@@ -72,8 +73,8 @@ class PartitionedLoop:
         shards = shards_of(graph, self._ranks)
         self._cuts: list[int] = shards[0].cuts.tolist()
 
-        def begun(rank: int) -> VertexLoop:
-            return self._loop.moved(own_constants(self._loop.bound, shards[rank]), shards[rank])
+        def begun(rank: int) -> ShardedLoop:
+            return self._loop.on_shard(shards[rank])
 
         self._loops = self._on_ranks(begun)
         self._repetition = self._loops[0].repetition()
@@ -91,7 +92,7 @@ class PartitionedLoop:
         return self._ranks.call(there)
 
     def _joined(
-        self, arrays_of: Callable[[VertexLoop], Mapping[str, Any]]
+        self, arrays_of: Callable[[ShardedLoop], Mapping[str, Any]]
     ) -> list[tuple[str, list[Any]]]:
         """Return each named array of all ranks."""
         shares = self._on_ranks(lambda rank: arrays_of(self._loops[rank]))
@@ -103,6 +104,7 @@ class PartitionedLoop:
         if self._repetition is not None:
             states = [one for loop in self._loops for one in loop.own_state().values()]
             self._loops[0].refuse_repeated(self._repetition, states)
+        self.max_iter = self._loops[0].max_iter  # phases may give up
         return replace(step, partitions=self._ranks.size)
 
     @property
@@ -118,7 +120,7 @@ class PartitionedLoop:
         """Return all arrays that are needed to resume here, by vertex number."""
         return {
             name: np.concatenate(shares) if name in self.by_vertex_state else shares[0]
-            for name, shares in self._joined(VertexLoop.state)
+            for name, shares in self._joined(lambda loop: loop.state())
         }
 
     def check(self, state: SavedState, graph: Any) -> None:
@@ -138,6 +140,7 @@ class PartitionedLoop:
             )
 
         self._on_ranks(resume)
+        self.max_iter = self._loops[0].max_iter
 
     def columns(self) -> dict[str, Column]:
         """Return the visible state fields and the predecessors, by vertex number."""
@@ -147,28 +150,5 @@ class PartitionedLoop:
         """Return the state fields and, as `_predecessor`, predecessors' numbers, by vertex number."""
         return {
             name: module_of(shares[0]).concatenate(shares)
-            for name, shares in self._joined(VertexLoop.arrays)
+            for name, shares in self._joined(lambda loop: loop.arrays())
         }
-
-
-def own_constants(bound: BoundProgram, shard: ShardGraph) -> BoundProgram:
-    """Return a program bound to a whole graph as one bound to a shard of it.
-
-    Parameters
-    ----------
-    bound : BoundProgram
-        Its constants are by vertex number.
-    shard : ShardGraph
-
-    Returns
-    -------
-    BoundProgram
-        Its constants are by the shard's positions.
-    """
-    constants = zip(bound.constants, bound.types.uniform, strict=True)
-    return replace(
-        bound,
-        constants=tuple(
-            column if uniform else column[shard.positions] for column, uniform in constants
-        ),
-    )

@@ -1,7 +1,8 @@
 """The entry: a program and a graph in, supersteps, a vertex frame out.
 
 `run()` makes a loop and drives it until convergence.  A vertex program becomes a `VertexLoop`,
-which binds it, plans, and runs an executor and an exchange.  Algorithms with their own loop
+which binds it, plans, and runs an executor and an exchange; phases become a `PhasedLoop` of those.
+Algorithms with their own loop
 (union-find, peeling, messages on edges) implement `Loop` and are driven by the same code.  So
 progress, time-outs, Ctrl-C, checkpoints and the trace are the same for all.
 """
@@ -22,6 +23,7 @@ from cugraph_ws.execution.coalescing import CoalescingLoop
 from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Stopped
 from cugraph_ws.execution.options import Options, shows_options
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
+from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
 from cugraph_ws.execution.spread import spreads
@@ -36,6 +38,7 @@ from cugraph_ws.graph.memory import check_run_memory
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import columns_read, names_columns, reads_weights
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 
@@ -58,7 +61,7 @@ class Run(Protocol):
 
     def __call__(
         self,
-        program: VertexProgram | Loop | type[Any],
+        program: VertexProgram | Phases | Loop | type[Any],
         graph: GraphView[FrameT] | FrameT,
         *,
         source_column: str | list[str] = "source",
@@ -98,7 +101,7 @@ def _typed(function: Callable[..., Any]) -> Run:
 @spreads
 @shows_options
 def run(
-    program: VertexProgram | Loop,
+    program: VertexProgram | Phases | Loop,
     graph: GraphView[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
@@ -111,8 +114,9 @@ def run(
 
     Parameters
     ----------
-    program : VertexProgram or Loop
-        A class decorated with `ws.vertex_program`, or an algorithm with its own loop.
+    program : VertexProgram, Phases or Loop
+        A class decorated with `ws.vertex_program`, several of them combined by `ws.phases`, or an
+        algorithm with its own loop.
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column : str or list of str
@@ -152,7 +156,7 @@ def run(
     """
     options, parameters = Options.taken_from(parameters)
     steps = ("start", "step", "columns")
-    if not isinstance(program, VertexProgram) and not all(
+    if not programs_of(program) and not all(
         callable(getattr(program, name, None)) for name in steps
     ):
         raise InputError(
@@ -166,7 +170,7 @@ def run(
         program, graph, source_column, destination_column, weight_column, directed
     )
     bound_graph.check_outputs(getattr(loop, "outputs", {}))
-    if isinstance(loop, VertexLoop):
+    if isinstance(loop, (VertexLoop, PhasedLoop)):
         loop = _over_ranks(loop, bound_graph, options.partitions)
     here = choose_engine(options.engine, bound_graph)
     if here != "cuda" and bound_graph.whole:
@@ -177,10 +181,14 @@ def run(
     return result
 
 
-def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str, Any]) -> Loop:
+def _loop(
+    program: VertexProgram | Phases | Loop, options: Options, parameters: dict[str, Any]
+) -> Loop:
     """Return the loop to run; refuse options for vertex programs if it is not one."""
     if isinstance(program, VertexProgram):
         return VertexLoop(program, parameters, options)
+    if isinstance(program, Phases):
+        return PhasedLoop(program, parameters, options)
     refused = [*options.given("program", "gpu"), *parameters]
     if refused:
         raise InputError(
@@ -190,8 +198,8 @@ def _loop(program: VertexProgram | Loop, options: Options, parameters: dict[str,
     return copy(program)  # the caller's object keeps no graph, and can run again anywhere
 
 
-def _over_ranks(loop: VertexLoop, graph: GraphView, partitions: int) -> Loop:
-    """Return the loop that runs a vertex program on a shard, or in partitions of a whole graph."""
+def _over_ranks(loop: VertexLoop | PhasedLoop, graph: GraphView, partitions: int) -> Loop:
+    """Return the loop that runs vertex programs on a shard, or in partitions of a whole graph."""
     if graph.whole:
         return loop if partitions == 1 else PartitionedLoop(loop, partitions)
     if partitions != 1:
@@ -199,11 +207,11 @@ def _over_ranks(loop: VertexLoop, graph: GraphView, partitions: int) -> Loop:
             f"partitions={partitions}: a graph on a cluster has one partition on each worker; "
             "leave it out"
         )
-    return CoalescingLoop(loop)
+    return CoalescingLoop(loop) if isinstance(loop, VertexLoop) else loop
 
 
 def program_graph(
-    program: VertexProgram | Loop,
+    program: VertexProgram | Phases | Loop,
     graph: Any,
     source_column: Any,
     destination_column: Any,
@@ -214,7 +222,7 @@ def program_graph(
 
     Parameters
     ----------
-    program : VertexProgram or Loop
+    program : VertexProgram, Phases or Loop
     graph : Graph or DataFrame
     source_column, destination_column, weight_column, directed
         As in `run`.
@@ -262,7 +270,7 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
     if facts:
         iterations = saved = int(facts["iterations"])
         residual = math.nan if facts["residual"] is None else float(facts["residual"])
-    trace = Trace()
+    trace = Trace(phase=[] if getattr(loop, "phased", False) else None)
     holders = graph.comm.size
     stopped: Stopped = "converged"
     request: str | None = None
@@ -324,6 +332,7 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
                     step.modes,
                     step.partitions or holders,
                     step.layout,
+                    step.phase,
                 )
                 if interrupts.pressed:
                     raise KeyboardInterrupt

@@ -36,6 +36,8 @@ class Trace:
     layout : list of str
         The layout whose arcs the superstep read, "csc", "csr", "gshards" or "windows"; empty for an
         algorithm with a loop of its own.
+    phase : list of str or None
+        In a run of several phases: the phase of the superstep.
     """
 
     superstep: list[int] = field(default_factory=list)
@@ -50,6 +52,7 @@ class Trace:
     partitions: list[int] = field(default_factory=list)
     fused: list[bool] = field(default_factory=list)
     layout: list[str] = field(default_factory=list)
+    phase: list[str] | None = None
 
     def add(
         self,
@@ -62,6 +65,7 @@ class Trace:
         modes: Sequence[tuple[str, str]] = (),
         partitions: int = 1,
         layout: str = "",
+        phase: str = "",
     ) -> None:
         """Add the supersteps of one call.
 
@@ -83,6 +87,8 @@ class Trace:
             Number of partitions of the graph.
         layout : str
             The layout whose arcs were read.
+        phase : str
+            Name of the phase, in a run of several.
         """
         alike = "push" if direction == "fused" else direction, filter
         weights = [active + edges + 1 for active, edges in history]
@@ -101,9 +107,12 @@ class Trace:
         self.partitions.extend([partitions] * len(history))
         self.fused.extend([direction == "fused"] * len(history))
         self.layout.extend([layout] * len(history))
+        if self.phase is not None:
+            self.phase.extend([phase] * len(history))
 
     def columns(self) -> dict[str, npt.NDArray[np.generic] | list[str]]:
         """Return the rows as columns, by name."""
+        named: dict[str, list[str]] = {} if self.phase is None else {"phase": self.phase}
         return {
             "superstep": np.array(self.superstep, np.int64),
             "direction": self.direction,
@@ -117,6 +126,7 @@ class Trace:
             "partitions": np.array(self.partitions, np.int64),
             "fused": np.array(self.fused, np.bool_),
             "layout": self.layout,
+            **named,
         }
 
     def plot(self, axes: Any = None) -> Any:

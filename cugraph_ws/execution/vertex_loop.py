@@ -20,11 +20,14 @@ from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.cut import own_constants
 from cugraph_ws.partition.exchange import Exchange
 from cugraph_ws.partition.part import Part
+from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.saved_state import SavedState
@@ -162,11 +165,32 @@ class VertexLoop:
             tol=self.tol,
         )
         self._plan, self._executor, self._exchange = made.planner, made.executor, made.exchange
-        self._repetition = self.repetition() if graph.whole else None
         self._executor.start()
+        self._take_stock()
+
+    def _take_stock(self) -> None:
+        """Read what the executor has started with; collective."""
+        self._repetition = self.repetition() if self._graph.whole else None
         self._counts = self._exchange.merge(self._executor.counts())
-        if gathers_from_all(bound):  # all send, whichever vertices `starts` names
-            self._counts.active = graph.number_of_vertices
+        if gathers_from_all(self.bound):  # all send, whichever vertices `starts` names
+            self._counts.active = self._graph.number_of_vertices
+
+    def begin(self, fields: Mapping[str, Any]) -> None:
+        """Start again from given states, at superstep 0; collective, after `start`.
+
+        All vertices are active, or those that `starts` names: here the number of supersteps must not
+        depend on what is proved of a whole graph alone.
+
+        Parameters
+        ----------
+        fields : mapping of array
+            Every state field of the owned vertices, in the order of their numbers.
+        """
+        part = Part(self._graph, on_device=self.engine == "cuda")
+        self._exchange.rest()
+        self._executor.begin({name: part.spread(fields[name]) for name in self._program.state})
+        self._number, self._residual, self._measured = 0, math.inf, False
+        self._take_stock()
 
     def moved(self, bound: BoundProgram, graph: GraphView) -> VertexLoop:
         """Return the same run, started on another graph with the same vertices.
@@ -180,6 +204,30 @@ class VertexLoop:
         loop = copy.copy(self)
         loop._begin(bound, graph)
         return loop
+
+    def on_shard(self, shard: ShardGraph) -> VertexLoop:
+        """Return the same run of a whole graph, started on a shard cut out of it; collective.
+
+        Parameters
+        ----------
+        shard : ShardGraph
+        """
+        return self.moved(own_constants(self.bound, shard), shard)
+
+    @property
+    def graph(self) -> GraphView:
+        """The graph that the program is bound to."""
+        return self._graph
+
+    @property
+    def active(self) -> int:
+        """Number of vertices that are active in the next superstep."""
+        return self._counts.active
+
+    @property
+    def number(self) -> int:
+        """Number of the next superstep, from 0."""
+        return self._number
 
     @property
     def has_frontier(self) -> bool:
@@ -358,7 +406,7 @@ class VertexLoop:
 
 
 def as_columns(
-    program: VertexProgram,
+    program: VertexProgram | Phases,
     state: Mapping[str, npt.NDArray[Any]],
     infinities: Mapping[str, int],
     predecessors: npt.NDArray[np.int64] | None,
@@ -368,8 +416,8 @@ def as_columns(
 
     Parameters
     ----------
-    program : VertexProgram
-        The program.
+    program : VertexProgram or Phases
+        Declares the state.
     state : mapping of ndarray, each of shape (n,)
         Its state fields.
     infinities : mapping

@@ -203,7 +203,7 @@ def estimate_run(
 
     Parameters
     ----------
-    program : VertexProgram or Loop
+    program : VertexProgram, Phases or Loop
     vertices, arcs : int
         Of the graph; an undirected edge is two arcs.
     directed : bool
@@ -218,6 +218,13 @@ def estimate_run(
         An upper bound in bytes for the arrays of the built-in programs, at most a fourth too
         high except for programs that need less than a CSR.
     """
+    if hasattr(program, "programs"):  # phases; the CSR is made once
+        return sum(
+            estimate_run(
+                one, vertices, arcs, directed=directed, each=each, has_csr=has_csr or place > 0
+            )
+            for place, one in enumerate(program.programs)
+        )
     csr = 0
     if directed and not has_csr:
         csr = _OFFSET * vertices + index_dtype(vertices).itemsize * arcs

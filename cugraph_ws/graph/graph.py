@@ -157,6 +157,7 @@ class Graph(GraphView[FrameT]):
         self._arcs = read.arcs
         self._copy: DeviceGraph | None = None
         self._shards: list[Any] = []  # of the last run over partitions
+        self._reversed: Graph | None = None  # a view along reversed edges
         if duplicates != "keep" and read.duplicates is None:
             self._merge(duplicates)
         if not directed:
@@ -291,7 +292,9 @@ class Graph(GraphView[FrameT]):
                 self._copy.close()
             on_device = self._copy is not None or not isinstance(self._arcs, Arcs)
             on_device |= any("device" in shard.kept for shard in self._shards)
-            self._arcs = self._copy = None
+            if self._reversed is not None:
+                self._reversed.close()
+            self._arcs = self._copy = self._reversed = None
             self._sums, self._shards = {}, []
             del self._vertices
             if on_device:
@@ -325,7 +328,10 @@ class Graph(GraphView[FrameT]):
         """Bytes that the graph holds now."""
         numbering = self._vertices.numbering.nbytes
         shards = sum(shard.nbytes - numbering for shard in self._shards)
-        return int(self._open().nbytes + numbering + self._vertices.attribute_bytes + shards)
+        held = self._open().nbytes + numbering + self._vertices.attribute_bytes + shards
+        if self._reversed is not None and self.device_resident:
+            held += self._reversed._open().nbytes
+        return int(held)
 
     def on_device(self) -> DeviceGraph:
         """Return the graph for the CUDA engine; made when first needed, then kept.

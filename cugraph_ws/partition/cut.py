@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.vertices import Vertices
 from cugraph_ws.partition.range_offsets import VERTEX_WORK
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
 
-__all__ = ["even_offsets", "shard_of", "shards_of"]
+__all__ = ["even_offsets", "own_constants", "shard_of", "shards_of"]
 
 
 def even_offsets(graph: Graph, parts: int) -> npt.NDArray[np.int64]:
@@ -58,7 +61,7 @@ def shard_of(graph: Graph, comm: Communicator, offsets: npt.NDArray[np.int64]) -
     csc = graph.csc
     starts = csc.offsets[low : high + 1]
     arcs = slice(int(starts[0]), int(starts[-1]))
-    vertices = _WholeVertices(graph, low)
+    vertices = _WholeVertices(graph._vertices, low)
     shard = ShardGraph(
         comm,
         offsets,
@@ -98,20 +101,47 @@ def shards_of(graph: Graph, ranks: ThreadRanks) -> list[ShardGraph]:
     return shards
 
 
+def own_constants(bound: BoundProgram, shard: ShardGraph) -> BoundProgram:
+    """Return a program bound to a whole graph as one bound to a shard of it.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        Its constants are by vertex number.
+    shard : ShardGraph
+
+    Returns
+    -------
+    BoundProgram
+        Its constants are by the shard's positions.
+    """
+    constants = zip(bound.constants, bound.types.uniform, strict=True)
+    return replace(
+        bound,
+        constants=tuple(
+            column if uniform else column[shard.positions] for column, uniform in constants
+        ),
+    )
+
+
 class _WholeVertices:
     """The ids of a graph, all of which every rank knows.
 
     Parameters
     ----------
-    graph : Graph
+    vertices : Vertices
     low : int
         Number of the rank's first vertex.
     """
 
-    def __init__(self, graph: Graph, low: int) -> None:
-        self._all, self._low = graph._vertices, low
+    def __init__(self, vertices: Vertices, low: int) -> None:
+        self._all, self._low = vertices, low
         self.numbering = self._all.numbering
         self._positions = np.empty(0, np.int64)
+
+    def join(self, comm: Communicator) -> _WholeVertices:
+        """Return a copy without a shard; see `ShardVertices.join`."""
+        return _WholeVertices(self._all, self._low)
 
     def settle(self, shard: ShardGraph) -> None:
         """Set the shard whose positions values are aligned to."""

@@ -31,6 +31,7 @@ from cugraph_ws.program.declarations import (
     VertexValue,
 )
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["GIVEN", "Directory", "KnownVertices", "NoAnswerError"]
@@ -212,6 +213,10 @@ GIVEN: dict[str, Look] = {
 def _given(options: Mapping[str, Any]) -> Iterator[tuple[str, Any, Look]]:
     """Yield the arguments that name vertices: name, value and check of each."""
     program = options.get("program")
+    if isinstance(program, Phases):
+        for one in program.programs:
+            yield from _given({**options, "program": one})
+        return
     if not isinstance(program, VertexProgram):
         named = options if program is None else getattr(program, "vertices_given", {})
         yield from ((name, named[name], look) for name, look in GIVEN.items() if name in named)

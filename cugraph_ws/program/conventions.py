@@ -16,6 +16,7 @@ from cugraph_ws.graph.columns import AUTO, WEIGHT, column_names, is_auto, weight
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.declarations import Constant
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.phases import Phases, programs_of
 
 __all__ = [
     "columns_read",
@@ -35,14 +36,15 @@ def reads_weights(program: Any) -> bool:
 
     Parameters
     ----------
-    program : VertexProgram or Loop
+    program : VertexProgram, Phases or Loop
 
     Returns
     -------
     bool
     """
-    if isinstance(program, VertexProgram):
-        return bool(program.edges) or _adds_weights(program)
+    programs = programs_of(program)
+    if programs:
+        return any(one.edges or _adds_weights(one) for one in programs)
     return bool(getattr(program, "reads_weights", False))
 
 
@@ -78,7 +80,7 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
 
     Parameters
     ----------
-    program : VertexProgram or Loop
+    program : VertexProgram, Phases or Loop
     frame : frame
         A frame of edges.
     weight : str or None
@@ -93,14 +95,16 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
         The other columns that the program declares by name.  With `weight=None` a declared
         "weight" that has a default is not included.
     """
-    if not isinstance(program, VertexProgram):
+    programs = programs_of(program)
+    if not programs:
         auto = AUTO if reads_weights(program) else None
         return weight_column(frame, auto if is_auto(weight) else weight, *ids), ()
     declared = program.edges
     there = column_names(frame)
     found = [name for name in declared if name in there]
     if is_auto(weight):
-        weight = weight_column(frame, weight, *ids) if needs_weight(program, there) else None
+        needed = any(needs_weight(one, there) for one in programs)
+        weight = weight_column(frame, weight, *ids) if needed else None
     elif weight is None:
         found = [name for name in found if name != WEIGHT or declared[name].default is None]
     return weight, tuple(name for name in found if name != weight)
@@ -189,6 +193,8 @@ def names_columns(function: Function) -> Function:
 
 def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
     """Tell whether a program has such a parameter, or an alias for one that is not given."""
+    if isinstance(program, Phases):
+        return any(_declares(one, name, options) for one in program.programs)
     if not isinstance(program, VertexProgram):
         return False
     if name in program.parameters:

@@ -22,6 +22,8 @@ PROVIDERS = {
     "device edges": "cugraph_ws.backends.cuda.edges",
     "device graph": "cugraph_ws.backends.cuda.graph",
     "device memory": "cugraph_ws.backends.cuda.memory",
+    # rows along reversed edges: `reversed_arcs`
+    "reversed device graphs": "cugraph_ws.backends.cuda.reversed_rows",
     # a rank's shard of a graph on the device: `number_dtype`; `laid_out`; `are_integers`,
     # `build_on_devices`
     "device rows": "cugraph_ws.backends.cuda.grouping",

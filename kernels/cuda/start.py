@@ -1,4 +1,4 @@
-"""Who is active before the first superstep: those unlike the rest, if the rest has nothing to say."""
+"""Who is active before the first superstep: those that `starts` names, or those unlike the rest."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cugraph_ws.kernels.cuda.interface import (
     load,
     message,
     same,
+    starts,
     update,
     with_sums,
 )
@@ -30,7 +31,18 @@ from cugraph_ws.kernels.cuda.primitives import (
     threads,
 )
 
-__all__ = ["count_loud_arcs", "count_loud_rows", "mark_unlike"]
+__all__ = ["count_loud_arcs", "count_loud_rows", "flag_starters", "mark_unlike"]
+
+
+@kernel
+def flag_starters(
+    size: Any, vertices: Any, state: Any, constants: Any, parameters: Any, sums: Any, flags: Any
+) -> None:
+    """Flag the positions, ghosts' too, at which a program with a `starts` function starts."""
+    values = with_sums(parameters, sums, vertices, np.int64(0))
+    for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
+        begins = starts(load(state, constants, vertex), values)
+        flags[vertex] = np.uint8(1) if begins else np.uint8(0)
 
 
 @kernel

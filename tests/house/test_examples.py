@@ -26,7 +26,8 @@ def example(name):
 
 def test_all_are_here():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {
-        "etl", "etl_on_a_cluster", "heaviest_dependency", "own_algorithm", "widest_path",
+        "etl", "etl_on_a_cluster", "heaviest_dependency", "own_algorithm", "phases",
+        "widest_path",
     }  # fmt: skip
 
 
@@ -37,6 +38,20 @@ def test_widest_path(capsys):
         "cologne": 5.0, "hamburg": 4.0, "leipzig": 6.0, "munich": 4.0,
     }  # fmt: skip
     assert "supersteps" in capsys.readouterr().out
+
+
+def test_phases(capsys):
+    found = example("phases").main().set_index("vertex")
+    roads = nx.DiGraph(
+        [
+            ("berlin", "hamburg"), ("berlin", "leipzig"), ("leipzig", "munich"), ("hamburg", "cologne"),
+            ("leipzig", "cologne"), ("cologne", "munich"), ("munich", "berlin"), ("cologne", "bonn"),
+        ]
+    )  # fmt: skip
+    through = nx.betweenness_centrality_subset(roads, ["berlin"], list(roads), normalized=False)
+    inner = found["dependency"].drop("berlin")
+    assert inner.to_dict() == pytest.approx({city: through[city] for city in inner.index})
+    assert "Backward" in capsys.readouterr().out
 
 
 def test_own_algorithm(capsys):

@@ -29,8 +29,8 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.partition import graph_partition
-from cugraph_ws.execution.partitioned_loop import PartitionedLoop, own_constants
-from cugraph_ws.partition.cut import even_offsets, shards_of
+from cugraph_ws.execution.partitioned_loop import PartitionedLoop
+from cugraph_ws.partition.cut import even_offsets, own_constants, shards_of
 from cugraph_ws.partition.exchange import NoExchange
 from cugraph_ws.partition.partition import partition_of
 from cugraph_ws.partition.shard import ShardGraph

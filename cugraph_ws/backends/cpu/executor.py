@@ -6,7 +6,7 @@ thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from cugraph_ws.backends.cpu.context import Array, Context, running
 from cugraph_ws.backends.cpu.frontier import Frontier, on_words
 from cugraph_ws.backends.cpu.predecessors import PredecessorTrees
 from cugraph_ws.backends.cpu.queues import Queues
-from cugraph_ws.backends.cpu.start import first_frontier
+from cugraph_ws.backends.cpu.start import declared_frontier, first_frontier
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
@@ -93,6 +93,17 @@ class CpuExecutor:
         with running(context.bound.program):
             context.run(context.loops.initialise, tasks)
             self._frontier.set_list(first_frontier(context))
+
+    def begin(self, columns: Mapping[str, Array]) -> None:
+        """Start again from given states."""
+        context = self._context
+        for name, column in zip(context.bound.program.state, context.state, strict=True):
+            np.copyto(column, columns[name], casting="same_kind")
+        context.number = 0
+        self._queues = self._news = None
+        self._gathered = False
+        with running(context.bound.program):
+            self._frontier.set_list(declared_frontier(context))
 
     # -------------------------------------------------------------------------------- supersteps
 

@@ -11,7 +11,7 @@ from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.threads import cut_evenly
 
-__all__ = ["FEW", "FEW_SHARE", "SAMPLE", "first_frontier", "may_be_quiet"]
+__all__ = ["FEW", "FEW_SHARE", "SAMPLE", "declared_frontier", "first_frontier", "may_be_quiet"]
 
 FEW = 32  # vertices with an exceptional state, or a part of all
 FEW_SHARE = 8
@@ -35,22 +35,40 @@ def first_frontier(context: Context) -> Array:
     ndarray
         Positions, ascending.
     """
-    program, part = context.bound.program, context.part
-    everyone = np.arange(part.size, dtype=context.index)
-    found = np.empty(part.size, context.index)
-    if "starts" in program.functions:
-        count = context.loops.select_started(
-            0, part.size, context.state, part.constants, context.values, found
-        )
-        return found[:count].copy()
-    if not may_be_quiet(context.bound, part):
+    part = context.part
+    everyone = declared_frontier(context)
+    if "starts" in context.bound.program.functions or not may_be_quiet(context.bound, part):
         return everyone
+    found = np.empty(part.size, context.index)
     example = _common_vertex(context)
     count = context.loops.list_unlike(0, part.size, context.state, part.constants, example, found)
     if count > max(FEW, part.size // FEW_SHARE):
         return everyone
     others = found[:count].copy()
     return others if _is_quiet(context, example, others) else everyone
+
+
+def declared_frontier(context: Context) -> Array:
+    """List the vertices that `starts` names; all, if the program has no such function.
+
+    Parameters
+    ----------
+    context : Context
+        The program and the partition, with their states.
+
+    Returns
+    -------
+    ndarray
+        Positions, ascending.
+    """
+    part = context.part
+    if "starts" not in context.bound.program.functions:
+        return np.arange(part.size, dtype=context.index)
+    found = np.empty(part.size, context.index)
+    count = context.loops.select_started(
+        0, part.size, context.state, part.constants, context.values, found
+    )
+    return found[:count].copy()
 
 
 def _common_vertex(context: Context) -> int:

@@ -7,7 +7,7 @@ each superstep, and the host reads the lengths of the messages and the counts in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any
@@ -236,6 +236,23 @@ class CudaExecutor:
                 self._device, self._bound, part, self._kernels.launch, self._states[0],
                 self._constants, self._edges, self._sums, flags,
             )  # fmt: skip
+        self._take_stock()
+
+    def begin(self, columns: Mapping[str, Any]) -> None:
+        """Start again from given states."""
+        part, program = self._part, self._bound.program
+        self.midway, self._begun = None, False
+        if part.size == 0:
+            return
+        for name, column in zip(program.state, self._states[0], strict=True):
+            column[:] = columns[name].astype(column.dtype, copy=False)
+        if self._frontier and "starts" in program.functions:
+            self._kernels.launch(
+                "flag_starters", *launch_shape(self._device, part.size), part.size, part.vertices,
+                self._states[0], self._constants, self._bound.values, self._sums, self._flags[0],
+            )  # fmt: skip
+        else:
+            self._flags[0][:] = 1
         self._take_stock()
 
     def _take_stock(self) -> None:

@@ -1,0 +1,95 @@
+"""A whole graph along reversed edges: a view, whose CSC is the graph's CSR, and the reverse."""
+
+from __future__ import annotations
+
+from copy import copy
+from threading import RLock
+
+from cugraph_ws.graph.adjacency import Adjacency
+from cugraph_ws.graph.arcs import Arcs, Array, Degrees, Order
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.runtime.dispatch import provider
+
+__all__ = ["reversed_graph"]
+
+
+class ReversedArcs(Arcs):
+    """The edges of a directed graph in the opposite direction; holds nothing of its own.
+
+    Parameters
+    ----------
+    forward : Arcs
+        Makes each order when it is first needed, and keeps it.
+    """
+
+    def __init__(self, forward: Arcs) -> None:
+        super().__init__(forward.csr, {}, directed=True)
+        self._base = None
+        self._forward = forward
+
+    @property
+    def csc(self) -> Adjacency:
+        """Out-neighbours of every vertex of the graph."""
+        return self._forward.csr
+
+    @property
+    def csr(self) -> Adjacency:
+        """In-neighbours of every vertex of the graph."""
+        return self._forward.csc
+
+    @property
+    def out_degrees(self) -> Degrees:
+        """Number of arcs into every vertex of the graph."""
+        return self._forward.csc.degrees
+
+    @property
+    def has_csr(self) -> bool:
+        """Whether the CSR exists: it is the graph's CSC."""
+        return True
+
+    def values(self, name: str, order: Order) -> Array:
+        """Return an edge column in an adjacency's order."""
+        return self._forward.values(name, "csr" if order == "csc" else "csc")
+
+    def ends(self, arc: int) -> tuple[int, int]:
+        """Return the source and the destination, in the graph, of an arc of the CSC."""
+        source, destination = super().ends(arc)
+        return destination, source
+
+
+def reversed_graph(graph: Graph) -> Graph:
+    """Return a view of a graph along reversed edges.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    Graph
+        With the same vertices.  An undirected graph is returned itself.  The graph keeps the view
+        until it is closed; on the host the view has no arrays of its own, on the device it has rows
+        of its own, since vertices are laid out by degree.
+
+    Raises
+    ------
+    InputError
+        If the graph is closed.
+    GraphMemoryError
+        If the rows would not fit on the GPU.
+    """
+    arcs = graph._open()
+    if not graph.directed:
+        return graph
+    with graph._lock:
+        if graph._reversed is None:
+            view = copy(graph)
+            view._lock = RLock()
+            view._extremes, view._sums, view.learned, view._shards = {}, {}, {}, []
+            view._copy = None
+            if arcs.on_device:
+                view._arcs = provider("reversed device graphs").reversed_arcs(arcs)
+            else:
+                view._arcs = ReversedArcs(arcs)
+            graph._reversed = view
+        return graph._reversed

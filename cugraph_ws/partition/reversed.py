@@ -1,0 +1,73 @@
+"""A graph, or a rank's shard of one, along reversed edges.
+
+A shard has the arcs into its vertices, so those out of them are sent to their sources' owners, once.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.reversed import reversed_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.halo import Halo
+from cugraph_ws.partition.shard import ShardGraph
+
+__all__ = ["reversed_view"]
+
+
+def reversed_view(graph: GraphView) -> Any:
+    """Return a graph along reversed edges, with the same vertices on the same ranks; collective.
+
+    Parameters
+    ----------
+    graph : GraphView
+
+    Returns
+    -------
+    GraphView
+        Made when first needed, then kept by `graph`.  An undirected graph is returned itself.
+    """
+    if isinstance(graph, Graph):
+        return reversed_graph(graph)
+    assert isinstance(graph, ShardGraph)
+    return _reversed_shard(graph) if graph.directed else graph
+
+
+def _reversed_shard(shard: ShardGraph) -> ShardGraph:
+    """Return a shard with the arcs out of the owned vertices, as arcs into them; collective."""
+    if shard.device_resident:
+        raise InputError(
+            "direction='out' of a phase: a graph of cuDF frames on a cluster has no reversed edges; give "
+            "frames on the host"
+        )
+    vertices = shard._vertices.join(shard.comm)
+    # Runs at the same time share what is kept, so all ranks decide together.
+    if not all(shard.comm.allgather("reversed" in shard.kept)):
+        csc, names = shard.csc, list(shard.edge_attributes)
+        destinations = np.repeat(shard.positions[: shard.owned], csc.degrees)
+        ends, sources, *values = Halo.of(shard).send_to_owners(
+            shard.positions[csc.indices], destinations, *map(shard.edge_values, names)
+        )
+        # From each rank, by destination; so parallel arcs stay in input order.
+        shard.kept["reversed"] = ShardGraph(
+            shard.comm,
+            shard.cuts,
+            sources,
+            ends,
+            dict(zip(names, values, strict=True)),
+            vertices=vertices,
+            kind=shard._kind,
+            names=(shard._source_names, shard._destination_names),
+            weight=shard.weight,
+            directed=True,
+        )
+    view: ShardGraph = copy(shard.kept["reversed"])  # other runs have communicators of their own
+    view.comm, view._vertices = shard.comm, vertices
+    vertices.settle(view)
+    view.agree_on_what_is_kept()
+    return view

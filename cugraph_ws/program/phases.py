@@ -1,0 +1,267 @@
+"""`phases`: several vertex programs that run in turn over shared state (Medusa's `EMV::Run`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from cugraph_ws.arguments import check_choice, check_count, check_number, shown
+from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.program.declarations import Edge, ScalarType, State, VertexSet
+from cugraph_ws.program.decorator import Norm, VertexProgram
+
+__all__ = ["Phase", "PhaseDirection", "Phases", "phase", "phases", "programs_of"]
+
+PhaseDirection = Literal["in", "out"]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One program of several; made by `phase`.
+
+    Attributes
+    ----------
+    program : VertexProgram
+    direction : {"in", "out"}
+        Whether vertices gather along in-edges, or along out-edges.
+    supersteps : int or None
+        Maximum number of supersteps each time it runs; None for no limit but the program's own.
+    name : str
+        Name in the trace.
+    """
+
+    program: VertexProgram
+    direction: PhaseDirection = "in"
+    supersteps: int | None = None
+    name: str = ""
+
+    @property
+    def limit(self) -> int | None:
+        """Maximum number of supersteps each time it runs."""
+        return self.program.max_iter if self.supersteps is None else self.supersteps
+
+
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """Several programs over shared state; made by `phases`, run by `run`.
+
+    Attributes
+    ----------
+    name : str
+        For messages and checkpoints.
+    phases : tuple of Phase
+    rounds : int or None
+        Number of rounds after which the run ends.
+    until : Norm or None
+        The norm of a round's change that `tol` bounds.
+    tol : float or None
+    state : dict of str to State
+        The fields of all programs, each as the first that has it declares it.
+    edges : dict of str to Edge
+        The edge attributes of all programs.
+    predecessor : None
+        Phases have none.
+    """
+
+    name: str
+    phases: tuple[Phase, ...]
+    rounds: int | None
+    until: Norm | None
+    tol: float | None
+    state: dict[str, State]
+    edges: dict[str, Edge]
+    predecessor: None = None
+
+    @property
+    def programs(self) -> tuple[VertexProgram, ...]:
+        """The program of each phase."""
+        return tuple(one.program for one in self.phases)
+
+    def shares(self, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return for each phase those arguments of a run that its program has.
+
+        Parameters
+        ----------
+        arguments : mapping
+            By name.
+
+        Returns
+        -------
+        list of dict
+
+        Raises
+        ------
+        InputError
+            If no program has a parameter of a name.
+        """
+        known = [_parameters(program) for program in self.programs]
+        for name in arguments:
+            if not any(name in names for names in known):
+                have = dict.fromkeys(one for names in known for one in names)
+                raise InputError(
+                    f"{self.name} has no parameter {name!r}; its programs have: "
+                    f"{', '.join(have) or 'none'}"
+                )
+        return [
+            {name: value for name, value in arguments.items() if name in names} for names in known
+        ]
+
+    def __repr__(self) -> str:
+        return f"<phases {self.name}: {', '.join(self.state)}>"
+
+
+def phase(program: Any, direction: PhaseDirection = "in", supersteps: int | None = None) -> Phase:
+    """Make a phase of a vertex program, for `phases`.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        What `ws.vertex_program` made.
+    direction : {"in", "out"}
+        "out" runs the program on the reversed graph: a vertex gathers from the destinations of its
+        out-edges, and its degrees are those of the reversed graph.
+    supersteps : int, optional
+        Maximum number of supersteps each time the phase runs.  Without it the program runs to its
+        end: until no vertex is active, its residual is within its `tol`, or its `max_iter`.
+
+    Returns
+    -------
+    Phase
+
+    Raises
+    ------
+    ProgramError
+        If it is not a vertex program, or declares a predecessor.
+    InputError
+        If another argument is invalid.
+    """
+    if not isinstance(program, VertexProgram):
+        raise ProgramError(
+            f"{shown(program)} is not a vertex program; a phase is what @ws.vertex_program made"
+        )
+    check_choice("direction", direction, ("in", "out"))
+    if supersteps is not None:
+        check_count("supersteps", supersteps, least=1)
+    if program.predecessor is not None:
+        raise ProgramError(
+            f"{program.name}.{program.predecessor}: a program with a predecessor cannot be a phase, since "
+            "later phases change the states that it follows from; leave it out"
+        )
+    return Phase(program, direction, supersteps, program.name)
+
+
+def phases(
+    *programs: Any,
+    rounds: int | None = None,
+    until: Norm | None = None,
+    tol: float | None = None,
+) -> Phases:
+    """Combine vertex programs that run in turn over shared state.
+
+    Each program runs to its end, or for as many supersteps as its `phase` says; then the next one
+    goes on from its states.  A round is all of them once.
+
+    A state field that several programs declare is shared; its first values come from `init` of the
+    first program that declares it.  Whenever a phase begins, `p.superstep` is 0 and all vertices
+    are active, or those that its `starts` names.  A run's `max_iter` bounds the supersteps of all
+    phases together.
+
+    Parameters
+    ----------
+    *programs : VertexProgram or Phase
+        In the order in which they run; a program alone is a phase along in-edges.
+    rounds : int, optional
+        Number of rounds.  The run ends earlier if a round changes no field of any vertex; without
+        `rounds` it ends only then.
+    until : Norm, optional
+        `ws.l1_norm` or `ws.max_norm` of a field: the run also ends when this norm of a round's
+        change is at most `tol`.  With `until`, a run that does all its `rounds` has not converged.
+    tol : float, optional
+        For `until`; `run(tol=…)` replaces it.
+
+    Returns
+    -------
+    Phases
+        For `ws.run` and `ws.check`.
+
+    Raises
+    ------
+    ProgramError
+        If something is not a program, or programs disagree on a field.
+    InputError
+        If another argument is invalid.
+    """
+    if not programs:
+        raise ProgramError("ws.phases() needs at least one vertex program")
+    made = _named([one if isinstance(one, Phase) else phase(one) for one in programs])
+    if rounds is not None:
+        check_count("rounds", rounds, least=1)
+    state = _shared_state(made)
+    name = " + ".join(one.name for one in made)
+    if until is not None and not (isinstance(until, Norm) and until.field in state):
+        raise ProgramError(
+            f"until={shown(until)} is not the norm of a state field; give ws.l1_norm or ws.max_norm of "
+            f"one of: {', '.join(state)}"
+        )
+    if (tol is None) != (until is None):
+        raise ProgramError(
+            f"until={shown(until)}, tol={shown(tol)}: a norm needs its bound, and a bound its norm; give "
+            "both"
+        )
+    if tol is not None:
+        check_number("tol", tol)
+    edges = {key: value for one in made for key, value in one.program.edges.items()}
+    return Phases(name, tuple(made), rounds, until, tol, state, edges)
+
+
+def programs_of(program: Any) -> tuple[VertexProgram, ...]:
+    """Return the vertex programs of what `run` is given: one, several, or none of a loop."""
+    if isinstance(program, Phases):
+        return program.programs
+    return (program,) if isinstance(program, VertexProgram) else ()
+
+
+def _named(given: list[Phase]) -> list[Phase]:
+    """Return the phases with numbers where a program has several."""
+    named, counts = [], dict[str, int]()
+    for one in given:
+        count = counts[one.program.name] = counts.get(one.program.name, 0) + 1
+        name = one.program.name if count == 1 else f"{one.program.name} {count}"
+        named.append(replace(one, name=name))
+    return named
+
+
+def _shared_state(given: list[Phase]) -> dict[str, State]:
+    """Return the fields of all programs; refuse two types of one field."""
+    state: dict[str, State] = {}
+    owners: dict[str, VertexProgram] = {}
+    for one in given:
+        for name, declared in one.program.state.items():
+            first = state.setdefault(name, declared)
+            owner = owners.setdefault(name, one.program)
+            both_known = isinstance(first.type, ScalarType) and isinstance(
+                declared.type, ScalarType
+            )
+            if (both_known and first.type != declared.type) or first.on_gpu != declared.on_gpu:
+                raise ProgramError(
+                    f"the state field `{name}` is {_shown_type(first)} in {owner.name} and "
+                    f"{_shown_type(declared)} in {one.program.name}; phases share it: declare it alike, or "
+                    "rename one"
+                )
+    return state
+
+
+def _shown_type(declared: State) -> str:
+    kind = repr(declared.type)
+    return kind if declared.on_gpu is None else f"{kind} ({declared.on_gpu!r} on a GPU)"
+
+
+def _parameters(program: VertexProgram) -> list[str]:
+    """Return the names under which `run` takes a program's arguments."""
+    names = list(program.parameters)
+    for name, declared in program.constants.items():
+        names.append(getattr(declared, "argument", None) or name)
+        if isinstance(declared, VertexSet) and declared.alias is not None:
+            names.append(declared.alias)
+    return list(dict.fromkeys(names))
