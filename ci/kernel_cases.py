@@ -35,7 +35,7 @@ Case: TypeAlias = tuple[str, Callable[[], Any]]
 
 INTEGERS = ("int32", "int64", "uint32")
 NUMBERS = (np.int64, np.float32, np.float64)
-# Programs of the tests: of `CASES`, as they are and on partitions; of `RELAYS`
+# Programs of the tests: of `CASES`, as they are and on partitions; of `WORKLISTS`
 SHOWN = (
     "minimum pulled", "tuple messages", "sums of a frontier", "any from an outbox", "news for one",
     "custom combine from an outbox", "custom combine of tuples", "superstep, parameter, aggregates",
@@ -265,7 +265,7 @@ def _programs() -> list[Case]:
     ]
     cases += [
         (f"test: {case.name}", partial(case.run, graph, engine="cuda", direction="push"))
-        for case in cuda_cases.RELAYS
+        for case in cuda_cases.WORKLISTS
         if case.name in CALLED
     ]
     cut = [

@@ -148,7 +148,7 @@ def launches() -> tuple[Launch, ...]:
         patch.object(numbering, "READ_IDS", 0),
         patch.object(schedule, "BLOCK", 32),
         patch.multiple(
-            predecessors, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3, TIES_FROM=0, TIES_PART=1
+            predecessors, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3, TIGHT_FROM=0, TIGHT_PART=1
         ),
     ):
         recorder.run(kernel_cases.cases())
@@ -166,7 +166,8 @@ def _distinct(found: dict[Launch, None]) -> Iterator[Launch]:
         key = (one.name, one.kinds)
         if (
             not one.text
-            or one.name in ("superstep", "gather_shards", "traverse", "relay", "virtual_warps")
+            or one.name
+            in ("superstep", "gather_shards", "traverse", "pull_worklist", "virtual_warps")
             or key not in seen
         ):
             yield one

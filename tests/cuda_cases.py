@@ -21,8 +21,8 @@ __all__ = [
     "FUNCTIONS",
     "METHODS",
     "PUSHES",
-    "RELAYS",
     "SUMS",
+    "WORKLISTS",
     "Case",
     "Cooling",
     "Counted",
@@ -449,7 +449,7 @@ PUSHES = [
 ]
 
 # Programs that neither gather from all nor can be swapped.
-RELAYS = [
+WORKLISTS = [
     Case("pairs", Nearest, {"seeds": [1, 9]}, counted=True),
     Case("routes, with predecessors", Routes, {"start": 0}, counted=True),
     Case("labels, counted", Counted),

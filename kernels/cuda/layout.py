@@ -62,7 +62,7 @@ __all__ = [
     "STEPS",
     "STILL_WAITING",
     "STOP",
-    "TIES_SHARE",
+    "TIGHT_SHARE",
     "TOTAL",
     "TURN",
     "UNREAD",
@@ -99,7 +99,7 @@ KEPT = 3  # 0: the frontier is in its bitmap only; 1: it is listed; 2: with its 
 STEPS = 4  # since the host cleared it, and all that follows
 TURN = 5  # which of three of each counter below comes next
 BEGAN = 6  # the number of the pull that has been begun, counted in `STEPS` and from 1
-ENTRIES = 7  # of a relay's list: beside the frontier, those that have changed without news
+ENTRIES = 7  # of a worklist: beside the frontier, those that have changed without news
 # Three of each counter: a superstep uses one, the next reads it, and the one after clears it, so that
 # one barrier is enough.
 LISTED, QUEUED, DEGREES, FILLED, NEWS = 8, 11, 14, 17, 20
@@ -135,7 +135,9 @@ PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
 CODELESS = 12  # of states that have been reached, how many more have no code than have one
 WAITING = 1 << 30  # a level that is not reached
 NOBODY = 1 << 62  # above every vertex number
-TIES_SHARE = 128  # slots for ties that a warp takes at a time, as many as it may need at once
+TIGHT_SHARE = (
+    128  # slots for tight arcs that a warp takes at a time, as many as it may need at once
+)
 CODES = 256  # that a state may have; the last says that it has none
 
 # Kinds of keys that arcs are sorted by: the row within its part above the source, above the slot,

@@ -170,8 +170,8 @@ GROWN = {
     "branches": {"ALONE": 2, "ALONE_ARCS": 9},
     "branches, one block": {},
     "branches, all blocks": {"ALONE": -1},
-    "branches along ties": {"TIES_FROM": 0, "TIES_PART": 1},
-    "branches, too many ties": {"TIES_FROM": 0, "TIES_PART": 1 << 30},
+    "branches along ties": {"TIGHT_FROM": 0, "TIGHT_PART": 1},
+    "branches, too many ties": {"TIGHT_FROM": 0, "TIGHT_PART": 1 << 30},
 }
 
 

@@ -20,7 +20,7 @@ from thread_ranks import over_links, share
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
+from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.kernels.cuda.bitmaps import GROUPS
 
 EXCHANGES = ("vr", "ms", "all", "auto")
@@ -168,11 +168,11 @@ def test_pulls_read_hubs_first_on_any_owner():
         leads[self._part.owned] = usual(self)
         return leads[self._part.owned]
 
-    usual = CudaBorderExecutor._lead
+    usual = CudaPartitionedFrontierExecutor._lead
     setting = {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0}
     with graph_of(Edges(source, destination, 90)) as graph, tuned(**setting):
         for name, method in (("hubs", lead), ("front", lambda self: 0)):
-            with patch.object(CudaBorderExecutor, "_lead", method):
+            with patch.object(CudaPartitionedFrontierExecutor, "_lead", method):
                 found = check(PUSHES[5], graph, 3, (0, 3, 40, 90))
             read[name] = found.trace["edges"].tolist()
     assert leads == {3: 0, 37: 37, 50: 50}

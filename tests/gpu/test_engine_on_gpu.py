@@ -16,8 +16,8 @@ from cuda_cases import (
     FUNCTIONS,
     METHODS,
     PUSHES,
-    RELAYS,
     SUMS,
+    WORKLISTS,
     Case,
     check_same,
     graph_of,
@@ -36,7 +36,7 @@ if not has_device():
     pytest.skip("there is no GPU", allow_module_level=True)
 pytest.importorskip("cupy")
 
-BY_NAME = {case.name: case for case in [*CASES, *PUSHES, *RELAYS]}
+BY_NAME = {case.name: case for case in [*CASES, *PUSHES, *WORKLISTS]}
 BATTERY = {**SHAPES, "hub": hub(100_000)}
 LARGE = {
     "rmat": rmat(14, 16, seed=3),
@@ -72,8 +72,8 @@ def large_graph(name: str) -> ws.Graph:
 
 @lru_cache
 def expected_of(name: str) -> ws.Result:
-    # Superstep by superstep a relay does what a pull does.
-    options = {"direction": "pull"} if name in {case.name for case in RELAYS} else {}
+    # Superstep by superstep a worklist pull does what a pull does.
+    options = {"direction": "pull"} if name in {case.name for case in WORKLISTS} else {}
     return BY_NAME[name].run(medley_graph(), engine="python", fused=False, **options)
 
 
@@ -188,22 +188,22 @@ def test_every_combination_of_a_frontier(name, place, direction, kept, fused):
 
 
 @lru_cache
-def relayed_on(name: str, place: int) -> ws.Result:
-    return RELAYS[place].run(large_graph(name), engine="cpu", direction="pull", fused=False)
+def worklist_on(name: str, place: int) -> ws.Result:
+    return WORKLISTS[place].run(large_graph(name), engine="cpu", direction="pull", fused=False)
 
 
 @pytest.mark.parametrize("fused", [True, False], ids=["fused", "not fused"])
 @pytest.mark.parametrize("kept", ["auto", "online", "ballot"])
 @pytest.mark.parametrize("direction", ["auto", "push"])
-@pytest.mark.parametrize("place", range(len(RELAYS)), ids=[case.name for case in RELAYS])
+@pytest.mark.parametrize("place", range(len(WORKLISTS)), ids=[case.name for case in WORKLISTS])
 @pytest.mark.parametrize("name", ["rmat", "hub"])
 def test_every_combination_of_a_worklist_pull(name, place, direction, kept, fused):
-    case = RELAYS[place]
+    case = WORKLISTS[place]
     if case.tolerance != EXACT:  # rows are longer here
         case = replace(case, tolerance=1e-9, counted=False)
     options = {"direction": direction, "filter": kept, "fused": fused}
     found = case.run(large_graph(name), engine="cuda", **options)
-    check_same(found, relayed_on(name, place), case)
+    check_same(found, worklist_on(name, place), case)
 
 
 def test_sums_of_a_frontier_are_the_same_each_time():
@@ -226,8 +226,8 @@ def test_a_frontier_in_a_grid_of_any_size(blocks, monkeypatch):
         found = PUSHES[place].run(large_graph("rmat"), engine="cuda", direction="push")
         check_same(found, searched_on("rmat", place), PUSHES[place])
     for place in range(4):
-        found = RELAYS[place].run(large_graph("rmat"), engine="cuda", direction="push")
-        check_same(found, relayed_on("rmat", place), RELAYS[place])
+        found = WORKLISTS[place].run(large_graph("rmat"), engine="cuda", direction="push")
+        check_same(found, worklist_on("rmat", place), WORKLISTS[place])
 
 
 @pytest.mark.parametrize("how", ["auto", "pull", "along ties"])
@@ -237,8 +237,8 @@ def test_predecessors_where_paths_tie(program, how, monkeypatch):
     options = {"direction": how}
     if how == "along ties":
         options = {}
-        monkeypatch.setattr(predecessors, "TIES_FROM", 0)
-        monkeypatch.setattr(predecessors, "TIES_PART", 1)
+        monkeypatch.setattr(predecessors, "TIGHT_FROM", 0)
+        monkeypatch.setattr(predecessors, "TIGHT_PART", 1)
     streets = grid(120, 90, drop=0.2, seed=8)
     ties = replace(streets, weight=np.minimum(streets.weight, 0.25) - 0.125)
     few = undirected(LARGE["rmat"])

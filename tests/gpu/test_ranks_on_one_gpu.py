@@ -93,8 +93,8 @@ def test_ways_of_a_search(direction: str, exchange: str) -> None:
 @pytest.mark.parametrize("along_ties", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_ties(name: str, along_ties: bool, levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predecessors, "TIES_FROM", 0 if along_ties else 1 << 62)
-    monkeypatch.setattr(predecessors, "TIES_PART", 1)
+    monkeypatch.setattr(predecessors, "TIGHT_FROM", 0 if along_ties else 1 << 62)
+    monkeypatch.setattr(predecessors, "TIGHT_PART", 1)
     monkeypatch.setattr(device_exchange, "LEVELS", levels)
     found = of_members(name, 2, FUNCTIONS["widest_path"])
     pd.testing.assert_frame_equal(found, answer_of(name, "widest_path"), check_dtype=False)

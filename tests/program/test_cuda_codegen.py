@@ -15,7 +15,7 @@ import cugraph_ws as ws
 from cugraph_ws.backends.cuda.codegen import (
     FRONTIER_LOOPS,
     LOOPS,
-    RELAY_LOOPS,
+    WORKLIST_LOOPS,
     Variant,
     interface_source,
     module_source,
@@ -78,10 +78,10 @@ def test_pushes_find_all_that_they_ask_for():
 @pytest.mark.parametrize(("program", "given"), PROGRAMS, ids=IDS)
 def test_relays_find_all_that_they_ask_for(program, given):
     interface = interface_of(program, given, Variant(frontier=True))
-    check_names(module_source(interface, RELAY_LOOPS), RELAY_LOOPS)
+    check_names(module_source(interface, WORKLIST_LOOPS), WORKLIST_LOOPS)
 
 
-@pytest.mark.parametrize("loops", [FRONTIER_LOOPS, RELAY_LOOPS], ids=["frontier", "relay"])
+@pytest.mark.parametrize("loops", [FRONTIER_LOOPS, WORKLIST_LOOPS], ids=["frontier", "worklist"])
 def test_no_two_loops_define_the_same_name(loops):
     """They become one module, in which the last would win."""
     seen: dict[str, str] = {}

@@ -19,12 +19,12 @@ from thread_ranks import over_links, share, with_ordered_ghosts
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import exchange as device_exchange
 
-COMPUTING = {"superstep", "pull_alone", "traverse", "sweep", "compare"}
+COMPUTING = {"superstep", "pull_alone", "traverse", "clear_bitmap", "compare"}
 MOVING = {
     "pack_all",
     "pack_changed",
     "unpack",
-    "wake",
+    "unpack_updates",
     "write_header",
     "write_frontier_header",
     "sum_headers",
@@ -117,14 +117,22 @@ def test_frontiers(launched):
 
 def test_nothing_is_watched_any_more():
     from cugraph_ws.backends.cuda.executor import CudaExecutor
-    from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
+    from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 
-    before = CudaExecutor.superstep, CudaExecutor.begin_next, CudaBorderExecutor.superstep
+    before = (
+        CudaExecutor.superstep,
+        CudaExecutor.begin_next,
+        CudaPartitionedFrontierExecutor.superstep,
+    )
     breakdown = of("cluster.breakdown")
     with breakdown.watched(breakdown.Watch(lambda: None)):
         assert CudaExecutor.superstep is not before[0]
-        assert CudaBorderExecutor.superstep is not CudaExecutor.superstep
-    after = CudaExecutor.superstep, CudaExecutor.begin_next, CudaBorderExecutor.superstep
+        assert CudaPartitionedFrontierExecutor.superstep is not CudaExecutor.superstep
+    after = (
+        CudaExecutor.superstep,
+        CudaExecutor.begin_next,
+        CudaPartitionedFrontierExecutor.superstep,
+    )
     assert after == before
 
 

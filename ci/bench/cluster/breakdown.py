@@ -111,8 +111,8 @@ def watched(watch: Watch) -> ExitStack:
     """Have all executors of this process watched, until what is returned is closed."""
     from cugraph_ws.backends.cuda.executor import CudaExecutor
     from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
-    from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
-    from cugraph_ws.backends.cuda.worklist_pull import CudaRelayExecutor
+    from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
+    from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
 
     def superstep(plain: Callable[..., None]) -> Callable[..., None]:
         return lambda executor, choice, sums: watch.superstep(plain, executor, choice, sums)
@@ -122,7 +122,12 @@ def watched(watch: Watch) -> ExitStack:
 
     stack = ExitStack()
     # None of them calls another one's.
-    for kind in (CudaExecutor, CudaBorderExecutor, CudaFrontierExecutor, CudaRelayExecutor):
+    for kind in (
+        CudaExecutor,
+        CudaPartitionedFrontierExecutor,
+        CudaFrontierExecutor,
+        CudaWorklistExecutor,
+    ):
         stack.enter_context(patch.object(kind, "superstep", superstep(vars(kind)["superstep"])))
     plain = CudaExecutor.begin_next
     stack.enter_context(patch.object(CudaExecutor, "begin_next", begin_next(plain)))

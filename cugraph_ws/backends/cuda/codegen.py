@@ -32,15 +32,31 @@ from cugraph_ws.runtime.generated import kernel_file
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
-    "FRONTIER_LOOPS", "LOOPS", "RELAY_LOOPS", "DeviceAccess", "Variant", "has_codes",
+    "FRONTIER_LOOPS", "LOOPS", "WORKLIST_LOOPS", "DeviceAccess", "Variant", "has_codes",
     "interface_source", "module_source", "program_kernels", "reads_states_alone", "sent_fields",
     "shuffle_text", "source_fields",
 ]  # fmt: skip
 
-LOOPS = ("layout", "rows", "bitmaps", "superstep", "start", "forest", "refine")  # of every program
+LOOPS = (
+    "layout",
+    "rows",
+    "bitmaps",
+    "superstep",
+    "start",
+    "predecessors",
+    "refine",
+)  # of every program
 # For states changed by compare-and-swap, and for vertices that only their own thread changes
-FRONTIER_LOOPS = (*LOOPS, "branch", "ties", "parents", "pull", "frontier", "border")
-RELAY_LOOPS = (*LOOPS, "relay")
+FRONTIER_LOOPS = (
+    *LOOPS,
+    "tree_growth",
+    "tight_arcs",
+    "predecessor_codes",
+    "pull",
+    "frontier",
+    "partitioned_frontier",
+)
+WORKLIST_LOOPS = (*LOOPS, "worklist_pull")
 FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of a state without a code
 
 

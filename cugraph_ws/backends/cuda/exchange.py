@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.partition import DevicePartition
-from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
+from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
 from cugraph_ws.partition.exchange import RankExchange, Traffic
@@ -236,7 +236,7 @@ class DeviceRankExchange(RankExchange):
 
     def grow_trees(self, executor: Executor, missing: int) -> None:
         """Find the missing predecessors; in tree growth the host reads counts every `LEVELS`."""
-        if not (isinstance(executor, CudaBorderExecutor) and executor.branches):
+        if not (isinstance(executor, CudaPartitionedFrontierExecutor) and executor.branches):
             super().grow_trees(executor, missing)
             return
         missing = self.total(missing)

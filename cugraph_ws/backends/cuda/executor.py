@@ -20,7 +20,7 @@ from cugraph_ws.backends.cpu.queues import empty_piles
 from cugraph_ws.backends.cuda.codegen import (
     FRONTIER_LOOPS,
     LOOPS,
-    RELAY_LOOPS,
+    WORKLIST_LOOPS,
     Variant,
     has_codes,
     interface_source,
@@ -68,8 +68,8 @@ class CudaExecutor:
         Whether states are changed by compare-and-swap; see `CudaFrontierExecutor`.
     ordered : bool
         Whether the program's priorities are honoured; requires `swaps`.
-    relays : bool
-        Whether active vertices call the vertices that gather; see `CudaRelayExecutor`.
+    worklist : bool
+        Whether active vertices call the vertices that gather; see `CudaWorklistExecutor`.
     layout_name : {"csc", "gshards", "windows"}
         The layout of the arcs that dense supersteps read.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
@@ -102,7 +102,7 @@ class CudaExecutor:
         in_place: bool = False,
         swaps: bool = False,
         ordered: bool = False,
-        relays: bool = False,
+        worklist: bool = False,
         layout_name: str = "csc",
         method: str = "auto",
         tol: float | None = None,
@@ -131,7 +131,7 @@ class CudaExecutor:
         self._types = types
         # All partitions must agree on what peers read, those without arcs too.
         prepared = program.predecessor is None if part.divided else part.arcs > 0
-        self._outbox = bound.prepares_ahead and not in_place and not relays and prepared
+        self._outbox = bound.prepares_ahead and not in_place and not worklist and prepared
         variant = Variant(
             outbox=self._outbox,
             frontier=frontier,
@@ -144,7 +144,7 @@ class CudaExecutor:
         self._layout_class = layout_of(layout_name, on_device=True)
         interface = interface_source(program, types, variant)
         dense = (*LOOPS, *self._layout_class.loops)
-        loops = FRONTIER_LOOPS if swaps else RELAY_LOOPS if relays else dense
+        loops = FRONTIER_LOOPS if swaps else WORKLIST_LOOPS if worklist else dense
         self._kernels = program_kernels(self._device, program, interface, loops)
         copies = 1 if in_place else 2
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]

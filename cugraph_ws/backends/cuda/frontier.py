@@ -324,7 +324,7 @@ class CudaFrontierExecutor(CudaExecutor):
 
     def grow_trees(self) -> int:
         """Attach undecided vertices; return how many."""
-        return self.trees.branch(*self._out_rows) if self.branches else super().grow_trees()
+        return self.trees.grow_forward(*self._out_rows) if self.branches else super().grow_trees()
 
     def queue(self) -> npt.NDArray[np.int64]:
         """Return 1, 2, … for active vertices, −1 for postponed ones, and 0 for others."""

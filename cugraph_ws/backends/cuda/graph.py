@@ -312,7 +312,7 @@ class DeviceGraph:
                     if end > first:
                         run(
                             self._device, "list_least", lanes * (end - first), first, end, lanes,
-                            numbers, *self.csc, least, module="least",
+                            numbers, *self.csc, least, module="min_neighbours",
                         )  # fmt: skip
                         first = end
                 self._least = least

@@ -19,12 +19,12 @@ from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Prepared
 
-__all__ = ["CudaBorderExecutor"]
+__all__ = ["CudaPartitionedFrontierExecutor"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
 
-class CudaBorderExecutor(CudaFrontierExecutor):
+class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     """One program on a shard of a graph, by frontiers; see `CudaFrontierExecutor`.
 
     Every superstep is a launch of its own.  Ghosts send along their out-arcs in this shard.  Their
@@ -114,7 +114,7 @@ class CudaBorderExecutor(CudaFrontierExecutor):
         words = len(self._bitmaps[0])
         shape = launch_shape(self._device, words)
         return [
-            self._kernels.prepare("sweep", *shape, self._frontiers, words, bitmap)
+            self._kernels.prepare("clear_bitmap", *shape, self._frontiers, words, bitmap)
             for bitmap in self._bitmaps
         ]
 

@@ -17,7 +17,7 @@ from cugraph_ws.kernels.cuda.layout import (
     GOING,
     NOBODY,
     PIECES_QUEUED,
-    TIES_SHARE,
+    TIGHT_SHARE,
     WAITERS_LEFT,
     WAITING,
 )
@@ -33,7 +33,7 @@ CLASSES: tuple[tuple[int, int], ...] = ((128, 32), (64, 16), (32, 8), (16, 4), (
 LEVELS_A_LAUNCH = 1024
 FEW_LANES = 8  # threads for each row that `_choose_few` has read
 # Counters of `grow` on the device, then the number of undecided vertices after each turn;
-# counters of `branch`
+# counters of `grow_forward`
 COUNTED, BRANCHING = 13, 32
 CONTROL = COUNTED + 1 + len(CLASSES)
 DROPPED = 4  # attached vertices are dropped from the messages after every so many exchanges
@@ -42,12 +42,12 @@ MANY_ARCS = 1 << 24  # arcs from which it pays not to read all of them
 SAMPLE = 1 << 20  # vertices whose arcs are counted
 GIVING = 2  # cost of sending a number along an arc, as a multiple of reading an arc
 WORTH = 1 << 24  # arcs that need not be read if numbers are sent, at least
-TIES_FROM = 1 << 22  # arcs of a graph from which tight arcs get rows of their own
-TIES_PART = 16  # tight arcs may be one in so many of all arcs
+TIGHT_FROM = 1 << 22  # arcs of a graph from which tight arcs get rows of their own
+TIGHT_PART = 16  # tight arcs may be one in so many of all arcs
 
 
 class DeviceTrees:
-    """Predecessors of a partition's vertices; `kernels/cuda/forest.py` defines them.
+    """Predecessors of a partition's vertices; `kernels/cuda/predecessors.py` defines them.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class DeviceTrees:
         part, trees = self._part, (self._levels, self._found)
         shape = self._shape(part.size)
         self._kernels.launch(
-            "plant", *shape, part.size, part.vertices, part.numbers, *self._state, *trees,
+            "start_trees", *shape, part.size, part.vertices, part.numbers, *self._state, *trees,
             self._codes, self._control,
         )  # fmt: skip
         waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
@@ -162,7 +162,7 @@ class DeviceTrees:
     ) -> bool:
         """Choose for all vertices without long rows, from few arcs; return whether memory allows it.
 
-        See `kernels/cuda/parents.py`.
+        See `kernels/cuda/predecessor_codes.py`.
         """
         part = self._part
         wide = part.vertices_with(WIDEST)
@@ -205,7 +205,7 @@ class DeviceTrees:
             control,
         )  # fmt: skip
         receivers = told[CODES : 2 * CODES]
-        self._branch_from((listed[:0], listed), rows, edges, receivers, 0, 1, control)()
+        self._grow_from((listed[:0], listed), rows, edges, receivers, 0, 1, control)()
         return receivers
 
     def grow(self) -> int:
@@ -234,7 +234,7 @@ class DeviceTrees:
             going = self.missing > 0 and int(control[GOING]) > 0 and not part.divided
         return before - self.missing
 
-    def branch(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> int:
+    def grow_forward(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> int:
         """Do what `grow` does on a whole graph, but by the out-arcs of attached vertices.
 
         Parameters
@@ -267,7 +267,7 @@ class DeviceTrees:
         Parameters
         ----------
         rows, edges
-            See `branch`.
+            See `grow_forward`.
 
         Returns
         -------
@@ -289,7 +289,7 @@ class DeviceTrees:
         )
         most = 1 if part.divided else LEVELS_A_LAUNCH
         nobody = xp.empty(0, np.uint8)
-        launch = self._branch_from(lists, rows, edges, nobody, int(ties is not None), most, control)
+        launch = self._grow_from(lists, rows, edges, nobody, int(ties is not None), most, control)
         self._branches = Branches(
             launch, control, lists, rows[0], self._levels, self._found, self._bits
         )
@@ -298,7 +298,7 @@ class DeviceTrees:
     def _ties(self) -> tuple[DeviceArray, DeviceArray] | None:
         """Return rows, by source, of the tight arcs into undecided vertices.
 
-        See `kernels/cuda/ties.py`.
+        See `kernels/cuda/tight_arcs.py`.
 
         Returns
         -------
@@ -309,16 +309,16 @@ class DeviceTrees:
         """
         part, here, (waiting,) = self._part, self._device, self._lists
         xp, kind = here.xp, waiting.dtype
-        shape, most = self._shape(part.arcs), part.arcs // TIES_PART
-        room = min(most + TIES_SHARE * (shape[0] * shape[1] // 32), np.iinfo(np.int32).max)
+        shape, most = self._shape(part.arcs), part.arcs // TIGHT_PART
+        room = min(most + TIGHT_SHARE * (shape[0] * shape[1] // 32), np.iinfo(np.int32).max)
         needed = 3 * room * kind.itemsize + 20 * part.size
-        if part.arcs < TIES_FROM or needed > here.free_memory() // 2:
+        if part.arcs < TIGHT_FROM or needed > here.free_memory() // 2:
             return None
         sources, targets = xp.full(room, -1, kind), xp.empty(room, kind)
         degrees = xp.zeros(part.size + 1, np.int32)
         control = xp.zeros(2, np.int64)
         self._kernels.launch(
-            "list_ties", *shape, len(self._turns), xp.asarray(self._turns), self._ends, waiting,
+            "list_tight_arcs", *shape, len(self._turns), xp.asarray(self._turns), self._ends, waiting,
             part.vertices, part.numbers, *self._program, self._codes, self._coded, room, sources,
             targets, degrees, control,
         )  # fmt: skip
@@ -329,22 +329,28 @@ class DeviceTrees:
             return None
         indices = xp.empty(count, kind)
         self._kernels.launch(
-            "place_ties", *self._shape(taken), taken, sources, targets, offsets[:-1].copy(), indices
+            "place_tight_arcs",
+            *self._shape(taken),
+            taken,
+            sources,
+            targets,
+            offsets[:-1].copy(),
+            indices,
         )
         return offsets, indices
 
-    def _branch_from(
+    def _grow_from(
         self, lists: tuple[DeviceArray, ...], rows: tuple[Any, Any], edges: tuple[Any, ...],
         receivers: DeviceArray, sure: int, most: int, control: DeviceArray,
     ) -> Prepared:  # fmt: skip
-        """Prepare a launch over the out-arcs of listed vertices; see `branch`."""
+        """Prepare a launch over the out-arcs of listed vertices; see `grow_forward`."""
         part, here = self._part, self._device
         arguments = (
             part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
             self._found, self._codes, receivers, sure, room_for_long_rows(here, part.graph), lists,
             most, ALONE, ALONE_ARCS, control,
         )  # fmt: skip
-        return self._kernels.prepare_together("branch", part.size, FRONTIER_BLOCK, *arguments)
+        return self._kernels.prepare_together("grow_forward", part.size, FRONTIER_BLOCK, *arguments)
 
     def is_attached(self, positions: Any) -> Any:
         """Return which of some owned vertices are attached; device array of bool."""

@@ -384,7 +384,7 @@ class DeviceRefinement:
 class FrontierRefinement(DeviceRefinement):
     """The refinement of a frontier: received ghosts join the next frontier.
 
-    See `kernels/cuda/border.py`.
+    See `kernels/cuda/partitioned_frontier.py`.
 
     Parameters
     ----------
@@ -436,7 +436,7 @@ class FrontierRefinement(DeviceRefinement):
     ) -> Callable[[], None]:  # fmt: skip
         now = self._now
         return self._kernels.prepare(
-            "wake", *launch_shape(self._device, count), first, count, listed, places, box.fields,
+            "unpack_updates", *launch_shape(self._device, count), first, count, listed, places, box.fields,
             self._sent[now], box.active, headers, slot, *self._frontiers(now),
         )  # fmt: skip
 
@@ -456,7 +456,7 @@ class FrontierRefinement(DeviceRefinement):
         count, now = len(boundary), self._now
         box, shape = self._buffer(slot, count), launch_shape(self._device, count)
         pack = self._kernels.prepare(
-            "pack_news", *shape, boundary, count, self._sent[now], self._flags[now], self._lengths,
+            "pack_updates", *shape, boundary, count, self._sent[now], self._flags[now], self._lengths,
             slot, box.places, box.fields, box.bits,
         )  # fmt: skip
         compare = self._kernels.prepare(
@@ -506,7 +506,7 @@ class FrontierRefinement(DeviceRefinement):
             first, last = ghosts
             count, room = last - first, self._rooms[peer]
             launch = self._wakers[key] = self._kernels.prepare(
-                "wake_alike", *launch_shape(self._device, count), first, count, room.bits, room.fields,
+                "unpack_equal_updates", *launch_shape(self._device, count), first, count, room.bits, room.fields,
                 self._sent[self._now], *self._frontiers(self._now),
             )  # fmt: skip
         launch()

@@ -11,9 +11,9 @@ from cugraph_ws.backends.cuda.partition import (
     DevicePartition,
     graph_partition,
 )
-from cugraph_ws.backends.cuda.partitioned_frontier import CudaBorderExecutor
+from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
-from cugraph_ws.backends.cuda.worklist_pull import CudaRelayExecutor
+from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
 from cugraph_ws.contract import Executor, Setup, Strategy
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
@@ -91,9 +91,9 @@ def _executor(
     """Return the executor of a strategy on a partition."""
     wanted: dict[str, Any] = {"wanted": options.direction, "filter": options.filter}
     if strategy.schedule == "worklist":
-        return CudaRelayExecutor(bound, part, **wanted)
+        return CudaWorklistExecutor(bound, part, **wanted)
     if strategy.schedule == "frontier" and divided:
-        return CudaBorderExecutor(bound, part, **wanted)
+        return CudaPartitionedFrontierExecutor(bound, part, **wanted)
     if strategy.schedule == "frontier":
         return CudaFrontierExecutor(bound, part, **wanted, ordered=strategy.ordered)
     return CudaExecutor(

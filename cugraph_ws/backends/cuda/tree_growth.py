@@ -26,7 +26,7 @@ SLOT_AT = 7  # which argument of `pack_attached` is the slot in which it counts
 
 
 class Branches:
-    """A launch that grows trees from the vertices attached last; see `kernels/cuda/branch.py`.
+    """A launch that grows trees from the vertices attached last; see `kernels/cuda/tree_growth.py`.
 
     Parameters
     ----------

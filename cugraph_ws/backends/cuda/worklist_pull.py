@@ -25,7 +25,7 @@ from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["CudaRelayExecutor"]
+__all__ = ["CudaWorklistExecutor"]
 
 ROOM_SHARE = 4  # a list holds one in so many vertices; a longer list is better sorted by position
 GATHER_PART = 8  # from one in so many of all arcs every vertex gathers, if rows are read in full
@@ -33,7 +33,7 @@ MOST_WARPS = 64  # of a multiprocessor
 NOBODY = -1  # no worklist is left to a single block
 
 
-class CudaRelayExecutor(CudaExecutor):
+class CudaWorklistExecutor(CudaExecutor):
     """One program on a whole graph, by frontiers whose receivers gather; see `CudaExecutor`.
 
     It runs any state and any combine, unless the program gathers from all in-neighbours.  If the
@@ -67,7 +67,7 @@ class CudaRelayExecutor(CudaExecutor):
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
     ) -> None:
-        super().__init__(bound, part, frontier=True, relays=True)
+        super().__init__(bound, part, frontier=True, worklist=True)
         graph = part.graph
         here, n, index = self._device, graph.size, graph.numbers.dtype
         xp = here.xp
@@ -121,7 +121,7 @@ class CudaRelayExecutor(CudaExecutor):
             self._frontiers, self._history,
         )  # fmt: skip
         items = max(graph.size, graph.arcs)
-        self._kernels.prepare_together("relay", items, BLOCK, *arguments)()
+        self._kernels.prepare_together("pull_worklist", items, BLOCK, *arguments)()
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Launch the number of supersteps in the plan; they end when no vertex is active."""

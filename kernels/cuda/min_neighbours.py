@@ -1,8 +1,8 @@
-"""The few in-neighbours of least number of every vertex: of a predecessor, most need no other.
+"""The min-neighbour cache: the four in-neighbours of least number of every vertex.
 
-Rows are in the order of positions, in which those of most arcs come first, and a predecessor is the least
-by number: whoever looks through a row for it reads all of it.  Here are the first four of each in the
-other order, made once for a graph.
+A predecessor is the least in-neighbour by number, but rows are in the order of positions, so a search for it
+reads the whole row.  Most vertices find theirs among the first four by number, which are listed once for a
+graph.
 """
 
 from __future__ import annotations

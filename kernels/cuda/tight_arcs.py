@@ -1,9 +1,9 @@
-"""The arcs by which those who wait for a predecessor hang on others: rows of these alone.
+"""Rows of the tight arcs into undecided vertices.
 
-A forest's branches (`kernels/cuda/branch.py`) follow the out-arcs of all who are attached, of which few
-lead to a vertex that waits, and fewer are tight: of an R-MAT graph with widths from 1 to 63, one in
-30.  Here the in-arcs of those who wait are read once, as `forest.choose` reads rows, and those that are tight
-become rows by their sources, along which branches then grow without looking at any state.
+Trees grow along the out-arcs of all attached vertices (`kernels/cuda/tree_growth.py`).  Few of these arcs lead
+to an undecided vertex, and fewer are tight: one in 30 on an R-MAT graph with widths from 1 to 63.  Here the
+in-arcs of undecided vertices are read once, as in `predecessors.choose`, and the tight ones become rows by
+source.  Trees then grow along these rows without reading any state.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.forest import four_along, makes
 from cugraph_ws.kernels.cuda.interface import (
     NO_TARGET,
     initial,
@@ -21,7 +20,8 @@ from cugraph_ws.kernels.cuda.interface import (
     replace,
     with_sums,
 )
-from cugraph_ws.kernels.cuda.layout import TIES_SHARE
+from cugraph_ws.kernels.cuda.layout import TIGHT_SHARE
+from cugraph_ws.kernels.cuda.predecessors import four_along, makes
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
@@ -36,7 +36,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import greatest_of_lanes, scan
 
-__all__ = ["list_ties", "place_ties"]
+__all__ = ["list_tight_arcs", "place_tight_arcs"]
 
 
 @inline
@@ -50,7 +50,7 @@ def holds(
 
 
 @inline
-def keep_tie(
+def keep_tight_arc(
     tied: Any, slot: Any, source: Any, vertex: Any, room: Any, sources: Any, targets: Any,
     degrees: Any,
 ) -> Any:  # fmt: skip
@@ -63,7 +63,7 @@ def keep_tie(
 
 
 @kernel
-def list_ties(
+def list_tight_arcs(
     turns: Any, lanes_of: Any, ends: Any, waiting: Any, vertices: Any, numbers: Any, adjacency: Any,
     edges: Any, state: Any, constants: Any, parameters: Any, sums: Any, number: Any, codes: Any,
     coded: Any, room: Any, sources: Any, targets: Any, degrees: Any, control: Any,
@@ -81,7 +81,7 @@ def list_ties(
     waiting : int[ends[turns - 1]]
         Positions of vertices without a better in-neighbour: who makes an arc of theirs tight is as good.
     vertices, numbers, adjacency, edges, state, constants, parameters, sums, number, codes
-        As `forest.choose` takes them.
+        As `predecessors.choose` takes them.
     coded : bool
         Whether codes are to be asked first, if they are of floats.
     room : int
@@ -127,21 +127,21 @@ def list_ties(
                 total = shuffle(FULL, after, 31)
                 if slot + total > limit:
                     if lane() == 0:
-                        slot = np.int64(atomic_add(control, 0, TIES_SHARE))
+                        slot = np.int64(atomic_add(control, 0, TIGHT_SHARE))
                     slot = shuffle(FULL, slot, 0)
-                    limit = slot + TIES_SHARE
+                    limit = slot + TIGHT_SHARE
                 at = slot + after - mine
                 kept = room, sources, targets, degrees
-                at = keep_tie(tied_one, at, at_one, vertex, *kept)
-                at = keep_tie(tied_two, at, at_two, vertex, *kept)
-                at = keep_tie(tied_three, at, at_three, vertex, *kept)
-                at = keep_tie(tied_four, at, at_four, vertex, *kept)
+                at = keep_tight_arc(tied_one, at, at_one, vertex, *kept)
+                at = keep_tight_arc(tied_two, at, at_two, vertex, *kept)
+                at = keep_tight_arc(tied_three, at, at_three, vertex, *kept)
+                at = keep_tight_arc(tied_four, at, at_four, vertex, *kept)
                 slot += total
         low = high
 
 
 @kernel
-def place_ties(count: Any, sources: Any, targets: Any, cursors: Any, indices: Any) -> None:
+def place_tight_arcs(count: Any, sources: Any, targets: Any, cursors: Any, indices: Any) -> None:
     """Write arcs into the rows of their sources; `cursors` is where each row's next one belongs."""
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
         source = np.int64(sources[place])

@@ -1,21 +1,23 @@
-"""A frontier's supersteps whose receivers gather, many of them in one cooperative launch.
+"""Supersteps of a frontier in which called vertices gather; many of them in one cooperative launch.
 
-For programs whose states are not to be changed by whoever has news for them: of several fields, or
-of fewer bytes than can be swapped, or where every message counts once.  A superstep has two phases:
+This serves programs that compare-and-swap cannot: with a state of several fields or of too few bytes, or with
+messages that count once each.  A superstep has two phases:
 
-- Active vertices call their out-neighbours: each gets a bit, and the first to set it lists the vertex.
-- Who was called gathers from its active in-neighbours.  Nobody else changes it, so that nothing is
-  swapped; its new state is written beside the old one, which others may be reading.
+- Active vertices call their out-neighbours.  Each called vertex gets a bit, and the first to set it adds the
+  vertex to the worklist.
+- Called vertices gather from their active in-neighbours.  No other thread changes them, so nothing is swapped.
+  A new state is written beside the old one, which others may be reading.
 
-The new states are put in place by the next superstep's calls, which read none.  So all read what the
-last superstep left, as on every engine.  Where a frontier has more than a part of all arcs, nobody is
-called, and everyone gathers: a pull.
+New states are put in place during the next superstep's calls, which read none.  So all vertices read what the
+last superstep left, as on every engine.  If a frontier has more than a given share of all arcs, no vertex is
+called, and all vertices gather: a pull.
 
-Lists of those called are online, or ballots: made of the bits, in order of position.  In which order a
-row's messages are combined depends then on the graph and the frontier alone, and sums of floats come
-out the same from run to run.
+Worklists are made online, or from the bits in order of position (ballots).  With ballots the order in which the
+messages of a row are combined depends only on the graph and the frontier, so sums of floats repeat from run to
+run.
 
-As in `frontier`, small phases are left to one block, and every thread decides alike what is next.
+As in `frontier`, a single block handles small phases, and every thread computes the same decision about the
+next phase.
 """
 
 from __future__ import annotations
@@ -112,7 +114,7 @@ from cugraph_ws.kernels.cuda.superstep import (
     put_terms,
 )
 
-__all__ = ["relay"]
+__all__ = ["pull_worklist"]
 
 
 @inline
@@ -382,7 +384,7 @@ def add_up(vertices: Any, state: Any, constants: Any, values: Any, sums: Any, ta
 
 @kernel
 @bounded(FRONTIER_BLOCK)
-def relay(
+def pull_worklist(
     vertices: Any, arcs: Any, forward: Any, backward: Any, edges: Any, state: Any, fresh: Any,
     constants: Any, flags: Any, marks: Any, queue: Any, parts: Any, lists: Any, parameters: Any,
     sums: Any, number: Any, steps: Any, leave: Any, settings: Any, shares: Any, tallies: Any,

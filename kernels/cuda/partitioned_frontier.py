@@ -1,10 +1,10 @@
-"""News across the border of a share, where its supersteps are a frontier's.
+"""Updates between ranks whose supersteps have a frontier.
 
-What leaves is packed as in `kernels/cuda/refine.py`, by the bitmap of who has news; beside the list of who
-they are a bit for each vertex of the boundary is written, which travels instead where all have the same
-value, as on a level of a search.  What comes in brings ghosts up to date and puts them into the next
-superstep's frontier: its bitmap, its list as far as there is room, and its counters.  Then a ghost sends
-along its out-arcs in this share like any other vertex.
+Updates are packed as in `kernels/cuda/refine.py`, by the bitmap of changed vertices.  Beside the list of
+changed vertices, a bit is written for each boundary vertex.  If all changed vertices have the same value, as in
+a level of a search, the bits are sent in place of the list.  The receiver updates its ghosts and adds them to
+the next superstep's frontier: to its bitmap, to its list as far as there is room, and to its counters.  A ghost
+then sends along its out-arcs on this rank like any other vertex.
 """
 
 from __future__ import annotations
@@ -55,13 +55,20 @@ from cugraph_ws.kernels.cuda.primitives import (
 from cugraph_ws.kernels.cuda.refine import fill_box, of_entry
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
-__all__ = ["find_unlike", "pack_news", "sweep", "wake", "wake_alike", "write_frontier_header"]
+__all__ = [
+    "clear_bitmap",
+    "find_unlike",
+    "pack_updates",
+    "unpack_equal_updates",
+    "unpack_updates",
+    "write_frontier_header",
+]
 
 HALF = 0.5  # more than a length is told of vertices whose values are all alike; whoever reads it as whole is right
 
 
 @kernel
-def pack_news(
+def pack_updates(
     boundary: Any, count: Any, state: Any, bitmap: Any, lengths: Any, slot: Any, places: Any, box: Any,
     words: Any,
 ) -> None:  # fmt: skip
@@ -113,13 +120,13 @@ def list_ghost(
 
 
 @kernel
-def wake_alike(
+def unpack_equal_updates(
     first: Any, count: Any, words: Any, box: Any, state: Any, bitmap: Any, offsets: Any, entries: Any,
     room: Any, control: Any,
 ) -> None:  # fmt: skip
     """Give the ghosts whose bit is set the first value of a box, and put them into the frontier.
 
-    A warp takes the bits of 256 ghosts; the rest is as for `wake`.
+    A warp takes the bits of 256 ghosts; the rest is as for `unpack_updates`.
     """
     warp = (block() * threads() + thread()) // 32
     step = blocks() * threads() * GROUPS
@@ -143,7 +150,7 @@ def wake_alike(
 
 
 @kernel
-def wake(
+def unpack_updates(
     first: Any, count: Any, listed: Any, places: Any, box: Any, state: Any, active: Any,
     headers: Any, slot: Any, bitmap: Any, offsets: Any, entries: Any, room: Any, control: Any,
 ) -> None:  # fmt: skip
@@ -184,7 +191,7 @@ def wake(
 
 
 @kernel
-def sweep(control: Any, words: Any, bitmap: Any) -> None:
+def clear_bitmap(control: Any, words: Any, bitmap: Any) -> None:
     """Clear the bitmap of those with news if nobody was active: the superstep has left it as it was.
 
     A list that is kept has cleared it already.

@@ -1,14 +1,14 @@
-"""A forest's ties on a whole graph: branches grow from those just attached, along their out-arcs.
+"""Predecessor trees grow from the vertices attached last, along their out-arcs.
 
-`forest.grow` goes level by level through all who wait: work of the number of levels times that of
-waiting vertices, which are nearly all where paths are as wide as each other.  Here only those whom the
-last level attached look at their out-neighbours, so that each arc is read once.  A vertex is found by
-the first level that reaches it, and in that level by the least number: both are in one word, of which
-the minimum is kept, so that one barrier a level is enough.  What few vertices give many, who have a better
-in-neighbour in one of them, goes the same way, as a level before the others (`kernels/cuda/parents.py`).
+`predecessors.grow` visits all undecided vertices in every level.  That is much work where paths are as wide
+as each other, since nearly all vertices are undecided for many levels.  Here only the vertices that the last
+level attached read their out-neighbours, so each arc is read once.  A vertex belongs to the first level that
+reaches it, and gets the least number of that level.  Both are in one word, of which the minimum is kept, so one
+barrier a level is enough.  If few vertices are the better in-neighbours of many, their numbers are sent in the
+same way, as level -1 (`kernels/cuda/predecessor_codes.py`).
 
-Whom a level finds is the same as there: a vertex that waits has no equal in-neighbour that was attached
-before the last level, or it would not wait.
+A level finds the same vertices as in `predecessors.grow`: an undecided vertex has no equally good in-neighbour
+that was attached before the last level.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.forest import is_tight
 from cugraph_ws.kernels.cuda.interface import (
     code_at,
     initial,
@@ -43,6 +42,7 @@ from cugraph_ws.kernels.cuda.layout import (
     WAITING,
     WOKEN,
 )
+from cugraph_ws.kernels.cuda.predecessors import is_tight
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -71,7 +71,7 @@ from cugraph_ws.kernels.cuda.rows import (
     take_rows,
 )
 
-__all__ = ["branch", "list_attached", "mark_levels", "pack_attached", "unpack_attached"]
+__all__ = ["grow_forward", "list_attached", "mark_levels", "pack_attached", "unpack_attached"]
 
 
 @inline
@@ -231,7 +231,7 @@ def attach(
 
 @kernel
 @bounded(FRONTIER_BLOCK)
-def branch(
+def grow_forward(
     vertices: Any, bits: Any, numbers: Any, forward: Any, edges: Any, state: Any, constants: Any,
     parameters: Any, sums: Any, number: Any, levels: Any, found: Any, codes: Any, receivers: Any,
     sure: Any, queue: Any, lists: Any, most: Any, few: Any, few_arcs: Any, control: Any,
@@ -260,7 +260,7 @@ def branch(
     codes, receivers : uint8[vertices], uint8[256]
         For level -1: codes of states, and which of them those have of whom it is.
     sure : int
-        Not 0 where every arc is tight and leads to a vertex that waits, as in rows of `ties.py`.
+        Not 0 where every arc is tight and leads to a vertex that waits, as in rows of `tight_arcs.py`.
     queue : tuple of (int[n], int32[n])
         Scratch, n is the number of pieces of all rows longer than one.
     lists : two of int[vertices]

@@ -27,7 +27,7 @@ from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.kernels.cuda.layout import AHEAD, CODELESS, COUNT, STEPS
 
 DIRECTIONS = ("auto", "push", "pull", "gather")
-ALONG_TIES = {"TIES_FROM": 0, "TIES_PART": 1}  # of small graphs with many of them, too
+ALONG_TIES = {"TIGHT_FROM": 0, "TIGHT_PART": 1}  # of small graphs with many of them, too
 # Who does a level: one block alone, all of them, or whichever suits it; and along which arcs.
 ALONE = {
     "alone": {},
@@ -144,7 +144,7 @@ class Notes:
             self.names[me].append(name)
             if name == "choose":
                 self.codeless.add(bool(arguments[-1][CODELESS] > 0))
-            if name == "branch":
+            if name == "grow_forward":
                 (offsets, _), lists, control = arguments[3], arguments[-5], arguments[-1]
                 count = int(control[COUNT])
                 rows = lists[int(control[STEPS]) % 2][:count].copy()
@@ -182,7 +182,7 @@ def test_many_ties(case, alone, monkeypatch):
     with graph_of(ties(24, 110, 6 + place, kind)) as graph, tuned():
         notes = Notes(monkeypatch)
         check(case, graph, 2 + place % 2, seed=place)
-    assert notes.launches("branch") > 0
+    assert notes.launches("grow_forward") > 0
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -228,7 +228,7 @@ def test_rows_of_all_lengths(tied, ranks, monkeypatch):
     with graph_of(Edges(source, destination, len(names), weights)) as graph, tuned():
         notes = Notes(monkeypatch)
         found = check(case, graph, ranks)
-    assert notes.launches("list_ties") == tied * ranks
+    assert notes.launches("list_tight_arcs") == tied * ranks
     chosen = found.frame.set_index("vertex")["predecessor"]
     for end, row in zip(ends, rows, strict=True):
         if end in chosen.index:  # with the first rank
@@ -328,9 +328,9 @@ def test_no_vertex_waits(monkeypatch):
     with graph_of(chain(range(12), 1.0)) as graph, tuned():
         notes = Notes(monkeypatch)
         check(SHORTEST, graph, 3)
-    assert notes.launches("plant") == 3
+    assert notes.launches("start_trees") == 3
     assert not notes.told
-    for name in ("grow", "branch", "list_attached", "mark_levels"):
+    for name in ("grow", "grow_forward", "list_attached", "mark_levels"):
         assert notes.launches(name) == 0
 
 
@@ -362,13 +362,13 @@ def test_random_partitions(ends, inner, seed, direction, alone, kind):
 @pytest.mark.parametrize("most", [1, 1000])
 def test_branches_follow_tight_arcs_into_waiting_vertices(most, monkeypatch):
     """Or all arcs, where there are more of those than there is room for."""
-    monkeypatch.setattr(predecessors, "TIES_FROM", 0)
-    monkeypatch.setattr(predecessors, "TIES_PART", most)
+    monkeypatch.setattr(predecessors, "TIGHT_FROM", 0)
+    monkeypatch.setattr(predecessors, "TIGHT_PART", most)
     edges, followed = ties(60, 300, 5, "f"), []
     launch = EmulatedKernels.launch
 
     def launched(kernels, name, grid, block, *arguments, cooperative=False):
-        if name == "branch":
+        if name == "grow_forward":
             numbers, (offsets, indices), sure = arguments[2], arguments[3], arguments[-7]
             sources = np.repeat(numbers, np.diff(offsets))
             followed.append((sure, sorted(zip(sources, numbers[indices], strict=True))))
@@ -421,7 +421,7 @@ def test_trees_grow_without_rows_of_out_neighbours(monkeypatch):
     with graph_of(ties(24, 110, 6, "f")) as graph, tuned():
         notes = Notes(monkeypatch)
         check(WIDEST, graph, 2, direction="pull")
-    assert notes.launches("branch") == 0
+    assert notes.launches("grow_forward") == 0
     assert notes.launches("grow") > 0
 
 

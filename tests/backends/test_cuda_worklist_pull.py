@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from cuda_cases import RELAYS, Case, check_same, graph_of, medley
+from cuda_cases import WORKLISTS, Case, check_same, graph_of, medley
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,11 +18,11 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import planner as plan
-from cugraph_ws.backends.cuda import worklist_pull as relay
+from cugraph_ws.backends.cuda import worklist_pull
 from cugraph_ws.backends.cuda.frontier import why_not_swapped
 from cugraph_ws.program.binding import bind
 
-BY_NAME = {case.name: case for case in RELAYS}
+BY_NAME = {case.name: case for case in WORKLISTS}
 LONG = Edges(1 + np.arange(1100), np.zeros(1100, np.int64), 1102)
 BATTERY = {
     **{name: edges for name, edges in SHAPES.items() if len(edges.source) < 80},
@@ -39,7 +39,7 @@ DIRECTIONS = ("auto", "push")
 FILTERS = ("auto", "online", "ballot")
 SETTINGS = {
     "as it is": {},
-    "never alone": {"ALONE": relay.NOBODY},
+    "never alone": {"ALONE": worklist_pull.NOBODY},
     "few alone, little room": {"ALONE": 3, "ALONE_ARCS": 20, "ROOM_SHARE": 8},
     "all gather soon": {"ALONE_ARCS": 0, "PULL_PART": 1 << 40, "GATHER_PART": 1 << 40},
     "heavy ones left for a pull": {"LEAST_HEAVY": 0, "HEAVY": 9},
@@ -51,7 +51,7 @@ def tuned(**values):
     """Set constants of the executor, and how soon a frontier is left for a pull."""
     with contextlib.ExitStack() as stack:
         for name, value in values.items():
-            owner = plan if hasattr(plan, name) else relay
+            owner = plan if hasattr(plan, name) else worklist_pull
             stack.enter_context(patch.object(owner, name, value))
         yield
 
@@ -78,10 +78,10 @@ def check(case: Case, graph: ws.Graph, seed: int = 0, **options) -> ws.Result:
 
 
 @pytest.mark.parametrize("turn", range(3))
-@pytest.mark.parametrize("case", RELAYS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", WORKLISTS, ids=lambda case: case.name)
 def test_programs(case, turn):
     """With three of the settings each."""
-    setting = list(SETTINGS)[(RELAYS.index(case) + 2 * turn) % len(SETTINGS)]
+    setting = list(SETTINGS)[(WORKLISTS.index(case) + 2 * turn) % len(SETTINGS)]
     seed = len(case.name) + len(setting)
     edges = undirected(medley()) if seed % 2 else medley()
     with tuned(**SETTINGS[setting]), graph_of(edges) as graph:
@@ -116,7 +116,7 @@ def test_every_shape(place):
         if graph.number_of_vertices:
             with tuned():
                 check(case, graph, seed=edges.n % 7)
-            with tuned(ALONE=relay.NOBODY):
+            with tuned(ALONE=worklist_pull.NOBODY):
                 check(case, graph, seed=len(name), direction="push", filter="ballot")
 
 
@@ -124,7 +124,7 @@ def test_every_shape(place):
 @given(
     ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
     seed=st.integers(0, 9),
-    case=st.sampled_from(RELAYS),
+    case=st.sampled_from(WORKLISTS),
     direction=st.sampled_from(DIRECTIONS),
     kept=st.sampled_from(FILTERS),
     fused=st.booleans(),
@@ -143,7 +143,7 @@ def test_a_list_overflows_at_its_last_place(leaves):
     """With one vertex more than there is room for, the bits take over; no vertex is lost."""
     ends = np.arange(1, leaves + 1)
     edges = Edges(np.zeros(leaves, np.int64), ends, leaves + 1)
-    with graph_of(edges) as graph, tuned(ROOM_SHARE=(leaves + 1) // 32, ALONE=relay.NOBODY):
+    with graph_of(edges) as graph, tuned(ROOM_SHARE=(leaves + 1) // 32, ALONE=worklist_pull.NOBODY):
         found = check(Case("", Nearest, {"seeds": [0]}), graph, direction="push")
     room = (leaves + 1) // ((leaves + 1) // 32)
     assert found.rows.active == [1, leaves]
@@ -270,7 +270,7 @@ def test_reasons_against_compare_and_swap():
     """Every case is here for one of the reasons, and each reason has a case."""
     reasons = set()
     with graph_of(medley()) as graph:
-        for case in RELAYS:
+        for case in WORKLISTS:
             why = why_not_swapped(bind(case.program, graph, case.given))
             assert why is not None, case.name
             reasons.add(why)

@@ -1,15 +1,15 @@
-"""Predecessors without reading all arcs, of programs that settle and look at states alone.
+"""Predecessors from few arcs, for programs that settle and whose messages depend on states alone.
 
-As `forest.choose`, whose answer this is: the least better in-neighbour with a tight arc.  States are codes
-of a byte, and whether an in-neighbour is better is told by two of them.
+The answer is that of `predecessors.choose`: the least better in-neighbour with a tight arc.  States are codes of
+a byte; two codes say whether an in-neighbour is better.
 
-- Where most in-neighbours are tight, one of the four of least number is (`kernels/cuda/least.py`): they
-  are asked in order, and nobody else.
-- Where few are, and those who could be have few out-arcs between them, these give their numbers along
-  their arcs (`branch`, level -1) instead of being looked for among all in-neighbours.
+- Where most in-neighbours are tight, so is one of the four of least number (`kernels/cuda/min_neighbours.py`).
+  These four are read in order, and no others.
+- Where few are tight, and the candidates have few out-arcs in all, the candidates send their numbers along
+  their arcs (`grow_forward`, level -1).
 
-A search that pulls and pushes leaves levels of both kinds (Beamer, Asanović, Patterson 2012): who was
-reached early has few tight in-neighbours among many, who was reached from a large frontier has many.
+A search that pulls and pushes leaves levels of both kinds (Beamer, Asanović, Patterson 2012): vertices reached
+early have few tight in-neighbours among many, vertices reached from a large frontier have many.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.branch import add_to_list
-from cugraph_ws.kernels.cuda.forest import leads, least_tight, list_those
 from cugraph_ws.kernels.cuda.interface import (
     code_at,
     initial,
@@ -30,6 +28,7 @@ from cugraph_ws.kernels.cuda.interface import (
     with_sums,
 )
 from cugraph_ws.kernels.cuda.layout import AHEAD, CODES, NOBODY, STEPS, WAITERS_LEFT, WAITING
+from cugraph_ws.kernels.cuda.predecessors import leads, least_tight, list_those
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
@@ -47,6 +46,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     threads,
 )
 from cugraph_ws.kernels.cuda.rows import least_of_lanes, sum_of_lanes
+from cugraph_ws.kernels.cuda.tree_growth import add_to_list
 
 __all__ = ["choose_of_least", "count_codes", "list_senders", "weigh_codes"]
 
@@ -113,7 +113,7 @@ def weigh_codes(
     told : uint8[SUMS + 1]
         Written: 1 for the codes of the former, and of the latter, and where there are any.
     control : int64[32]
-        Of `branch`, which is told to begin with level -1.
+        Of `grow_forward`, which is told to begin with level -1.
     """
     values = with_sums(parameters, sums, vertices, number)
     rows, ahead = shared(CODES, np.float64), shared(CODES, np.int64)
@@ -182,7 +182,7 @@ def weigh_codes(
 def list_senders(
     size: Any, codes: Any, told: Any, offsets: Any, listed: Any, control: Any
 ) -> None:  # fmt: skip
-    """List the vertices with the codes of those who give, and count their out-arcs, for `branch`."""
+    """List the vertices with the codes of those who give, and count their out-arcs, for `grow_forward`."""
     top = size if told[SUMS] != 0 else 0
     arcs = np.int64(0)
     for first in range(block() * threads() + thread() - lane(), top, blocks() * threads()):

@@ -1,8 +1,9 @@
-"""Predecessors: for every vertex, the least in-neighbour whose message alone gives it its state.
+"""Predecessors: for every vertex, the least in-neighbour whose message alone gives the vertex its state.
 
-As `kernels/cpu/tree.py`, by vertex number, so that all engines give the same forest: first the
-tight in-neighbours whose state is strictly better; then, level by level, those that are merely as
-good and have been decided in a level before.
+In-neighbours are compared by vertex number, as in `kernels/cpu/tree.py`, so all engines give the same
+forest.  An arc with such a message is tight.  First, vertices choose among tight in-neighbours with a strictly
+better state.  Then, level by level, the others choose among equally good ones that were attached in an
+earlier level.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ from cugraph_ws.kernels.cuda.rows import (
     take_rows,
 )
 
-__all__ = ["choose", "grow", "plant", "write_out"]
+__all__ = ["choose", "grow", "start_trees", "write_out"]
 
 
 @inline
@@ -165,7 +166,7 @@ def least_tight(
 
 
 @kernel
-def plant(
+def start_trees(
     size: Any, vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
     number: Any, levels: Any, found: Any, codes: Any, control: Any,
 ) -> None:  # fmt: skip

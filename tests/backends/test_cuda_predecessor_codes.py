@@ -12,15 +12,15 @@ from emulator.device import EmulatedKernels, emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import SHAPES, hub, random_edges, rmat, undirected
-from test_cuda_forest import Stairs, Threes
 from test_cuda_frontier import check as check_whole
 from test_cuda_frontier import tuned
 from test_cuda_partitioned_frontier import check as check_members
+from test_cuda_predecessors import Stairs, Threes
 from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda import predecessors
+from cugraph_ws.backends.cuda import predecessors, schedule
 from cugraph_ws.backends.cuda.codegen import reads_states_alone
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.kernels.cuda.layout import CODES, COUNT, STEPS
@@ -58,6 +58,7 @@ BATTERY = {
 def few_arcs():
     with (
         patch.object(device_graph, "ASKED_FIRST", 0),
+        patch.object(schedule, "BLOCK", 64),  # a row of many arcs has a whole block
         patch.multiple(predecessors, FRONTIER_BLOCK=64, MANY_ARCS=0, WORTH=0, WIDEST=40),
     ):
         yield
@@ -72,14 +73,14 @@ def check(case, graph, ranks, seed=0):
 
 
 class Notes:
-    """The predecessor kernels that were launched, in order; for `branch` the first level with vertices."""
+    """The predecessor kernels that were launched, in order; for `grow_forward` the first level with vertices."""
 
     def __init__(self, monkeypatch):
         self.names = []
         launch = EmulatedKernels.launch
 
         def launched(kernels, name, grid, block, *arguments, cooperative=False):
-            if name == "branch":
+            if name == "grow_forward":
                 if arguments[-1][COUNT]:
                     self.names.append((name, int(arguments[-1][STEPS])))
             elif name in ("choose", "choose_of_least", "list_least", "list_senders"):
@@ -101,7 +102,7 @@ def test_programs(setting, case, monkeypatch):
         check(case, graph, ranks, seed=place)
     assert "choose_of_least" in notes.names
     if "given" in setting:
-        assert (("branch", -1) in notes.names) == ("nobody" not in setting)
+        assert (("grow_forward", -1) in notes.names) == ("nobody" not in setting)
 
 
 @pytest.mark.parametrize("name", BATTERY)
@@ -196,7 +197,7 @@ def test_arcs_are_estimated_from_counts(worth, gives, monkeypatch):
     notes = Notes(monkeypatch)
     with graph_of(Edges(source, destination, 301)) as graph, tuned():
         check(LEVELS, graph, 1)
-    assert (("branch", -1) in notes.names) == gives
+    assert (("grow_forward", -1) in notes.names) == gives
 
 
 def reckoned(counts, step, giving, worth):
