@@ -26,6 +26,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import components
 from cugraph_ws.backends.cuda import arc_shards, grouping, rows
 from cugraph_ws.backends.cuda import graph as device_graph
+from cugraph_ws.backends.cuda.loops import jumps
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
 
@@ -192,6 +193,7 @@ def _loops() -> list[Case]:
         plain = graph_of(Edges(edges.source, edges.destination, edges.n, None, directed))
         cases.append(("", _loop(_sources(ws.SSSP), plain)))
     cases.append(("", partial(_resume_components, graph)))
+    cases.append(("", _jumps))
     return cases
 
 
@@ -216,6 +218,13 @@ def _components_of_shards(graph: ws.Graph) -> None:
 
     with patch.object(components, "LEAST_SHOWN", 0):
         thread_ranks.over_links(2, find)
+
+
+def _jumps() -> None:
+    """Fold words and numbers over the vertices that they name."""
+    places = np.array([2, 0, 2])
+    for kind, values in (("least", places), ("sum", places), ("sum", places / 4.0)):
+        jumps.fold(kind, values, places, 3)
 
 
 def _resume_components(graph: ws.Graph) -> None:

@@ -129,6 +129,7 @@ from cugraph_ws.program.decorator import (
     max_norm,
     vertex_program,
 )
+from cugraph_ws.program.jumps import at, greatest_at, least_at, sum_at
 from cugraph_ws.program.phases import Phases, phase, phases
 
 __version__ = "0.1.0"
@@ -187,6 +188,7 @@ __all__ = [
     "aggregate",
     "any_message",
     "articulation_points",
+    "at",
     "belief_propagation",
     "betweenness_centrality",
     "bfs",
@@ -212,6 +214,7 @@ __all__ = [
     "float32",
     "float64",
     "floating",
+    "greatest_at",
     "harmonic_centrality",
     "heat",
     "hidden",
@@ -226,6 +229,7 @@ __all__ = [
     "katz_centrality",
     "l1_norm",
     "label_propagation",
+    "least_at",
     "leiden",
     "like",
     "local_cluster",
@@ -255,6 +259,7 @@ __all__ = [
     "sssp",
     "strongly_connected_components",
     "subgraph",
+    "sum_at",
     "topological_levels",
     "triangle_count",
     "truss_number",

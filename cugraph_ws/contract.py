@@ -334,6 +334,12 @@ class Executor(Protocol):
     def grow_trees(self) -> int:
         """Attach undecided owned vertices to vertices attached since; return how many."""
 
+    def by_position(self, place: int) -> Any:
+        """Return the array of one of the program's vertex constants, by position.
+
+        Supersteps read it; jumps are written into it.
+        """
+
     def predecessors(self) -> npt.NDArray[np.int64]:
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""
 

@@ -1,6 +1,7 @@
 """What a vertex program means: a plain interpreter, which every engine is held to.
 
-Superstep k reads the states that superstep k − 1 left, and nothing else.  The interpreter takes no
+Superstep k reads the states that superstep k − 1 left, and nothing else; a program that declares so
+also reads states of vertices that states name.  The interpreter takes no
 liberties and has no engine in common with the library: of a program it reads what it declares and
 calls its functions.  Vertices are numbers 0 … n−1, and so are arguments that are vertices.
 `compute` sees both ends of an arc, `src` and `dst`, as the last superstep left them.
@@ -146,12 +147,16 @@ class _Run:
             edge(*(_cast(kind, column[place]) for column, kind in columns))
             for place in range(len(graph.edges))
         ]
-        constants = [self.constant(*one, given) for one in program.constants.items()]
+        self.jumps = {
+            name: one for name, one in program.constants.items() if type(one).__name__ == "Jump"
+        }
+        known = {name: one for name, one in program.constants.items() if name not in self.jumps}
+        constants = [self.constant(*one, given) for one in known.items()]
         self.own = [
-            namedtuple("Own", program.constants)(*row)
+            namedtuple("Own", known)(*row)
             for row in (zip(*constants, strict=True) if constants else [()] * graph.n)
         ]
-        self.vertex = namedtuple("Vertex", (*program.state, *program.constants))
+        self.vertex = namedtuple("Vertex", (*program.state, *known, *self.jumps))
         self.parameters = {
             name: self.parameter(name, declared, given)
             for name, declared in program.parameters.items()
@@ -242,7 +247,8 @@ class _Run:
     ) -> tuple[list[Any], set[int], float]:
         """Return the next states, the active vertices, and the residual."""
         program, functions = self.program, self.program.functions
-        vertices = [self.at(v, state) for v, state in enumerate(states)]
+        read = self.of_others(states)
+        vertices = [self.at(v, state, read[v]) for v, state in enumerate(states)]
         without = self.p(superstep=np.int64(number))
         sums = {
             name: np.float64(sum(float(_call(function, state=v, p=without)) for v in vertices))
@@ -262,7 +268,7 @@ class _Run:
                 continue
             gathered = self.fold(messages)
             following[v] = self.kept(_call(functions["apply"], old=old, gathered=gathered, p=p))
-            new = self.at(v, following[v])
+            new = self.at(v, following[v], read[v])
             is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
             # Where order does not matter, only changed vertices can be active.
             if "active" in functions and (is_active or not program.asynchronous):
@@ -321,9 +327,50 @@ class _Run:
         ]
         return sum(changes) if norm.kind == "l1" else max(changes, default=0.0)
 
-    def at(self, v: int, state: tuple[Any, ...]) -> Any:
+    def of_others(self, states: list[Any]) -> list[tuple[Any, ...]]:
+        """Return for each vertex what it reads of vertices that it names, or that name it."""
+        columns = []
+        for jump in self.jumps.values():
+            field, pointer = (
+                list(self.program.state).index(one) for one in (jump.field, jump.pointer)
+            )
+            named = [int(state[pointer]) for state in states]
+            for v, number in enumerate(named):
+                if not -1 <= number < self.graph.n:
+                    raise Unfit(f"{number}, which vertex {v} names, is no vertex")
+            if jump.fold == "at":
+                kind = self.kinds[field]
+                columns.append(
+                    [
+                        _wide(states[number][field] if number >= 0 else _cast(kind, jump.default))
+                        for number in named
+                    ]
+                )
+            else:
+                columns.append(self.folds(jump.fold, [one[field] for one in states], named, field))
+        return list(zip(*columns, strict=True)) if columns else [()] * len(states)
+
+    def folds(self, fold: str, values: list[Any], named: list[int], field: int) -> list[Any]:
+        """Fold values over the vertices that name each vertex, in the order of numbers."""
+        kind = {"f": float, "b": bool}.get(np.dtype(self.kinds[field]).kind, int)
+        if fold == "sum":
+            start: Any = np.float64(0) if kind is float else np.int64(0)
+        else:
+            start = np.asarray((GREATEST if fold == "least" else LEAST)[kind])[()]
+        found = [start] * self.graph.n
+        for value, number in zip(values, named, strict=True):
+            if number < 0:
+                continue
+            if fold == "sum":
+                found[number] = found[number] + type(start)(value)
+            elif value < found[number] if fold == "least" else value > found[number]:
+                found[number] = _wide(value)
+        return found
+
+    def at(self, v: int, state: tuple[Any, ...], read: tuple[Any, ...] | None = None) -> Any:
         """Return a vertex as functions see it: its state, integers as int64, and its constants."""
-        return self.vertex(*map(_wide, state), *self.own[v])
+        others = (None,) * len(self.jumps) if read is None else read
+        return self.vertex(*map(_wide, state), *self.own[v], *others)
 
     def kept(self, result: Any, first: bool = False) -> tuple[Any, ...]:
         """Cast what `init` or `apply` returned to the declared types."""

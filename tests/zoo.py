@@ -3001,3 +3001,108 @@ class Silent:
 
     def active(new):
         return new.x < 6
+
+
+# ------------------------------------------------------------------------------ pointer jumping
+
+
+@entry(compiled=True)
+class Hooking:
+    """Components: a tree hooks its root below the least tree around, and pointers are halved."""
+
+    parent: ws.vertex_id
+    least: ws.vertex_id
+    grand: int = ws.at("parent", "parent")
+    hook: int = ws.least_at("least", "parent")
+
+    def init(vertex):
+        return vertex, vertex
+
+    def compute(src):
+        return src.grand
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.grand, old.hook), min(old.grand, gathered)
+
+
+@entry(message=float, compiled=True)
+class LightestOfTree:
+    """The lightest arc out of each group, as a step of Boruvka's: named by its members."""
+
+    home: ws.int32
+    best: ws.float64
+    weight: ws.edge(ws.float64, default=1.0)
+    lightest: float = ws.least_at("best", "home")
+    heaviest: float = ws.greatest_at("best", "home")
+    of_home: float = ws.at("best", "home", default=-2.0)
+
+    def init(vertex):
+        return vertex // 2 - 1, 8.0 - vertex
+
+    def compute(src, edge):
+        return edge.weight + src.of_home
+
+    combine = min
+
+    def apply(old, gathered):
+        return old.home, min(min(gathered, old.best) + 0.25, min(old.lightest, 64.0)) + max(
+            old.heaviest, 0.0
+        )
+
+    max_iter = 4
+
+
+@entry(message=int, compiled=True)
+class Named:
+    """Counts and sums of those that name a vertex, which name others by what they count."""
+
+    to: ws.int64
+    value: ws.int32
+    share: ws.float32
+    on: ws.boolean
+    named: int = ws.sum_at("value", "to")
+    flags: int = ws.sum_at("on", "to")
+    shares: float = ws.sum_at("share", "to")
+    all_on: bool = ws.least_at("on", "to")
+    one_on: bool = ws.greatest_at("on", "to")
+    most: int = ws.greatest_at("value", "to")
+
+    def init(vertex, p):
+        return vertex * 3 % p.number_of_vertices, vertex % 4 - 1, vertex * 0.1, vertex % 3 == 0
+
+    def compute(src, dst):
+        return src.flags + src.value + (1 if dst.one_on else 0)
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        to = (old.to + old.named + gathered) % (p.number_of_vertices + 1) - 1
+        share = old.shares * 0.5 + 0.1
+        return to, max(old.most, -5) % 7, share, old.one_on != old.all_on or gathered % 2 == 0
+
+    def active(old, new):
+        return new.to != old.to or old.flags > 1
+
+    max_iter = 5
+
+
+@entry(message=float)
+class SharedHome:
+    """A jump alone: messages are only counted, and vertices without any apply too."""
+
+    home: ws.int64
+    x: ws.float64
+    there: float = ws.at("x", "home", default=0.5)
+
+    def init(vertex, p):
+        return vertex - 1, float(vertex * 5 % 8)
+
+    def compute(src):
+        return src.x
+
+    combine = max
+
+    def apply(old, gathered, p):
+        return old.home, (old.there + old.x) / 2.0 if p.superstep < 3 else old.x

@@ -162,7 +162,10 @@ def gathers_only(bound: BoundProgram, direction: str) -> InputError:
     """
     program = bound.program
     why = ""
-    if program.idempotent:
+    if program.jumps:
+        name = next(iter(program.jumps))
+        why = f", since `{name}` is read at other vertices before each superstep"
+    elif program.idempotent:
         reason = why_not_monotone(program, bound.types.state)
         why = (
             f"; it is not proved that its answer is independent of the order of messages ({reason}): if "

@@ -338,6 +338,8 @@ class _Check:
     def try_declarations(self) -> None:
         """Test the program's declarations on the states that occurred, with its plain functions."""
         bound, program = self.bound, self.program
+        if program.jumps:  # what they read is not among the constants
+            return
         if not (program.asynchronous or {"starts", "settled"} & set(program.functions)):
             return
         trier = _Trier(bound, self.graph)

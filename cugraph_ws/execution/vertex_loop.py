@@ -15,6 +15,7 @@ from cugraph_ws.backends.cpu.queues import check_piles
 from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import Counts, Executor, Planner, Setup, choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.execution.jumps import Jumps
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
@@ -89,6 +90,7 @@ class VertexLoop:
         self._measured = False
         self._number = 0
         self._repetition: Repetition | None = None
+        self._jumps: Jumps | None = None
 
     @property
     def outputs(self) -> dict[str, bool]:
@@ -165,6 +167,10 @@ class VertexLoop:
             tol=self.tol,
         )
         self._plan, self._executor, self._exchange = made.planner, made.executor, made.exchange
+        self._jumps = None
+        if bound.program.jumps:
+            on_device = self.engine == "cuda"
+            self._jumps = Jumps(bound, graph, self._executor, on_device=on_device)
         self._executor.start()
         self._take_stock()
 
@@ -250,6 +256,9 @@ class VertexLoop:
         """Plan and run the next superstep, or a few fused ones."""
         left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
         choice = self._plan.choose(self._counts, self._number, left)
+        if self._jumps is not None:
+            self._exchange.rest()
+            self._jumps.write()
         self._executor.superstep(choice, self._counts.sums)
         self._counts, traffic = self._exchange.settle(self._executor, choice)
         counts = self._counts
@@ -329,7 +338,10 @@ class VertexLoop:
             ],
             "types": bound.types,
             **dict(zip(program.parameters, bound.values, strict=True)),
-            **dict(zip(program.constants, map(as_host, bound.constants), strict=True)),
+            **{
+                name: as_host(one) if name not in program.jumps else repr(program.jumps[name])
+                for name, one in zip(program.constants, bound.constants, strict=True)
+            },
             **{
                 name: self._graph.edge_values(column)
                 for name, column in edges

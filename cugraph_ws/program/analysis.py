@@ -53,6 +53,8 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
     -------
     str or None
     """
+    if program.jumps:
+        return f"`{next(iter(program.jumps))}` is read at other vertices"
     if not program.idempotent:
         return "its messages count once each: combine is not min, max or any"
     if len(program.state) != 1:

@@ -24,6 +24,7 @@ from cugraph_ws.program.declarations import (
     Constant,
     Distribution,
     Floating,
+    Jump,
     Like,
     Parameter,
     ScalarType,
@@ -33,6 +34,7 @@ from cugraph_ws.program.declarations import (
 )
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.inference import CompileError, Inference, infer
+from cugraph_ws.program.jumps import jump_kind
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import array_module
 from cugraph_ws.runtime.parsing import parse
@@ -106,6 +108,8 @@ class BoundProgram:
     def prepares_ahead(self) -> bool:
         """Whether messages can be prepared a superstep ahead: `p` does not change them."""
         read = self.program.sources["compute"].attributes.get("p", set())
+        if self.program.jumps:  # written between supersteps
+            return False
         return self.prepares and read <= set(self.program.parameters) | {"number_of_vertices"}
 
 
@@ -155,7 +159,12 @@ def bind(
             state.append(declared.type.name)
     weight = columns[0] if len(columns) == 1 else graph.weight
     by_name: dict[str, Any] = {}
+    kind_of = dict(zip(program.state, state, strict=True))
     for name, constant in program.constants.items():
+        if isinstance(constant, Jump):  # written before each superstep
+            kind = jump_kind(program, name, kind_of[constant.field])
+            by_name[name] = array_module(on_device).zeros(graph.length, kind)
+            continue
         argument = argument_name(name, constant)
         fallback = constant.default if isinstance(constant, Distribution) else None
         if fallback is not None and arguments.get(argument) is None:
@@ -278,7 +287,11 @@ def by_own_names(program: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any
 
 def refuse_unknown(program: Any, arguments: Mapping[str, Any]) -> None:
     """Refuse an argument that a program does not declare."""
-    constants = [argument_name(name, declared) for name, declared in program.constants.items()]
+    constants = [
+        argument_name(name, declared)
+        for name, declared in program.constants.items()
+        if not isinstance(declared, Jump)
+    ]
     known = [*program.parameters, *constants]
     for name in arguments:
         if name not in known:

@@ -10,12 +10,13 @@ not accept a call as a type, so in files that they read calls are better assigne
     alpha: ws.parameter(ws.float64)      # one number, given to run()
     source: ws.vertex_parameter          # one vertex, given to run() in the frame's own ids
     predecessor: ws.predecessor          # a column found after the last superstep
+    grand: int = ws.at("parent", "parent")  # the field of the vertex that a field names
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ __all__ = [
     "Distribution",
     "Edge",
     "Floating",
+    "Jump",
     "Like",
     "Parameter",
     "Predecessor",
@@ -185,6 +187,25 @@ class Predecessor:
     """A result column: the smallest in-neighbour that sent the vertex its final state."""
 
 
+@dataclass(frozen=True)
+class Jump:
+    """A value read at the vertex that a state field names, or folded over those that name this one.
+
+    Attributes
+    ----------
+    fold : {"at", "least", "greatest", "sum"}
+    field, pointer : str
+        State fields: what is read, and the number of the vertex.
+    default : float
+        Of "at": the value if the pointer is -1.
+    """
+
+    fold: Literal["at", "least", "greatest", "sum"]
+    field: str
+    pointer: str
+    default: float = 0
+
+
 Declaration = (
     State
     | Edge
@@ -195,6 +216,7 @@ Declaration = (
     | Parameter
     | VertexParameter
     | Predecessor
+    | Jump
 )
 
 floating = Floating()

@@ -22,6 +22,7 @@ from cugraph_ws.program.declarations import (
     Declaration,
     Distribution,
     Edge,
+    Jump,
     Like,
     Parameter,
     Predecessor,
@@ -31,6 +32,7 @@ from cugraph_ws.program.declarations import (
     VertexSet,
     VertexValue,
 )
+from cugraph_ws.program.jumps import check_jumps
 from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.program.source import FunctionSource, class_names, read_function
 
@@ -208,7 +210,7 @@ class VertexProgram(Snapshot):
     doc: str
     state: dict[str, State]
     edges: dict[str, Edge]
-    constants: dict[str, Constant | VertexValue | Distribution | VertexSet]
+    constants: dict[str, Constant | VertexValue | Distribution | VertexSet | Jump]
     parameters: dict[str, Parameter | VertexParameter]
     combine: str
     identity: Any
@@ -229,6 +231,11 @@ class VertexProgram(Snapshot):
     def read_sources(self) -> None:
         """Read and check the source of every function."""
         _read_sources(self)
+
+    @property
+    def jumps(self) -> dict[str, Jump]:
+        """The constants that are read at other vertices before each superstep."""
+        return {name: one for name, one in self.constants.items() if isinstance(one, Jump)}
 
     @property
     def idempotent(self) -> bool:
@@ -265,7 +272,8 @@ def vertex_program(cls: type) -> VertexProgram:
     cls : type
         A class that declares, by annotation or assignment, state fields (`ws.float32`, …), edge
         attributes (`ws.edge`), vertex constants (`ws.vertex_value`, `ws.out_degree`, …) and run
-        parameters (`ws.parameter`, `ws.vertex_parameter`), and which defines
+        parameters (`ws.parameter`, `ws.vertex_parameter`), jumps (`ws.at`, `ws.least_at`, …), and
+        which defines
 
         - ``init(vertex, p, own)``: the state of vertex number `vertex` before the first superstep;
         - ``compute(src, dst, edge, p)``: the message along an edge; `dst` is its destination, as
@@ -338,7 +346,7 @@ def vertex_program(cls: type) -> VertexProgram:
         constants={
             key: value
             for key, value in declared.items()
-            if isinstance(value, (Constant, VertexValue, Distribution, VertexSet))
+            if isinstance(value, (Constant, VertexValue, Distribution, VertexSet, Jump))
         },
         parameters={
             key: value
@@ -359,6 +367,7 @@ def vertex_program(cls: type) -> VertexProgram:
         aggregates=aggregates,
     )
     _check_names(program)
+    check_jumps(program)
     _check_settings(program, len(predecessors))
     _read_sources(program)
     _check_target(program)
@@ -600,18 +609,19 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
 
 def _read_sources(program: VertexProgram) -> None:
     """Check every function: its arguments, the attributes that it reads, its statements."""
-    own = set(program.constants)
-    vertex = set(program.state) | own
+    own = set(program.constants) - set(program.jumps)
+    alone = set(program.state) | own
+    vertex = alone | set(program.jumps)
     p = set(program.parameter_names)
     first = p - {"superstep", *program.aggregates}
     reads: dict[str, dict[str, Collection[str]]] = {
         "init": {"p": first, "own": own},
         "compute": {"src": vertex, "dst": vertex, "edge": set(program.edges), "p": p},
         "apply": {"old": vertex, "p": p},
-        "active": {"old": vertex, "new": vertex, "p": p},
-        "starts": {"state": vertex, "p": first},
-        "settled": {"state": vertex, "p": p},
-        "priority": {"state": vertex, "p": p},
+        "active": {"old": vertex, "new": alone, "p": p},
+        "starts": {"state": alone, "p": first},
+        "settled": {"state": alone, "p": p},
+        "priority": {"state": alone, "p": p},
     }
     for key, function in program.functions.items():
         source = read_function(
@@ -630,7 +640,7 @@ def _read_sources(program: VertexProgram) -> None:
             function,
             f"user_{key}",
             owner=program.name,
-            attributes={"state": vertex, "p": p - {*program.aggregates}},
+            attributes={"state": alone, "p": p - {*program.aggregates}},
         )
         check_arguments(program, key, source, AGGREGATE)
         program.sources[key] = source

@@ -180,6 +180,7 @@ def test_emulated_gpu(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
 ON_WORKERS = [
     zoo.Limited, zoo.Decreasing, zoo.HalfOfThem, zoo.LabelsUp, zoo.Echo, zoo.KeptInSilence,
     zoo.Due, zoo.NearestSeed, zoo.Peel, zoo.Aggregated, zoo.TopTwo, zoo.Levels, zoo.Hops, zoo.UpToTheLimit,
+    zoo.Hooking, zoo.Named,
 ]  # fmt: skip
 
 

@@ -415,6 +415,10 @@ class CpuExecutor:
         """Attach undecided owned vertices to attached ones; return how many."""
         return self._trees.grow()
 
+    def by_position(self, place: int) -> Array:
+        """Return the array of a vertex constant."""
+        return self._part.constants[place]
+
     def predecessors(self) -> npt.NDArray[np.int64]:
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""
         return self._trees.predecessors()

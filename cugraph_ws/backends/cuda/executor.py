@@ -482,7 +482,7 @@ class CudaExecutor:
     @property
     def in_parts(self) -> bool:
         """Whether a superstep can be launched in two parts."""
-        whole = self._lanes or self._frontier or self._in_place
+        whole = self._lanes or self._frontier or self._in_place or self._bound.program.jumps
         return not whole and bool(self._layout_class.in_parts)
 
     def pack(self, boundary: Any, *, refine: bool | None, trees: bool = False) -> BoundaryUpdate:
@@ -531,6 +531,10 @@ class CudaExecutor:
     def grow_trees(self) -> int:
         """Attach undecided vertices to attached ones; return how many."""
         return self.trees.grow()
+
+    def by_position(self, place: int) -> Any:
+        """Return the array of a vertex constant."""
+        return self._constants[place]
 
     def predecessors(self) -> Any:
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""

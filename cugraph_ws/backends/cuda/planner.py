@@ -182,6 +182,8 @@ class CudaPlan:
             why_layout="in-neighbours are gathered" if layout == "auto" else f"layout={layout!r}",
         )
         self._direction = "pull" if active_only else "gather"
+        if program.jumps:  # they are computed between supersteps
+            self._batch = self._most = 1
 
     @staticmethod
     def _check_push(
@@ -218,6 +220,11 @@ class CudaPlan:
             raise InputError(
                 f"layout={layout!r}: {bound.program.name} counts the messages of active vertices only, and "
                 "shards are gathered from all; leave it out"
+            )
+        if bound.program.jumps:
+            raise InputError(
+                f"layout={layout!r}: {bound.program.name} reads states at other vertices before each "
+                "superstep, and shards keep copies of what vertices read; leave it out"
             )
         if direction in ("push", "pull"):
             raise InputError(

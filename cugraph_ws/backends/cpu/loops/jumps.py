@@ -1,0 +1,47 @@
+"""Folds of values over the vertices that they name, on the CPU; see `cugraph_ws.execution.jumps`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.program.jumps import nothing_of
+
+__all__ = ["fold"]
+
+Array = npt.NDArray[Any]
+
+
+def fold(kind: str, values: Array, places: Array, size: int) -> Array:
+    """Fold values by place.
+
+    Parameters
+    ----------
+    kind : {"least", "greatest", "sum"}
+    values : ndarray of bool, int64, float32 or float64
+        Sums are added in this order.
+    places : ndarray of int64, shape (len(values),)
+        Below `size`.
+    size : int
+
+    Returns
+    -------
+    ndarray, shape (size,), of the dtype of `values`
+        Where no value has the place, what leaves others unchanged.  NaN is neither least nor
+        greatest.
+    """
+    nothing = nothing_of(kind, values.dtype)
+    found = np.full(size, nothing, values.dtype)
+    if kind == "sum":
+        with np.errstate(all="ignore"):
+            np.add.at(found, places, values)
+        return found
+    if values.dtype.kind == "f":
+        values = np.where(np.isnan(values), nothing, values + values.dtype.type(0))  # no -0.0
+    if values.dtype.kind == "b":
+        (np.logical_and if kind == "least" else np.logical_or).at(found, places, values)
+    else:
+        (np.minimum if kind == "least" else np.maximum).at(found, places, values)
+    return found

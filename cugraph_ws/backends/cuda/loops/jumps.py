@@ -1,0 +1,82 @@
+"""Folds of values over the vertices that they name, on the GPU; see `cugraph_ws.execution.jumps`.
+
+Results are those of `cugraph_ws.backends.cpu.loops.jumps`, bit by bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.program.jumps import nothing_of
+from cugraph_ws.runtime.device import device
+
+__all__ = ["fold"]
+
+Array = Any  # CuPy's
+
+BLOCK = 256
+
+
+def fold(kind: str, values: Array, places: Array, size: int) -> Array:
+    """Fold values by place."""
+    if kind == "sum":
+        return _sums(values, places, size)
+    xp, dtype = device().xp, values.dtype
+    nothing = nothing_of(kind, dtype)
+    if dtype.kind == "f":
+        values = xp.where(xp.isnan(values), nothing, values + dtype.type(0))  # no -0.0
+    turn = 0 if kind == "least" else -1  # x ^ -1 is ~x, which reverses the order of words
+    found = xp.full(size, np.iinfo(np.int64).max, np.int64)
+    _launch("lower_words", _words(values) ^ turn, places, found)
+    there = found != np.iinfo(np.int64).max
+    return xp.where(there, _numbers(found ^ turn, dtype), nothing).astype(dtype, copy=False)
+
+
+def _sums(values: Array, places: Array, size: int) -> Array:
+    """Add values up; floats in their order, a run of one place by a thread."""
+    here = device()
+    sums = here.xp.zeros(size, values.dtype)
+    if values.dtype.kind != "f":
+        _launch("add_words", values, places, sums)
+        return sums
+    if not len(values):
+        return sums
+    order = here.xp.argsort(places, kind="stable")
+    sorted_ = places[order]
+    first = here.xp.ones(len(order), np.bool_)
+    first[1:] = sorted_[1:] != sorted_[:-1]
+    starts = here.xp.append(here.xp.flatnonzero(first), len(order))
+    runs = len(starts) - 1
+    found = here.xp.empty(runs, np.float64)
+    here.module("merge").launch(
+        "add_runs", here.blocks_for(runs, BLOCK), BLOCK, values, order, starts, np.int64(runs),
+        np.float64(0), found,
+    )  # fmt: skip
+    sums[sorted_[starts[:-1]]] = found
+    return sums
+
+
+def _words(values: Array) -> Array:
+    """Return int64 words in the order of the values; no two values have the same."""
+    if values.dtype.kind != "f":
+        return values.astype(np.int64)
+    bits = values.astype(np.float64).view(np.int64)
+    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
+
+
+def _numbers(words: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the values of words."""
+    if dtype.kind != "f":
+        return words.astype(dtype)
+    bits = words ^ ((words >> 63) & np.iinfo(np.int64).max)
+    return bits.view(np.float64).astype(dtype)
+
+
+def _launch(name: str, words: Array, places: Array, found: Array) -> None:
+    here = device()
+    if len(words):
+        here.module("jumps").launch(
+            name, here.blocks_for(len(words), BLOCK), BLOCK, words, places, len(words), found
+        )

@@ -1,0 +1,50 @@
+"""Folds of 64-bit words over the vertices that they name: least ones, and sums.
+
+Neither depends on the order in which threads come.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cugraph_ws.kernels.cuda.primitives import (
+    atomic_add,
+    atomic_min,
+    block,
+    blocks,
+    kernel,
+    thread,
+    threads,
+)
+
+__all__ = ["add_words", "lower_words"]
+
+
+@kernel
+def lower_words(words: Any, places: Any, count: Any, found: Any) -> None:
+    """Lower entries to the least word that names them.
+
+    Parameters
+    ----------
+    words, places : int64[count]
+    count : int
+    found : int64[size]
+        Lowered.
+    """
+    for one in range(block() * threads() + thread(), count, blocks() * threads()):
+        atomic_min(found, places[one], words[one])
+
+
+@kernel
+def add_words(words: Any, places: Any, count: Any, found: Any) -> None:
+    """Add words to the entries that they name.
+
+    Parameters
+    ----------
+    words, places : int64[count]
+    count : int
+    found : int64[size]
+        Added to.
+    """
+    for one in range(block() * threads() + thread(), count, blocks() * threads()):
+        atomic_add(found, places[one], words[one])
