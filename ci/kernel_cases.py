@@ -176,6 +176,7 @@ def _loops() -> list[Case]:
                 _sources(ws.BFS),
                 ws.HITS(max_iter=1),
                 ws.Betweenness([0, 3]),
+                ws.PersonalizedPageRank([0, 3], max_iter=1),
                 ws.MaximalIndependentSet(),
                 *[ws.TriangleCount(), ws.ClusteringCoefficient(), ws.TrussNumber()],
                 *[ws.Similarity("jaccard", None, use_weight) for use_weight in (False, True)],

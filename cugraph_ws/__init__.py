@@ -49,6 +49,10 @@ from cugraph_ws.algorithms.multi_source import MultiSource, multi_source_bfs, mu
 from cugraph_ws.algorithms.neural_network import NeuralNetwork, neural_network
 from cugraph_ws.algorithms.pagerank import PageRank, pagerank
 from cugraph_ws.algorithms.paths import shortest_path
+from cugraph_ws.algorithms.personalized_pagerank import (
+    PersonalizedPageRank,
+    personalized_pagerank,
+)
 from cugraph_ws.algorithms.similarity import (
     Similarity,
     adamic_adar,
@@ -171,6 +175,7 @@ __all__ = [
     "MultiSource",
     "NeuralNetwork",
     "PageRank",
+    "PersonalizedPageRank",
     "Phases",
     "ProgramError",
     "Result",
@@ -250,6 +255,7 @@ __all__ = [
     "overlap",
     "pagerank",
     "parameter",
+    "personalized_pagerank",
     "phase",
     "phases",
     "predecessor",

@@ -38,6 +38,7 @@ from cugraph_ws.algorithms.modularity import conductance, modularity
 from cugraph_ws.algorithms.multi_source import multi_source_bfs, multi_source_sssp
 from cugraph_ws.algorithms.neural_network import neural_network
 from cugraph_ws.algorithms.pagerank import pagerank
+from cugraph_ws.algorithms.personalized_pagerank import personalized_pagerank
 from cugraph_ws.algorithms.similarity import adamic_adar, cosine, jaccard, overlap, sorensen
 from cugraph_ws.algorithms.spanning_tree import minimum_spanning_forest, minimum_spanning_tree
 from cugraph_ws.algorithms.sssp import sssp
@@ -133,6 +134,7 @@ class EdgeFrameAccessor:
     neural_network = _method(neural_network)
     overlap = _method(overlap)
     pagerank = _method(pagerank)
+    personalized_pagerank = _method(personalized_pagerank)
     run = _method(run)
     sorensen = _method(sorensen)
     sssp = _method(sssp)

@@ -107,7 +107,7 @@ class Neighbourhood:
         which : array of int64, optional
             Owned positions to do it for; by default all, in order.
         weight : str, optional
-            Edge column to multiply by; for one column of values.
+            Edge column to multiply by.
 
         Returns
         -------

@@ -233,6 +233,41 @@ def edge_betweenness_command(job: Job, **given: Any) -> None:
     )
 
 
+@click.command("personalized-pagerank")
+@job_options
+@set_option("seed", "Vertex with ranks of its own; can be repeated.")
+@click.option(
+    "--alpha", type=float, default=0.85, show_default=True, help="Probability of following an edge."
+)
+@click.option(
+    "--top", type=click.IntRange(min=1), help="Only so many vertices of each seed, highest first."
+)
+@click.option("--columns", is_flag=True, help="A column for each seed instead of rows.")
+@option_flag("max_iter", 100)
+@TOLERANCE
+def personalized_command(
+    job: Job, seed: tuple[str, ...], seed_file: Path | None, columns: bool, **given: Any
+) -> None:
+    """Compute a PageRank for each of many seeds.
+
+    Result: seed, vertex, pagerank.
+    """
+    if not seed and seed_file is None:
+        raise click.UsageError("give --seed or --seed-file")
+    from cugraph_ws.algorithms.personalized_pagerank import personalized_pagerank
+
+    call(
+        job,
+        personalized_pagerank,
+        lambda: {
+            "seeds": given_set(job, "seed", seed, seed_file),
+            "format": "columns" if columns else "long",
+            **given,
+        },
+        reads_weights=True,
+    )
+
+
 CENTRALITIES = (
     betweenness_command,
     edge_betweenness_command,
@@ -250,5 +285,6 @@ CENTRALITIES = (
     degrees_command,
     eigenvector_command,
     katz_command,
+    personalized_command,
     hits_command,
 )

@@ -133,6 +133,7 @@ CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "neural_network": lambda _: {"activation": 0.5, "fixed": [HUB], "tol": LOOSE},
     "overlap": lambda _: {"vertex_pair": "edges"},
     "pagerank": lambda _: {"tol": LOOSE},
+    "personalized_pagerank": lambda _: {"seeds": [HUB, 1], "tol": LOOSE},
     "sorensen": lambda _: {"vertex_pair": "edges"},
     "sssp": lambda _: {"start": HUB},
     "strongly_connected_components": _nothing,
@@ -146,12 +147,12 @@ CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
 WEIGHTED = {
     "circuit", "conductance", "eigenvector_centrality", "heat", "hits", "katz_centrality",
     "label_propagation", "leiden", "louvain", "modularity", "multi_source_sssp", "neural_network",
-    "pagerank", "sssp", "widest_path",
+    "pagerank", "personalized_pagerank", "sssp", "widest_path",
 }  # fmt: skip
 # Those with kernels of their own for graphs without weights
 PLAIN_TOO = {
     "eigenvector_centrality", "hits", "katz_centrality", "label_propagation", "leiden", "louvain",
-    "pagerank",
+    "pagerank", "personalized_pagerank",
 }  # fmt: skip
 BOTH_WAYS = {"core_number", "weakly_connected_components"}  # take undirected graphs otherwise
 

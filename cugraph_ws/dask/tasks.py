@@ -52,6 +52,7 @@ TOLD = 1 << 14  # bytes of such an event at most, as the scheduler keeps a thous
 BY_SOURCE = (
     "multi_source_bfs",
     "multi_source_sssp",
+    "personalized_pagerank",
 )  # functions that return the rows of one search after the other
 ANSWER = 30.0  # seconds in which the scheduler must unpin a task
 
@@ -427,7 +428,7 @@ def _called(
         if error.result is None:
             raise
         returned = replace(_returned(error.result), error=(type(error), str(error)))
-    if call.function.__name__ in BY_SOURCE:
+    if call.function.__name__ in BY_SOURCE and call.arguments.get("top") is None:
         rows = total(comm, len(returned.frames[0]))
         returned.facts["searches"] = rows // max(1, graph.number_of_vertices)
     return returned

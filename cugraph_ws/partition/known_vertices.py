@@ -195,6 +195,7 @@ Look = Callable[[KnownVertices, Any, str], None]
 GIVEN: dict[str, Look] = {
     "start": KnownVertices.check_set,
     "starts": KnownVertices.check_list,
+    "seeds": KnownVertices.check_list,
     "vertex": KnownVertices.check_set,
     "vertices": KnownVertices.check_list,
     "left": KnownVertices.check_side,

@@ -38,6 +38,9 @@ def test_folds_are_those_of_numpy(
         some = generator.random((part.size, 3))
         found = backend.sums(rows, which, some, None)
         np.testing.assert_allclose(found, _array([some[row].sum(axis=0) for row in parts], 3))
+        found = backend.sums(rows, which, some, weights)
+        expected = [weights[arc] @ some[row] for row, arc in zip(parts, arcs, strict=True)]
+        np.testing.assert_allclose(found, _array(expected, 3))
         words = generator.integers(-(2**62), 2**62, part.size)
         for operation, (code, identity) in OPERATIONS.items():
             found = backend.words(rows, which, words, code, identity)

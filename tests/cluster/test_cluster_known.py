@@ -98,6 +98,7 @@ def mistakes(kind: str) -> dict[str, Callable[[Any], Any]]:
         "widest_path": lambda g: ws.widest_path(g, bad),
         "multi_source_bfs": lambda g: ws.multi_source_bfs(g, [good, bad]),
         "multi_source_sssp": lambda g: ws.multi_source_sssp(g, [bad]),
+        "personalized_pagerank": lambda g: ws.personalized_pagerank(g, [good, bad]),
         "personalization": lambda g: ws.pagerank(g, personalization={good: 1.0, bad: 1.0}),
         "personalization, a frame": lambda g: ws.pagerank(g, personalization=amounts),
         "nstart": lambda g: ws.pagerank(g, nstart=amounts),
@@ -351,8 +352,8 @@ OTHERS = {
     "fail_on_nonconvergence", "filter", "fused", "in_place", "k", "max_iter", "method", "options",
     "parameters", "partitions", "predecessors", "priorities", "progress", "resume", "return_predecessors",
     "seed", "source", "source_column", "timeout", "tol", "unreachable", "weight", "weight_column",
-    "beta", "center", "endpoints", "hierarchy", "layout", "max_level", "normalized", "radius", "resolution",
-    "threshold", "use_weight", "weighted", "wf_improved",
+    "beta", "center", "endpoints", "format", "hierarchy", "layout", "max_level", "normalized", "radius", "resolution",
+    "threshold", "top", "use_weight", "weighted", "wf_improved",
 }  # fmt: skip
 # As long as a frame: the ranks read them in any case, and name what they do not know.
 LEFT_TO_RANKS = {"communities", "vertex_pair"}

@@ -64,6 +64,7 @@ READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
     "hits": (ws.hits, {}),
     "minimum_spanning_forest": (ws.minimum_spanning_forest, {}),
     "minimum_spanning_tree": (ws.minimum_spanning_tree, {}),
+    "personalized_pagerank": (ws.personalized_pagerank, {"seeds": ["a", "d"]}),
     "subgraph": (ws.subgraph, {"vertices": ["a", "b", "d"]}),
     "k_truss": (ws.k_truss, {"k": 2}),
     "conductance": (ws.conductance, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),

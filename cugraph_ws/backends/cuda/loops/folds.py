@@ -20,13 +20,15 @@ WARP = 32
 
 
 def sums(rows: Any, which: Array, values: Array, weights: Array | None) -> Array:
-    """Add up neighbours' values; factors by arc are for one column of values."""
+    """Add up neighbours' values."""
     xp, columns = device().xp, 1 if values.ndim == 1 else values.shape[1]
     found = xp.empty((len(which), *values.shape[1:]), np.float64)
     flat, into = values.reshape(-1), found.reshape(-1)
     if columns > 1:
-        assert weights is None
-        _launch("sum_columns", rows, which, flat, columns, into)
+        if weights is None:
+            _launch("sum_columns", rows, which, flat, columns, into)
+        else:
+            _launch("sum_weighted_columns", rows, which, flat, columns, weights, into)
     else:
         factors = flat if weights is None else weights
         _launch("sum_rows", rows, which, flat, factors, int(weights is not None), into)

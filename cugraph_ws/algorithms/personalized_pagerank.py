@@ -1,0 +1,360 @@
+"""Personalised PageRank from many vertices at once: a superstep reads the edges once for a block."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    refuse_checkpoints,
+    refuse_negative,
+)
+from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number
+from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.execution.spread import spreads
+from cugraph_ws.frames.base import Masked, VertexNumbers
+from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.device import as_host
+
+__all__ = ["PersonalizedPageRank", "personalized_pagerank"]
+
+Array = Any  # NumPy's or CuPy's
+Format = Literal["long", "columns"]
+
+WIDTH = 32  # most seeds of a block
+CELLS = 1 << 27  # most entries of a matrix by vertex and seed
+
+
+@spreads
+def personalized_pagerank(
+    graph: Graph[FrameT] | FrameT,
+    seeds: Any,
+    alpha: float = 0.85,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    fail_on_nonconvergence: bool = True,
+    *,
+    top: int | None = None,
+    format: Format = "long",  # noqa: A002 - a frame is long or wide
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Compute a PageRank for each of many vertices, at which its surfer restarts.
+
+    The ranks of a seed are those of `pagerank` with the personalization 1 at the seed, which also
+    follows vertices without out-edges.  Up to 32 seeds share a pass over the edges.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+        The graph, or an edge frame.
+    seeds : list of ids
+        The vertices, each with ranks of its own.
+    alpha : float
+        Probability of following an edge, 0 to 1.
+    max_iter : int
+        Maximum number of supersteps for a seed.
+    tol : float
+        A seed's ranks are final when their changes in one superstep sum to this or less.
+    fail_on_nonconvergence : bool
+        Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
+    top : int, optional
+        Return only so many vertices for each seed: those of highest rank that the seed reaches.
+    format : {"long", "columns"}
+        One row for each seed and vertex, or one row for each vertex and a column for each seed.
+        `top` needs the long one.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    weight : str or None
+        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
+        is one. None for no weights.
+    directed : bool
+        Whether the edges of an edge frame are directed.
+    **options
+        engine, progress, timeout: see `run`; there are no checkpoints.
+
+    Returns
+    -------
+    DataFrame
+        Long: `seed`, `vertex` and `pagerank` (float64); seeds in the given order, then vertices
+        ascending or, with `top`, by falling rank and then ascending.  Columns: `vertex`, and
+        `pagerank_0`, `pagerank_1` and so on by the place of the seed.
+
+    Raises
+    ------
+    InputError
+        If a seed is unknown, or the frame or an argument is invalid, or a checkpoint is asked for.
+    ConvergenceError
+        If `max_iter` or `timeout` is reached first; `.result` has the ranks so far, after a
+        time-out those of finished seeds alone.
+
+    References
+    ----------
+    .. [1] G. Jeh and J. Widom, "Scaling personalized web search", WWW 2003.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": list("abc"), "destination": list("bca")})
+    >>> ws.personalized_pagerank(edges, ["c", "a"], top=1).to_dict("list")["vertex"]
+    ['c', 'a']
+    """
+    check_flag("fail_on_nonconvergence", fail_on_nonconvergence)
+    refuse_checkpoints(options, "personalized_pagerank has")
+    loop = PersonalizedPageRank(seeds, alpha, max_iter, tol, top=top, format=format)
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
+    )
+    unfinished: list[int] = []
+    loop.finish = unfinished.append
+    result = run(loop, opened, **options).require_convergence(loop.name)
+    if sum(unfinished) and fail_on_nonconvergence:
+        raise ConvergenceError(
+            f"personalized_pagerank did not converge for {sum(unfinished):,} seeds within "
+            f"max_iter={max_iter} supersteps; raise max_iter or tol, or take the error's .result",
+            result,
+        )
+    return result.frame
+
+
+class PersonalizedPageRank(ArrayLoop):
+    """The algorithm as a loop for `run`: each step is a superstep of a block of seeds.
+
+    Parameters
+    ----------
+    seeds : list of ids
+    alpha : float
+        Probability of following an edge.
+    max_iter : int
+        Maximum number of supersteps for a seed.
+    tol : float
+        Bound on the L1 norm of a seed's change.
+    top : int, optional
+        Number of vertices to return for each seed.
+    format : {"long", "columns"}
+        Of the result.
+    """
+
+    name = "personalized_pagerank"
+    reads_weights = True
+    _rank: Array  # of owned vertices, by position and seed of the block
+    _taken: int  # supersteps of the block
+    finish: Any = None  # called with the number of seeds that reach `max_iter`, block by block
+
+    def __init__(
+        self,
+        seeds: Any,
+        alpha: float = 0.85,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        *,
+        top: int | None = None,
+        format: Format = "long",  # noqa: A002
+    ) -> None:
+        check_number("alpha", alpha, finite=True)
+        if not 0.0 <= alpha <= 1.0:
+            raise InputError(f"alpha={float(alpha)!r} must be between 0 and 1")
+        check_count("max_iter", max_iter)
+        check_number("tol", tol)
+        if top is not None:
+            check_count("top", top, 1)
+        check_choice("format", format, ("long", "columns"))
+        if top is not None and format == "columns":
+            raise InputError("top= lists other vertices for each seed; use format='long'")
+        self._seeds, self._alpha, self._bound = seeds, float(alpha), float(tol)
+        self._limit, self._top, self._format = int(max_iter), top, format
+        self.by_vertex = format == "columns"
+
+    @property
+    def vertices_given(self) -> dict[str, Any]:
+        """Arguments that name vertices, by name; looked up before the run."""
+        return {"seeds": self._seeds}
+
+    @property
+    def outputs(self) -> dict[str, bool]:
+        """The columns of a result by vertex."""
+        if not self.by_vertex or not hasattr(self._seeds, "__len__"):
+            return {}
+        return {f"pagerank_{place}": False for place in range(len(self._seeds))}
+
+    @property
+    def converged(self) -> bool:
+        """Whether all seeds are done."""
+        return self.done >= len(self._numbers)
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Look up the seeds, and how much leaves each vertex."""
+        if isinstance(self._seeds, (str, bytes, tuple)) or not hasattr(self._seeds, "__len__"):
+            raise InputError(f"seeds={self._seeds!r} must be a list of vertices")
+        refuse_negative(graph)
+        self._numbers = np.asarray(as_host(graph.numbers(self._seeds, "seeds")))
+        self.near = near = Neighbourhood(graph, on_device=on_device)
+        part, xp = near.part, near.xp
+        weight = as_host(graph.weight_sums(graph.weight, incoming=False))[: part.owned]
+        _refuse_tiny(graph, weight)
+        out = part.by_position(weight)[: part.owned]
+        self._dangling = xp.flatnonzero(out == 0.0)
+        self._share = xp.where(out > 0.0, 1.0 / xp.where(out > 0.0, out, 1.0), 0.0)[:, None]
+        self._found: list[Array] = [None] * len(self._numbers)
+        largest = max(graph.comm.allgather(part.size))
+        self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
+        self._begin()
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: there are no checkpoints."""
+        return {}
+
+    def step(self) -> Step:
+        """Let the surfers of the block take a step."""
+        near, part, xp = self.near, self.near.part, self.near.xp
+        rank, owned = self._rank, self.near.part.owned
+        columns = rank.shape[1]
+        if self._taken < self._limit:
+            lost = rank[self._dangling].sum(axis=0)
+            sent = xp.zeros((part.size, columns))
+            sent[:owned] = rank * self._share
+            near.update(sent)
+            new = near.sums(sent, "in", weight=part.graph.weight) * self._alpha
+            new[self._rows, self._columns] += 1.0 - self._alpha
+            here = self._alpha * xp.asarray(self._over_ranks(lost))
+            new[self._rows, self._columns] += here[self._columns]
+            change = self._over_ranks(xp.abs(new - rank).sum(axis=0))
+            self._rank, self._taken = new, self._taken + 1
+        else:
+            change = np.full(columns, np.inf)
+        arcs, came = part.halo.totals(len(part.csc.indices))
+        self._settle(change)
+        left = len(self._numbers) - self.done
+        residual = float(change.max()) if self._taken else np.nan
+        return Step(left, arcs, residual, direction="gather", filter="all", bytes_sent=came)
+
+    def columns(self) -> dict[str, Column]:
+        """Return the ranks of the finished seeds; collective."""
+        part, xp = self.near.part, self.near.xp
+        places = np.flatnonzero([one is not None for one in self._found])
+        if self.by_vertex:
+            none = Masked(xp.zeros(part.owned), xp.zeros(part.owned, np.bool_))
+            return {
+                f"pagerank_{place}": none if one is None else one
+                for place, one in enumerate(self._found)
+            }
+        if self._top is None:
+            vertices = xp.arange(part.low, part.low + part.owned)
+            seeds = xp.repeat(xp.asarray(self._numbers[places]), part.owned)
+            vertices = xp.tile(vertices, len(places))
+            ranks = [self._found[place] for place in places]
+            ranks = xp.concatenate(ranks) if ranks else xp.zeros(0)
+        else:
+            seeds, vertices, ranks = self._best(places)
+        return {
+            "seed": VertexNumbers(seeds),
+            "vertex": VertexNumbers(vertices),
+            "pagerank": ranks,
+        }
+
+    def _begin(self) -> None:
+        """Start a block: all of a seed's rank is at the seed."""
+        near, xp = self.near, self.near.xp
+        block = self._numbers[self.done : self.done + self._width]
+        self._places = np.arange(self.done, self.done + len(block))
+        here, self._rows = near.owned_among(block)
+        self._columns = xp.asarray(here)
+        self._rank = xp.zeros((near.part.owned, len(block)))
+        self._rank[self._rows, self._columns] = 1.0
+        self._taken = 0
+
+    def _settle(self, change: Array) -> None:
+        """Take the seeds that are final out of the block; start the next when none is left."""
+        xp = self.near.xp
+        final = change <= self._bound
+        if self._taken >= self._limit:
+            if self.finish is not None:
+                self.finish(int((~final).sum()))
+            final = np.ones_like(final)
+        if not final.any():
+            return
+        for column in np.flatnonzero(final).tolist():
+            values = self.near.part.by_number(self._rank[:, column])
+            self._found[self._places[column]] = self._kept(values)
+        self.done += int(final.sum())
+        kept = np.flatnonzero(~final)
+        if not len(kept):
+            self._begin()
+            return
+        self._places, self._rank = self._places[kept], self._rank[:, xp.asarray(kept)]
+        place = xp.full(len(final), -1, np.int64)
+        place[xp.asarray(kept)] = xp.arange(len(kept))
+        columns = place[self._columns]
+        self._rows, self._columns = self._rows[columns >= 0], columns[columns >= 0]
+
+    def _kept(self, values: Array) -> Any:
+        """Return a seed's ranks, or the numbers and ranks of the highest."""
+        xp = self.near.xp
+        if self._top is None:
+            return xp.ascontiguousarray(values)
+        least = 0.0
+        if self._top < len(values):
+            least = float(xp.partition(values, len(values) - self._top)[len(values) - self._top])
+        places = xp.flatnonzero((values >= least) & (values > 0.0))
+        ranks = values[places]
+        order = xp.lexsort(xp.stack((places.astype(np.float64), -ranks)))[: self._top]
+        return places[order] + self.near.part.low, ranks[order]
+
+    def _best(self, places: Array) -> tuple[Array, Array, Array]:
+        """Return seeds, vertices and ranks of the highest of all ranks, for this rank's seeds."""
+        part, xp = self.near.part, self.near.xp
+        found = [self._found[place] for place in places]
+        lengths = np.array([len(ranks) for _, ranks in found], np.int64)
+        place = xp.asarray(np.repeat(np.arange(len(places)), lengths))
+        empty = [(xp.zeros(0, np.int64), xp.zeros(0))]
+        numbers, ranks = (xp.concatenate(one) for one in zip(*(found or empty), strict=True))
+        if not part.halo.alone:
+            size, rank = part.graph.comm.size, part.graph.comm.rank
+            came = part.halo.exchange([[place, numbers, ranks]] * size)
+            place, numbers, ranks = (xp.concatenate(one) for one in zip(*came, strict=True))
+            # Each rank takes as many seeds, in order.
+            low, high = (len(places) * bound // size for bound in (rank, rank + 1))
+            mine = (place >= low) & (place < high)
+            place, numbers, ranks = place[mine], numbers[mine], ranks[mine]
+            keys = (numbers.astype(np.float64), -ranks, place.astype(np.float64))
+            order = xp.lexsort(xp.stack(keys)) if len(place) else xp.arange(0)
+            place, numbers, ranks = place[order], numbers[order], ranks[order]
+            first = xp.searchsorted(place, place)  # the first row of each row's seed
+            high_enough = xp.arange(len(place)) - first < self._top
+            place, numbers, ranks = place[high_enough], numbers[high_enough], ranks[high_enough]
+        given = xp.asarray(self._numbers[places])
+        return given[place], numbers, ranks
+
+    def _over_ranks(self, values: Array) -> Any:
+        """Sum an array over all ranks, in their order; on the host."""
+        own = as_host(values)
+        comm = self.near.part.graph.comm
+        return own if comm.size == 1 else np.sum(comm.allgather(own.tolist()), axis=0)
+
+
+def _refuse_tiny(graph: GraphView, weight: Array) -> None:
+    """Refuse sums of out-weights that cannot be divided by; collective."""
+    tiny = (weight > 0.0) & (weight < np.finfo(np.float64).tiny)
+    if graph.any_rank(bool(tiny.any())):
+        raise InputError(
+            "the weights out of a vertex add up to too little to divide by; scale the weights up"
+        )
