@@ -100,7 +100,6 @@ def _child(path: Path, graph: str, functions: Sequence[str]) -> dict[str, Any]:
 def measured(name: str, functions: Sequence[str]) -> dict[str, Any]:
     """Return by function the seconds of the first call, the median of others, and sums over its result."""
     import cugraph_ws as ws
-    from cugraph_ws.graph.generators import rmat
 
     gpu = name in GENERATED
     if gpu:
@@ -111,6 +110,8 @@ def measured(name: str, functions: Sequence[str]) -> dict[str, Any]:
         source, destination = GENERATED[name][1]()
     else:
         import pandas as frames
+
+        from cugraph_ws.graph.generators import rmat
 
         made = rmat(int(name.removeprefix("RMAT")), seed=1)
         source, destination = made["source"], made["destination"]

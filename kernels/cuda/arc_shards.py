@@ -36,6 +36,7 @@ from cugraph_ws.kernels.cuda.layout import (
     GROUP_BITS,
     NO_PLACE,
     NUMBER,
+    SKEW_BITS,
     STOP,
 )
 from cugraph_ws.kernels.cuda.primitives import (
@@ -77,47 +78,53 @@ def fill_slots(
             put_source(held, place, read_source(state, constants, outbox, base + place))
         sync_block()
         step = threads()
-        for item in range(firsts[task] + thread(), last, 4 * step):
-            # four are read before the first is written, to have more loads on their way
-            two = min(item + step, last - 1)
-            three = min(item + 2 * step, last - 1)
-            four = min(item + 3 * step, last - 1)
+        item = np.int64(firsts[task]) + thread()
+        while (
+            item + 3 * step < last
+        ):  # four are read before the first is written: more loads at once
+            two = item + step
+            three = item + 2 * step
+            four = item + 3 * step
             source_one = load_once(sources, item)
             source_two = load_once(sources, two)
             source_three = load_once(sources, three)
             source_four = load_once(sources, four)
-            group_one = np.int64(mapper[item >> GROUP_BITS])
-            group_two = np.int64(mapper[two >> GROUP_BITS])
-            group_three = np.int64(mapper[three >> GROUP_BITS])
-            group_four = np.int64(mapper[four >> GROUP_BITS])
-            put_source(
-                slots, GROUP * group_one + (item & (GROUP - 1)), take_source(held, source_one)
-            )
-            if item + step < last:
-                put_source(
-                    slots, GROUP * group_two + (two & (GROUP - 1)), take_source(held, source_two)
-                )
-            if item + 2 * step < last:
-                put_source(
-                    slots,
-                    GROUP * group_three + (three & (GROUP - 1)),
-                    take_source(held, source_three),
-                )
-            if item + 3 * step < last:
-                put_source(
-                    slots, GROUP * group_four + (four & (GROUP - 1)), take_source(held, source_four)
-                )
+            slot_one = slot_of(mapper, item)
+            slot_two = slot_of(mapper, two)
+            slot_three = slot_of(mapper, three)
+            slot_four = slot_of(mapper, four)
+            put_source(slots, slot_one, take_source(held, source_one))
+            put_source(slots, slot_two, take_source(held, source_two))
+            put_source(slots, slot_three, take_source(held, source_three))
+            put_source(slots, slot_four, take_source(held, source_four))
+            item += 4 * step
+        while item < last:
+            put_source(slots, slot_of(mapper, item), take_source(held, load_once(sources, item)))
+            item += step
         sync_block()
+
+
+@inline
+def slot_of(mapper: Any, item: Any) -> Any:
+    """Return the slot of an item."""
+    return GROUP * np.int64(mapper[item >> GROUP_BITS]) + (item & (GROUP - 1))
+
+
+@inline
+def skewed(place: Any) -> Any:
+    """Return where in shared memory the arc at a place of its shard is held."""
+    return place + (place >> SKEW_BITS)
 
 
 @inline
 def take_slots(first: Any, last: Any, places: Any, slots: Any, held: Any) -> None:
     """Copy the slots [first, last) to their arcs' places in shared memory; padding is left out."""
     step = threads()
-    for slot in range(first + thread(), last, 4 * step):
-        two = min(slot + step, last - 1)
-        three = min(slot + 2 * step, last - 1)
-        four = min(slot + 3 * step, last - 1)
+    slot = np.int64(first) + thread()
+    while slot + 3 * step < last:
+        two = slot + step
+        three = slot + 2 * step
+        four = slot + 3 * step
         place_one = load_once(places, slot)
         place_two = load_once(places, two)
         place_three = load_once(places, three)
@@ -127,13 +134,19 @@ def take_slots(first: Any, last: Any, places: Any, slots: Any, held: Any) -> Non
         other_three = take_source(slots, three)
         other_four = take_source(slots, four)
         if place_one != NO_PLACE:
-            put_source(held, place_one, one)
-        if place_two != NO_PLACE and slot + step < last:
-            put_source(held, place_two, other_two)
-        if place_three != NO_PLACE and slot + 2 * step < last:
-            put_source(held, place_three, other_three)
-        if place_four != NO_PLACE and slot + 3 * step < last:
-            put_source(held, place_four, other_four)
+            put_source(held, skewed(place_one), one)
+        if place_two != NO_PLACE:
+            put_source(held, skewed(place_two), other_two)
+        if place_three != NO_PLACE:
+            put_source(held, skewed(place_three), other_three)
+        if place_four != NO_PLACE:
+            put_source(held, skewed(place_four), other_four)
+        slot += 4 * step
+    while slot < last:
+        place = load_once(places, slot)
+        if place != NO_PLACE:
+            put_source(held, skewed(place), take_source(slots, slot))
+        slot += step
 
 
 @inline
@@ -143,10 +156,11 @@ def take_sources(
 ) -> None:  # fmt: skip
     """Copy what the arcs [first, last), in the order of sources, read to their places."""
     step = threads()
-    for arc in range(first + thread(), last, 4 * step):
-        two = min(arc + step, last - 1)
-        three = min(arc + 2 * step, last - 1)
-        four = min(arc + 3 * step, last - 1)
+    arc = np.int64(first) + thread()
+    while arc + 3 * step < last:
+        two = arc + step
+        three = arc + 2 * step
+        four = arc + 3 * step
         source_one = load_once(sources, arc)
         source_two = load_once(sources, two)
         source_three = load_once(sources, three)
@@ -155,13 +169,15 @@ def take_sources(
         other_two = read_source(state, constants, outbox, source_two)
         other_three = read_source(state, constants, outbox, source_three)
         other_four = read_source(state, constants, outbox, source_four)
-        put_source(held, load_once(places, arc), one)
-        if arc + step < last:
-            put_source(held, load_once(places, two), other_two)
-        if arc + 2 * step < last:
-            put_source(held, load_once(places, three), other_three)
-        if arc + 3 * step < last:
-            put_source(held, load_once(places, four), other_four)
+        put_source(held, skewed(load_once(places, arc)), one)
+        put_source(held, skewed(load_once(places, two)), other_two)
+        put_source(held, skewed(load_once(places, three)), other_three)
+        put_source(held, skewed(load_once(places, four)), other_four)
+        arc += 4 * step
+    while arc < last:
+        one = read_source(state, constants, outbox, load_once(sources, arc))
+        put_source(held, skewed(load_once(places, arc)), one)
+        arc += step
 
 
 @inline
@@ -171,7 +187,7 @@ def fold_held(
     """Combine the messages of every `stride`-th arc of [begin, end); the shard begins at `base`."""
     gathered = nothing()
     for arc in range(begin, end, stride):
-        one = held_message(held, np.int64(arc - base), constants, edges, arc, values)
+        one = held_message(held, skewed(np.int64(arc - base)), constants, edges, arc, values)
         gathered = merge(gathered, one)
     return gathered
 
@@ -220,7 +236,7 @@ def gather_shards(
     memory = (state, fresh, constants, next_outbox, flags[1])
     zero = no_tally()
     tally = zero
-    held = shared_sources(capacity)
+    held = shared_sources((skewed(capacity) + 7) & -8)
     pieces = shared_messages()
     for shard in range(block(), count, blocks()):
         base = np.int64(shard) * capacity

@@ -59,6 +59,7 @@ __all__ = [
     "RECORDS",
     "ROLES",
     "ROW",
+    "SKEW_BITS",
     "STEPS",
     "STILL_WAITING",
     "STOP",
@@ -149,3 +150,6 @@ CURSOR = 16  # numbers from one cursor to the next, so that no two are in one li
 GROUP_BITS = 3
 GROUP = 1 << GROUP_BITS  # slots that are written together: a sector of four-byte values
 NO_PLACE = 0xFFFF  # of a slot that fills a group up
+# After so many places in shared memory one is left free, so that rows of 2, 4, 8 … arcs begin in
+# different banks
+SKEW_BITS = 5

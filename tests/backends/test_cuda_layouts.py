@@ -83,6 +83,18 @@ def test_programs(name):
         assert set(found.rows.layout) == {layout}
 
 
+@pytest.mark.parametrize("layout", SHARDED)
+def test_shards_of_many_arcs(layout, monkeypatch):
+    """Places that are skewed, past the first 32, fold to what the CSC gives."""
+    set_shards(monkeypatch, shared=640, least=1)
+    case = BY_NAME["minimum gathered"]
+    with graph_of(medley((26, 12, 7, 5, 4, 3, 1), 40)) as graph:
+        found = over(layout, case, graph, direction="gather")
+        check_same(found, gathered(case).run(graph, engine="python"), case)
+    with emulated() as device:
+        assert arc_shards.sizes_of(device, ("float32",)).capacity > 64
+
+
 @pytest.mark.parametrize("name", BATTERY)
 def test_every_shape(name):
     """Sums within their bound, and minima as the CSC has them, over one layout or the other."""

@@ -23,7 +23,7 @@ from cugraph_ws.backends.cuda.memory import (
 from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.schedule import BLOCKS_A_MULTIPROCESSOR
 from cugraph_ws.contract import Conversion, LayoutName, Schedule
-from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE
+from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE, SKEW_BITS
 from cugraph_ws.runtime.device import Device, KernelModule
 
 __all__ = ["Launches", "ShardedLayout", "Shards", "Sizes", "Slots", "make", "sizes_of"]
@@ -147,8 +147,8 @@ def sizes_of(device: Device, kinds: tuple[str, ...]) -> Sizes:
     Sizes
     """
     each = max(1, sum(np.dtype(kind).itemsize for kind in kinds))
-    most = min(SHARED, device.shared_memory) // each
-    capacity = max(GROUP, min(MOST, most) & -GROUP)
+    room = (min(SHARED, device.shared_memory) // each) & -GROUP
+    capacity = max(GROUP, min(MOST, room - (room >> SKEW_BITS)) & -GROUP)
     return Sizes(capacity, capacity)
 
 
@@ -320,7 +320,8 @@ class ShardedLayout:
         self._part = part
         sizes = sizes_of(device, sources)
         each = sum(np.dtype(kind).itemsize for kind in sources)
-        self._room = max(1, each) * sizes.capacity
+        held = (sizes.capacity + (sizes.capacity >> SKEW_BITS) + 7) & -8
+        self._room = max(1, each) * held
 
         def build() -> Shards:
             slots = each * slots_of(graph.arcs) if self.windows else 0
