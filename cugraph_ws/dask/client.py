@@ -154,7 +154,7 @@ class RankTasks:
         Whether each rank has a GPU of its own, with its arrays on it.
     frames : bool
         Whether the tasks return `Returned`.
-    early : sequence of tuple, optional
+    direct : sequence of tuple, optional
         The direct task start, by rank: a callable, and its arguments between the `RankContext` and the
         worker.  It returns a function that does the task's work, or None; see `RankPlugin.call`.
     advice : str
@@ -182,7 +182,7 @@ class RankTasks:
         *,
         nccl: bool = False,
         frames: bool = False,
-        early: Sequence[tuple[Any, ...]] | None = None,
+        direct: Sequence[tuple[Any, ...]] | None = None,
         advice: str = AGAIN,
         lasts: float = 0.0,
     ) -> None:
@@ -202,10 +202,10 @@ class RankTasks:
         ]
         keys = [f"{self.run}-{context.rank}" for context in contexts]
         self._direct: DirectStart | None = None  # while a direct reply may precede Dask's
-        if early is not None:
+        if direct is not None:
             work = [
                 partial(function, context, *given)
-                for context, (function, *given) in zip(contexts, early, strict=True)
+                for context, (function, *given) in zip(contexts, direct, strict=True)
             ]
             self._direct = DirectStart.of(client, self._addresses, keys, work)
         if self._direct is not None and lasts > LONG:

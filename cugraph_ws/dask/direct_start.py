@@ -22,7 +22,7 @@ from distributed import Client
 from distributed.core import send_recv
 from distributed.protocol.pickle import dumps
 
-__all__ = ["DirectStart", "Early", "EarlyStarts"]
+__all__ = ["DirectStart", "StartedTask", "StartedTasks"]
 
 MOST = 1 << 16  # bytes of a call, above which only Dask's task is sent
 REACH = 1.0  # seconds in which a worker must accept a connection
@@ -36,7 +36,7 @@ _OUT_OF_REACH: weakref.WeakKeyDictionary[Client, dict[str, float]] = weakref.Wea
 # ---------------------------------------------------------------------------------- on a worker
 
 
-class Early:
+class StartedTask:
     """Work that has begun without its task.
 
     Attributes
@@ -59,15 +59,15 @@ class Early:
             self.outcome.set_exception(error)
 
 
-class EarlyStarts:
+class StartedTasks:
     """The direct starts of one worker, by the key of their task."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._begun: dict[Any, Early] = {}
+        self._begun: dict[Any, StartedTask] = {}
         self._past: OrderedDict[Any, None] = OrderedDict()  # tasks that have come, or never will
 
-    def begin(self, key: Any, do: Callable[[], Any]) -> Early | None:
+    def begin(self, key: Any, do: Callable[[], Any]) -> StartedTask | None:
         """Begin work in a thread of its own; return None if its task has come already.
 
         Parameters
@@ -80,11 +80,11 @@ class EarlyStarts:
         with self._lock:
             if key in self._past:
                 return None
-            early = self._begun[key] = Early()
-        threading.Thread(target=early.work, args=(do,), name=key, daemon=True).start()
-        return early
+            started = self._begun[key] = StartedTask()
+        threading.Thread(target=started.work, args=(do,), name=key, daemon=True).start()
+        return started
 
-    def claim(self, key: Any) -> Early | None:
+    def claim(self, key: Any) -> StartedTask | None:
         """Return the work of a task that has come, if it has begun; rule out a later start."""
         with self._lock:
             self._past[key] = None

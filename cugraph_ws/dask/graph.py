@@ -43,12 +43,12 @@ from cugraph_ws.dask.faults import (
 )
 from cugraph_ws.dask.probe import cluster_scan
 from cugraph_ws.dask.tasks import (
+    CachedProgram,
     Call,
-    Carried,
     build_rank,
     call_rank,
     derive_rank,
-    early_work,
+    direct_work,
     meta_of,
     report_rank,
 )
@@ -481,7 +481,7 @@ class ClusterGraph:
         }
         metas = {name: arguments[name]._meta for name in divided}
         carried = {
-            name: Carried(dumps(one)) if isinstance(one, (VertexProgram, Phases)) else one
+            name: CachedProgram(dumps(one)) if isinstance(one, (VertexProgram, Phases)) else one
             for name, one in arguments.items()
             if name not in divided
         }
@@ -508,9 +508,9 @@ class ClusterGraph:
             self._held(),
             nccl=self._nccl,
             frames=True,
-            early=[
+            direct=[
                 (
-                    early_work,
+                    direct_work,
                     call,
                     {one: [part.key for part in some] for one, some in parts.items()},
                 )

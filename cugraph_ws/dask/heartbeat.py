@@ -41,10 +41,10 @@ LOOK = 0.5  # seconds between two checks whether to go on waiting for connection
 GRACE = 1.0  # seconds that a rank has to leave a run by itself, once another rank has left it
 SILENCE = 5  # seconds without traffic until the first keep-alive probe, and between probes
 QUESTIONS = 2  # unanswered keep-alive probes until a connection breaks
-SPEAK = 5.0  # seconds in which a signal must be sent, or the other rank counts as lost
+SEND_LIMIT = 5.0  # seconds in which a signal must be sent, or the other rank counts as lost
 WATCHED, MESSAGES = range(2)  # what a connection is for: signals, or messages of a run
 RUN = 16  # bytes of a run's digest
-LETTER = struct.Struct(f"{RUN}sQ")  # the header of a message: its run and length
+HEADER = struct.Struct(f"{RUN}sQ")  # the header of a message: its run and length
 LONGEST = 1 << 31  # bytes of a message
 SIGNAL = struct.Struct(f"{RUN}sB")  # a signal: a run, and one of the three below
 LEFT, BUSY, FREE = range(3)  # the rank has left the run; another run has its GPU; its GPU is free
@@ -73,12 +73,12 @@ class Heartbeat:
         self._addresses = list(addresses)
         self._size, self._rank = comm.size, comm.rank
         self._lines: dict[int, Channel] = {}
-        self._mail: dict[int, Channel] = {}
+        self._message_lines: dict[int, Channel] = {}
         self._read: dict[int, bytearray] = {}  # received bytes of messages, perhaps in part
-        self._words: dict[int, bytearray] = {}  # received bytes of an incomplete signal
+        self._partial: dict[int, bytearray] = {}  # received bytes of an incomplete signal
         self._run = b""  # the digest of the current run
         self._sending = threading.Lock()
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._free: dict[bytes, dict[int, bool]] = {}  # by run and rank: whether its GPU is free
         self._over = False  # whether the watching has ended
         self._unreached: WorkerLostError | None = None  # why a rank cannot be reached
@@ -90,7 +90,7 @@ class Heartbeat:
             self.close()
             raise
         for rank in self._lines:
-            self._read[rank], self._words[rank] = bytearray(), bytearray()
+            self._read[rank], self._partial[rank] = bytearray(), bytearray()
 
     def _connect(self, comm: DaskCommunicator) -> None:
         """Connect to the ranks below, and accept the connections of the ranks above."""
@@ -128,8 +128,8 @@ class Heartbeat:
             return self._unreached is not None or not self._missing()
 
         while True:
-            with self._news:
-                settled = self._news.wait_for(is_settled, LOOK)
+            with self._changed:
+                settled = self._changed.wait_for(is_settled, LOOK)
             if self._unreached is not None:
                 raise self._unreached
             if settled:
@@ -141,17 +141,21 @@ class Heartbeat:
 
     def _missing(self) -> set[int]:
         """Return the ranks without both connections."""
-        return set(range(self._size)) - {self._rank} - (self._lines.keys() & self._mail.keys())
+        return (
+            set(range(self._size))
+            - {self._rank}
+            - (self._lines.keys() & self._message_lines.keys())
+        )
 
     def _take(self, rank: int, what: int, line: Channel) -> bool:
         """Keep a connection with a rank unless there is one; return whether it is kept."""
-        lines = {WATCHED: self._lines, MESSAGES: self._mail}.get(what)
-        with self._news:
+        lines = {WATCHED: self._lines, MESSAGES: self._message_lines}.get(what)
+        with self._changed:
             if lines is None or rank in lines or self._over:
                 return False
             line.notice_silence(SILENCE, QUESTIONS)
             lines[rank] = line
-            self._news.notify_all()
+            self._changed.notify_all()
         return True
 
     def _call(self, rank: int, what: int, reach: Callable[[], Channel]) -> None:
@@ -161,9 +165,9 @@ class Heartbeat:
         except Exception as error:
             lost = WorkerLostError(f"worker {self._addresses[rank]} cannot be reached ({error})")
             lost.__cause__ = error
-            with self._news:
+            with self._changed:
                 self._unreached = self._unreached or lost
-                self._news.notify_all()
+                self._changed.notify_all()
             return
         if not self._take(rank, what, line):
             line.close()
@@ -178,7 +182,7 @@ class Heartbeat:
         run : str
             The same on all ranks.
         """
-        self._run = _word(run)
+        self._run = _digest(run)
 
     def end(self, *, failed: bool) -> None:
         """Leave the current run.
@@ -190,14 +194,14 @@ class Heartbeat:
         """
         run, self._run = self._run, b""
         if failed:
-            self._say(run, LEFT)
+            self._signal(run, LEFT)
 
-    def _say(self, run: bytes, what: int) -> None:
+    def _signal(self, run: bytes, what: int) -> None:
         """Send a signal about a run to all other ranks."""
         with self._sending:
             for line in self._lines.values():
                 try:
-                    line.send_all(SIGNAL.pack(run, what), SPEAK)
+                    line.send_all(SIGNAL.pack(run, what), SEND_LIMIT)
                 except OSError:  # broken or blocked: both ends then notice the shutdown
                     line.shut()
 
@@ -218,19 +222,19 @@ class Heartbeat:
         bool or None
             None if a rank is lost or asks over Dask; then all ranks must ask over Dask.
         """
-        word, others = _word(run), len(self._lines)
-        self._say(word, FREE if here else BUSY)
+        digest, others = _digest(run), len(self._lines)
+        self._signal(digest, FREE if here else BUSY)
 
         def is_known() -> bool:
-            return self._over or len(self._free.get(word, ())) == others
+            return self._over or len(self._free.get(digest, ())) == others
 
         known = called = False
         while not (known or called):
-            with self._news:
-                known = self._news.wait_for(is_known, CALLED)
+            with self._changed:
+                known = self._changed.wait_for(is_known, CALLED)
             called = is_called()
-        with self._news:
-            told = self._free.pop(word, {})
+        with self._changed:
+            told = self._free.pop(digest, {})
         return here and all(told.values()) if len(told) == others else None
 
     # --------------------------------------------------------------------------------- messages
@@ -252,7 +256,7 @@ class Heartbeat:
         """
         run = self._run
         going = {
-            rank: memoryview(LETTER.pack(run, len(text)) + text) for rank, text in texts.items()
+            rank: memoryview(HEADER.pack(run, len(text)) + text) for rank, text in texts.items()
         }
         came: dict[int, bytes] = {}
         while going or len(came) < len(texts):
@@ -272,13 +276,13 @@ class Heartbeat:
         for rank in going:
             events[rank] = events.get(rank, 0) | select.POLLOUT
         for rank, event in events.items():
-            poller.register(self._mail[rank], event)
+            poller.register(self._message_lines[rank], event)
         return bool(poller.poll(GLANCE * 1e3))
 
     def _sent(self, rank: int, text: memoryview) -> memoryview:
         """Send what can be sent without blocking; return the rest."""
         try:
-            return text[self._mail[rank].send(text) :]
+            return text[self._message_lines[rank].send(text) :]
         except OSError as error:
             raise self._gone(rank) from error
 
@@ -286,19 +290,19 @@ class Heartbeat:
         """Return the message received from a rank; None if it is not complete."""
         read = self._read[rank]
         while True:
-            while len(read) >= LETTER.size:
-                of, length = LETTER.unpack_from(read)
+            while len(read) >= HEADER.size:
+                of, length = HEADER.unpack_from(read)
                 if length > LONGEST:
                     raise self._gone(rank)  # no rank sends that much
-                end = LETTER.size + length
+                end = HEADER.size + length
                 if len(read) < end:
                     break
-                text = bytes(memoryview(read)[LETTER.size : end])
+                text = bytes(memoryview(read)[HEADER.size : end])
                 del read[:end]
                 if of == run:  # messages of abandoned runs are discarded
                     return text
             try:
-                some = self._mail[rank].receive()
+                some = self._message_lines[rank].receive()
             except OSError as error:
                 raise self._gone(rank) from error
             if some is None:
@@ -330,9 +334,9 @@ class Heartbeat:
         try:
             error = self._first_error()
         finally:
-            with self._news:
+            with self._changed:
                 self._over = True
-                self._news.notify_all()
+                self._changed.notify_all()
         if error is not None:
             tell(error)
 
@@ -365,7 +369,7 @@ class Heartbeat:
 
     def _heard(self, rank: int) -> tuple[list[tuple[bytes, int]], bool]:
         """Return the signals received from a rank, and whether it is lost."""
-        read, gone = self._words[rank], False
+        read, gone = self._partial[rank], False
         try:
             while some := self._lines[rank].receive():
                 read += some
@@ -379,24 +383,24 @@ class Heartbeat:
 
     def _note(self, rank: int, run: bytes, free: bool) -> None:
         """Keep whether a rank's GPU is free for a run, until `are_free` reads it."""
-        with self._news:
+        with self._changed:
             self._free.setdefault(run, {})[rank] = free
             while len(self._free) > HEARD:  # the oldest are of runs that never began here
                 del self._free[next(iter(self._free))]
-            self._news.notify_all()
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Close all connections; the other ranks then count this one as lost."""
-        with self._news:
+        with self._changed:
             self._over = True  # `_take` keeps no further connection
         self._wake.close()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(LOOK)
-        for line in (*self._lines.values(), *self._mail.values()):
+        for line in (*self._lines.values(), *self._message_lines.values()):
             line.close()
         self._woken.close()
 
 
-def _word(run: str) -> bytes:
+def _digest(run: str) -> bytes:
     """Return the digest of a run's name."""
     return hashlib.blake2b(run.encode(), digest_size=RUN).digest()

@@ -262,20 +262,20 @@ class NcclCommunicator:
         self, messages: Sequence[tuple[Any, Sequence[Any]]]
     ) -> list[tuple[Any, list[Any]]]:
         """Exchange messages, then the arrays that are not part of them."""
-        letters = {
-            rank: _Letter(value, box)
+        outgoing = {
+            rank: _Outgoing(value, box)
             for rank, (value, box) in enumerate(messages)
             if rank != self.rank
         }
-        came = self.links.swap({rank: letter.text for rank, letter in letters.items()})
-        replies = {rank: _Reply(came[rank]) for rank in letters}
+        came = self.links.swap({rank: one.text for rank, one in outgoing.items()})
+        incoming = {rank: _Incoming(came[rank]) for rank in outgoing}
         going: list[list[Any]] = [[] for _ in messages]
         coming: list[list[Any]] = [[] for _ in messages]
-        for rank, letter in letters.items():
-            going[rank], coming[rank] = letter.contents, replies[rank].contents
+        for rank, one in outgoing.items():
+            going[rank], coming[rank] = one.contents, incoming[rank].contents
         self._swap(going, coming)
         return [
-            replies[rank].mail() if rank in replies else (None, []) for rank in range(self.size)
+            incoming[rank].unpack() if rank in incoming else (None, []) for rank in range(self.size)
         ]
 
     def _swap(self, sent: list[list[Any]], taken: list[list[Any]]) -> None:
@@ -287,7 +287,7 @@ class NcclCommunicator:
             self.links.exchange(going, coming)
 
 
-class _Letter:
+class _Outgoing:
     """What is sent to one rank.
 
     Attributes
@@ -314,8 +314,8 @@ class _Letter:
         self.text: bytes = msgpack.packb((value, listed))
 
 
-class _Reply:
-    """What is received from one rank; see `_Letter`."""
+class _Incoming:
+    """What is received from one rank; see `_Outgoing`."""
 
     def __init__(self, text: bytes) -> None:
         try:
@@ -329,7 +329,7 @@ class _Reply:
             if not isinstance(held, bytes)
         ]
 
-    def mail(self) -> tuple[Any, list[Any]]:
+    def unpack(self) -> tuple[Any, list[Any]]:
         """Return the value and the arrays, each on the host or the GPU as at its sender."""
         arrays = []
         contents = iter(self.contents)

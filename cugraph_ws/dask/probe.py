@@ -117,7 +117,7 @@ def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = N
     """
     need_dask()
     from cugraph_ws.dask.client import current_client, run_on_ranks, workers_of
-    from cugraph_ws.dask.survey import probe_rank
+    from cugraph_ws.dask.rank_probe import probe_rank
 
     client = current_client() if client is None else client
     addresses = workers_of(client, workers)

@@ -15,8 +15,8 @@ from typing import Any
 from distributed import Worker, get_worker, secede
 from distributed.protocol.pickle import dumps
 
-from cugraph_ws.dask.direct_start import Early
-from cugraph_ws.dask.worker import DaskCommunicator, office
+from cugraph_ws.dask.direct_start import StartedTask
+from cugraph_ws.dask.worker import DaskCommunicator, rank_plugin
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.options import Options
@@ -30,16 +30,16 @@ from cugraph_ws.runtime.threads import threads_at_most
 
 __all__ = [
     "TOPIC",
+    "CachedProgram",
     "Call",
-    "Carried",
     "RankContext",
     "Returned",
     "at_work",
     "build_rank",
-    "call_early",
+    "call_directly",
     "call_rank",
     "derive_rank",
-    "early_work",
+    "direct_work",
     "meta_of",
     "part_of",
     "report_rank",
@@ -79,7 +79,7 @@ class RankContext:
 
 
 @dataclass(frozen=True)
-class Carried:
+class CachedProgram:
     """A program sent to workers, which cache it for the next run.
 
     Attributes
@@ -150,7 +150,7 @@ def _wait_for(freeing: Future[Any], worker: Worker) -> None:
 @contextmanager
 def _joined(worker: Worker, context: RankContext) -> Iterator[Any]:
     """Join a communicator on the current thread."""
-    plugin = office(worker)
+    plugin = rank_plugin(worker)
     plugin.begin(context.run)
     try:
         with threads_at_most(max(1, worker.state.nthreads)):  # the rest is for other workers
@@ -222,7 +222,7 @@ def build_rank(
             vertices=vertices if vertex_parts is None else Partitions(list(vertex_parts)),
             **options,
         )
-        office().shards[key] = shard
+        rank_plugin().shards[key] = shard
     return _facts(shard, context.rank)
 
 
@@ -259,7 +259,7 @@ def derive_rank(
     with at_work(context) as comm:
         divided = {name: Partitions(list(some)) for name, some in parts.items()}
         shard = getattr(_share(get_worker(), key, comm), method)(**arguments, **divided)
-        office().shards[own] = shard
+        rank_plugin().shards[own] = shard
     return _facts(shard, context.rank)
 
 
@@ -309,7 +309,7 @@ class Call:
     function : callable
         Takes a `graph`.
     arguments : mapping
-        Its other arguments, by name; programs are `Carried`.
+        Its other arguments, by name; programs are `CachedProgram`.
     options : Options
         The run's options.
     topic : str, optional
@@ -343,22 +343,22 @@ def call_rank(
     """
     worker = get_worker()
     key = worker.get_current_task()
-    early = office().early.claim(key)
-    if early is not None:
-        return _taken_over(worker, early)
+    started = rank_plugin().started.claim(key)
+    if started is not None:
+        return _taken_over(worker, started)
     with at_work(context) as comm:
         returned = _called(worker, comm, call, parts)
     if context.rank == 0:
         summary = summary_of(returned)
         if len(summary) <= TOLD:  # otherwise the client requests it
-            office().news[key] = TOPIC, {"run": context.run, "summary": summary}
+            rank_plugin().events[key] = TOPIC, {"run": context.run, "summary": summary}
     return returned
 
 
-def early_work(
+def direct_work(
     context: RankContext, call: Call, keys: Mapping[str, Sequence[Any]], worker: Worker
 ) -> Callable[[], tuple[Returned, bytes | None]] | None:
-    """Return the function that does `call_early` here; None if partitions are on other workers.
+    """Return the function that does `call_directly` here; None if partitions are on other workers.
 
     Parameters
     ----------
@@ -373,10 +373,10 @@ def early_work(
     if not all(own and all(key in data for key in own) for own in keys.values()):
         return None
     parts = {name: [data[key] for key in own] for name, own in keys.items()}
-    return partial(call_early, context, call, parts, worker)
+    return partial(call_directly, context, call, parts, worker)
 
 
-def call_early(
+def call_directly(
     context: RankContext, call: Call, parts: Mapping[str, Sequence[Any]], worker: Worker
 ) -> tuple[Returned, bytes | None]:
     """Do what `call_rank` does before its task has come, in a thread of its own.
@@ -392,18 +392,18 @@ def call_early(
     return returned, summary_of(returned) if context.rank == 0 else None
 
 
-def _taken_over(worker: Worker, early: Early) -> Returned:
+def _taken_over(worker: Worker, started: StartedTask) -> Returned:
     """Return the result of a direct start, once the scheduler has unpinned its task."""
     freeing = _unpinned(worker)
-    if not early.outcome.done():
+    if not started.outcome.done():
         secede()
     try:
         _wait_for(freeing, worker)
     except BaseException as error:
-        early.owned.set_exception(error)
+        started.owned.set_exception(error)
         raise
-    early.owned.set_result(None)
-    returned: Returned = early.outcome.result()[0]
+    started.owned.set_result(None)
+    returned: Returned = started.outcome.result()[0]
     return returned
 
 
@@ -413,7 +413,7 @@ def _called(
     """Call the function on this rank's shard."""
     graph = _share(worker, call.key, comm)
     named = {
-        name: office(worker).program(one.content) if isinstance(one, Carried) else one
+        name: rank_plugin(worker).program(one.content) if isinstance(one, CachedProgram) else one
         for name, one in call.arguments.items()
     }
     named |= {name: Partitions(list(own)) for name, own in parts.items()}
@@ -481,7 +481,7 @@ def summary_of(returned: Returned) -> bytes:
 
 def _share(worker: Worker, key: Any, comm: Communicator) -> ShardGraph:
     """Return the shard that a task has built, joined to a communicator."""
-    held = office(worker).shards.get(key)
+    held = rank_plugin(worker).shards.get(key)
     if held is None:
         raise WorkerLostError(
             f"worker {worker.address} no longer holds its shard of the graph; build the graph again"

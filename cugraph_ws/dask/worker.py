@@ -25,12 +25,12 @@ from distributed.protocol.pickle import dumps, loads
 from distributed.protocol.serialize import to_serialize
 
 from cugraph_ws.dask.control_channel import Transport
-from cugraph_ws.dask.direct_start import EarlyStarts
+from cugraph_ws.dask.direct_start import StartedTasks
 from cugraph_ws.dask.links import LinkPool
 from cugraph_ws.errors import CugraphWsError, WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError, plain
 
-__all__ = ["DaskCommunicator", "RankPlugin", "office"]
+__all__ = ["DaskCommunicator", "RankPlugin", "rank_plugin"]
 
 NAME = "cugraph_ws"
 FAILED = "Compute Failed"  # the beginning of Dask's record of a failed task
@@ -80,12 +80,12 @@ class RankPlugin(WorkerPlugin):
     shards : dict
         Shards of graphs, by the key of the task that built them.  A shard is freed when Dask
         releases the result of that task.
-    news : dict
+    events : dict
         By the key of a task: a topic, and the event to log under it once the task is done.  The
         event is sent with the message that the task is done, and arrives before it.
     links : LinkPool
         Links between this worker's GPU and others.
-    early : EarlyStarts
+    started : StartedTasks
         Work that began by a direct task start.
     programs : dict
         Cached programs, by their pickled form, the latest last.  What binding finds out about a
@@ -97,23 +97,23 @@ class RankPlugin(WorkerPlugin):
 
     def __init__(self) -> None:
         self.shards: dict[Any, Any] = {}
-        self.news: dict[Any, tuple[str, Any]] = {}
+        self.events: dict[Any, tuple[str, Any]] = {}
 
     def setup(self, worker: Worker) -> None:
         """Create the state of a worker and register the handlers of messages."""
         self.worker = worker
         logging.getLogger("distributed.worker").addFilter(QUIET)
         self.links = LinkPool()
-        self.early = EarlyStarts()
+        self.started = StartedTasks()
         self.programs: dict[bytes, Any] = {}
         self._changed = threading.Condition()
-        self._mail: dict[tuple[str, int], dict[int, Any]] = {}
+        self._messages: dict[tuple[str, int], dict[int, Any]] = {}
         self._requests: dict[str, str] = {}
         self._abandoned: dict[str, str] = {}
         self._begun: set[str] = set()  # runs with a rank at work here
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
         worker.handlers["cugraph_ws_call"] = self.call
-        worker.handlers["cugraph_ws_post"] = self.receive
+        worker.handlers["cugraph_ws_message"] = self.receive
         worker.handlers["cugraph_ws_ping"] = self.ping
         worker.handlers["cugraph_ws_begun"] = self.has_begun
         worker.handlers["cugraph_ws_request"] = self.request
@@ -128,13 +128,13 @@ class RankPlugin(WorkerPlugin):
 
     def transition(self, key: Any, start: str, finish: str, **facts: Any) -> None:
         """Log the event of a finished task; free the shard of a released task."""
-        news = self.news.pop(key, None)
-        if news is not None and finish == "memory":
-            self.worker.log_event(*news)
+        event = self.events.pop(key, None)
+        if event is not None and finish == "memory":
+            self.worker.log_event(*event)
         if finish in ("released", "forgotten", "cancelled"):
             self.shards.pop(key, None)
             if str(key).startswith(NAME):
-                self.early.drop(key)
+                self.started.drop(key)
         at_work = start in ("executing", "long-running")
         if at_work and finish in ("released", "cancelled") and str(key).startswith(NAME):
             # The client is gone, so ranks must not go on waiting for each other.
@@ -169,14 +169,14 @@ class RankPlugin(WorkerPlugin):
             if the work failed; the task then raises the error.
         """
         do = loads(work)(self.worker)
-        early = None if do is None else self.early.begin(key, do)
-        if early is None:
+        started = None if do is None else self.started.begin(key, do)
+        if started is None:
             return None
-        outcome, owned = map(asyncio.wrap_future, (early.outcome, early.owned))
+        outcome, owned = map(asyncio.wrap_future, (started.outcome, started.owned))
         both = [outcome, owned]
         while (await asyncio.wait(both, timeout=OWNED))[1]:
             if not owned.done() and key not in self.worker.state.tasks:
-                self.early.drop(key)  # its task will not come
+                self.started.drop(key)  # its task will not come
                 if not outcome.done():
                     self.abandon(_run_of(key), "its client has left")
                 return None  # otherwise the worker's threads are busy, or the call takes long
@@ -214,7 +214,7 @@ class RankPlugin(WorkerPlugin):
         with self._changed:
             if run in self._ended:
                 return False
-            self._mail.setdefault((run, step), {})[source] = (arrays, value)
+            self._messages.setdefault((run, step), {})[source] = (arrays, value)
             self._changed.notify_all()
         return True
 
@@ -257,8 +257,8 @@ class RankPlugin(WorkerPlugin):
             self._begun.discard(run)
             self._requests.pop(run, None)
             self._abandoned.pop(run, None)
-            for key in [key for key in self._mail if key[0] == run]:
-                del self._mail[key]
+            for key in [key for key in self._messages if key[0] == run]:
+                del self._messages[key]
 
     def wait_for(self, run: str, step: int, number: int, seconds: float) -> dict[int, Any] | None:
         """Return the messages of a collective once all are here; None if they are late.
@@ -272,18 +272,20 @@ class RankPlugin(WorkerPlugin):
 
         def is_over() -> bool:
             given_up = run in self._abandoned or run in self._ended
-            return given_up or len(self._mail.get(key, ())) == number
+            return given_up or len(self._messages.get(key, ())) == number
 
         with self._changed:
             self._changed.wait_for(is_over, seconds)
             if run in self._abandoned or run in self._ended:
                 raise RunAbandonedError(self._abandoned.get(run, "the run is over"))
-            return self._mail.pop(key, {}) if len(self._mail.get(key, ())) == number else None
+            return (
+                self._messages.pop(key, {}) if len(self._messages.get(key, ())) == number else None
+            )
 
     def missing(self, run: str, step: int, ranks: Sequence[int]) -> list[int]:
         """Return the ranks whose messages have not come."""
         with self._changed:
-            return [rank for rank in ranks if rank not in self._mail.get((run, step), {})]
+            return [rank for rank in ranks if rank not in self._messages.get((run, step), {})]
 
 
 def _run_of(key: Any) -> str:
@@ -291,7 +293,7 @@ def _run_of(key: Any) -> str:
     return str(key).rpartition("-")[0]
 
 
-def office(worker: Worker | None = None) -> RankPlugin:
+def rank_plugin(worker: Worker | None = None) -> RankPlugin:
     """Return the plugin of a worker; of the one that runs this task, if none is given."""
     plugin = (get_worker() if worker is None else worker).plugins[NAME]
     assert isinstance(plugin, RankPlugin)
@@ -463,7 +465,7 @@ class DaskCommunicator:
         async def send(rank: int) -> None:
             arrays, value = messages[rank]
             try:
-                goes_on = await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_post(
+                goes_on = await self._plugin.worker.rpc(self._addresses[rank]).cugraph_ws_message(
                     run=self._run,
                     step=step,
                     source=self.rank,

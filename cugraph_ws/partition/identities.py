@@ -27,12 +27,12 @@ from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = [
     "Distinct",
+    "IdRange",
     "IdRanges",
     "OwnRange",
     "Pairs",
     "ShardNumbering",
-    "Shelf",
-    "Stretch",
+    "SortedRun",
     "settle",
 ]
 
@@ -56,7 +56,7 @@ class Distinct(Protocol):
         """Return the parts of the ids with the given valid numbers; collective."""
 
 
-class Stretch:
+class IdRange:
     """A range of integers without gaps; no rank stores them.
 
     Parameters
@@ -78,7 +78,7 @@ class Stretch:
         return [(numbers + self.low).astype(self.forms[0])]
 
 
-class Shelf:
+class SortedRun:
     """Distinct values in ascending order; each rank stores a range of them.
 
     Parameters

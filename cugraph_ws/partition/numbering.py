@@ -28,7 +28,7 @@ from cugraph_ws.graph.numbering import (
 )
 from cugraph_ws.partition import id_encoding as wire
 from cugraph_ws.partition.id_encoding import Form, Values
-from cugraph_ws.partition.identities import Distinct, Pairs, Shelf, Stretch
+from cugraph_ws.partition.identities import Distinct, IdRange, Pairs, SortedRun
 from cugraph_ws.runtime.communicator import Communicator, total
 
 __all__ = ["NumberedTogether", "number_rows_together"]
@@ -119,7 +119,7 @@ def _shelve(
     if not _is_text(form):
         ends = [one for one in comm.allgather(wire.sample(ids, [0, -1][: 2 * len(ids)])) if one]
         if not ends:
-            return np.empty(0, np.int64), Stretch(comm, 0, 0, form)
+            return np.empty(0, np.int64), IdRange(comm, 0, 0, form)
         low, high = min(one[0] for one in ends), max(one[-1] for one in ends)
         span = high - low + 1
         if high > _INT64_MAX or span > max(dense_up_to, 1):
@@ -135,11 +135,11 @@ def _shelve(
     held = _distinct(merged, form)
     counts = comm.allgather(len(held))
     if span is not None and low is not None and sum(counts) == span:
-        return ids.astype(np.int64) - low, Stretch(comm, low, span, form)
-    shelf = Shelf(comm, held, form, counts, "sorted" if span is None else "compacted")
-    start = shelf.cuts[comm.rank]
+        return ids.astype(np.int64) - low, IdRange(comm, low, span, form)
+    run = SortedRun(comm, held, form, counts, "sorted" if span is None else "compacted")
+    start = run.cuts[comm.rank]
     answers = [[merged.numbers(which).astype(np.int64) + start] for which in range(comm.size)]
-    return np.concatenate([one[0] for one in comm.alltoall(answers)]), shelf
+    return np.concatenate([one[0] for one in comm.alltoall(answers)]), run
 
 
 def _draw(comm: Communicator, ids: Values) -> list[Any]:

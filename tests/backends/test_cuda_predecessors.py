@@ -161,7 +161,9 @@ class Notes:
             return told
 
         monkeypatch.setattr(EmulatedKernels, "launch", launched)
-        monkeypatch.setattr(DeviceRankExchange, "_post_news", noted(DeviceRankExchange._post_news))
+        monkeypatch.setattr(
+            DeviceRankExchange, "_exchange_attached", noted(DeviceRankExchange._exchange_attached)
+        )
 
     def launches(self, name):
         return sum(names.count(name) for names in self.names.values())

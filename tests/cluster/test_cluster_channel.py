@@ -28,7 +28,7 @@ from cugraph_ws.dask.control_channel import (
     call,
     listen,
 )
-from cugraph_ws.dask.nccl import _Letter, _Reply
+from cugraph_ws.dask.nccl import _Incoming, _Outgoing
 from cugraph_ws.errors import EngineError, WorkerLostError
 
 WAIT = 30.0
@@ -350,18 +350,18 @@ def test_garbage_is_turned_away(transport: Transport, what: str) -> None:
 )
 def test_letters_run_no_code(text: bytes) -> None:
     with pytest.raises(WorkerLostError, match="has sent an invalid message"):
-        _Reply(text)
+        _Incoming(text)
 
 
 def test_letters_come_as_they_are_sent() -> None:
     value = (None, True, -5, 2**64 - 1, 0.1, float("inf"), "text", b"bytes", (), {"a": (1, {2: 3})})
     arrays = [np.arange(5), np.zeros((2, 0), np.float32), np.array([True, False])]
     with emulated():
-        letter = _Letter(value, arrays)
-        reply = _Reply(letter.text)
+        letter = _Outgoing(value, arrays)
+        reply = _Incoming(letter.text)
         for into, given in zip(reply.contents, letter.contents, strict=True):
             into[...] = given
-        came, held = reply.mail()
+        came, held = reply.unpack()
         assert came == value
         for one, other in zip(held, arrays, strict=True):
             np.testing.assert_array_equal(one, other)

@@ -645,7 +645,7 @@ def test_a_closed_graph(pair):
 
 def shares(dask_worker: Worker) -> int:
     plugin = dask_worker.plugins.get("cugraph_ws")
-    return 0 if plugin is None else len(plugin.shards) + len(plugin._mail)
+    return 0 if plugin is None else len(plugin.shards) + len(plugin._messages)
 
 
 def resident(dask_worker: Worker) -> int:

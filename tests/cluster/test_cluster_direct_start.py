@@ -34,9 +34,9 @@ from shapes import build, rmat, vertex_frame
 
 import cugraph_ws as ws
 from cugraph_ws.dask import client as driver
-from cugraph_ws.dask import direct_start as early
+from cugraph_ws.dask import direct_start
 from cugraph_ws.dask import tasks as rank_tasks
-from cugraph_ws.dask.direct_start import DirectStart, Early, EarlyStarts
+from cugraph_ws.dask.direct_start import DirectStart, StartedTask, StartedTasks
 from cugraph_ws.dask.heartbeat import Heartbeat
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -67,13 +67,13 @@ def counting(dask_worker: Worker) -> None:
     if hasattr(dask_worker, "began_early"):
         return
     dask_worker.began_early = 0
-    usual = rank_tasks.call_early
+    usual = rank_tasks.call_directly
 
     def counted(*given: Any) -> Any:
         dask_worker.began_early += 1
         return usual(*given)
 
-    rank_tasks.call_early = counted
+    rank_tasks.call_directly = counted
 
 
 def counted(dask_worker: Worker) -> int:
@@ -81,7 +81,7 @@ def counted(dask_worker: Worker) -> int:
 
 
 def unclaimed(dask_worker: Worker) -> int:
-    return len(dask_worker.plugins["cugraph_ws"].early._begun)
+    return len(dask_worker.plugins["cugraph_ws"].started._begun)
 
 
 @pytest.fixture
@@ -121,14 +121,14 @@ class TestCalls:
                 assert_same(ws.bfs(graph, 0), tree)
             assert tried == [far]
             assert counts()[far] == 0
-            monkeypatch.setattr(early, "AGAIN", 0.0)
+            monkeypatch.setattr(direct_start, "AGAIN", 0.0)
             assert_same(ws.bfs(graph, 0), tree)
             assert tried == [far, far]
         finally:
-            early._OUT_OF_REACH.clear()
+            direct_start._OUT_OF_REACH.clear()
 
     def test_long_arguments_go_with_the_task_alone(self, pair, graph, counts, monkeypatch):
-        monkeypatch.setattr(early, "MOST", 10)
+        monkeypatch.setattr(direct_start, "MOST", 10)
         with build(SKEWED) as whole:
             expected = ws.sssp(whole, 0)
         assert_same(ws.sssp(graph, 0), expected)
@@ -244,11 +244,11 @@ class TestCalls:
         pair.wait_for(2)
 
 
-class TestEarlyStarts:
+class TestStartedTasks:
     def test_work_is_taken_over_by_its_task(self):
-        starts, going = EarlyStarts(), threading.Event()
+        starts, going = StartedTasks(), threading.Event()
         begun = starts.begin("key", lambda: going.wait(30) and threading.current_thread().name)
-        assert isinstance(begun, Early)
+        assert isinstance(begun, StartedTask)
         assert starts.claim("key") is begun
         assert not begun.outcome.done()
         going.set()
@@ -256,19 +256,19 @@ class TestEarlyStarts:
         assert starts.claim("key") is None
 
     def test_errors_are_kept(self):
-        begun = EarlyStarts().begin("key", lambda: 1 // 0)
+        begun = StartedTasks().begin("key", lambda: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             begun.outcome.result(30)
 
     @pytest.mark.parametrize("how", ["claim", "drop"])
     def test_no_direct_start_for_tasks_that_have_come_or_never_will(self, how):
-        starts = EarlyStarts()
+        starts = StartedTasks()
         getattr(starts, how)("key")
         assert starts.begin("key", lambda: pytest.fail("it must not begin")) is None
 
     def test_remembered_tasks_are_bounded(self, monkeypatch):
-        monkeypatch.setattr(early, "REMEMBERED", 3)
-        starts = EarlyStarts()
+        monkeypatch.setattr(direct_start, "REMEMBERED", 3)
+        starts = StartedTasks()
         for number in range(5):
             starts.claim(number)
         assert list(starts._past) == [2, 3, 4]
@@ -317,7 +317,9 @@ def linked(context: Any) -> tuple[bool, int, bytes]:
     """Open the control channel between ranks, and exchange a word."""
     with rank_tasks.at_work(context) as comm:
         lines = Heartbeat(comm, context.addresses)
-        encrypted = all(isinstance(one._line, ssl.SSLSocket) for one in lines._mail.values())
+        encrypted = all(
+            isinstance(one._line, ssl.SSLSocket) for one in lines._message_lines.values()
+        )
         lines.begin(context.run)
         other = 1 - comm.rank
         came = lines.swap({other: b"from %d" % comm.rank}, comm.check)[other]
@@ -374,7 +376,7 @@ async def asked_for_nobody(dask_worker: Worker) -> Any:
         told = await plugin.call("never", dumps(lambda worker: lambda: (worker.address, "told")))
     finally:
         worker.OWNED = usual
-    return told, len(plugin.early._begun)
+    return told, len(plugin.started._begun)
 
 
 def test_work_without_a_task_is_dropped_after_a_while(pair, graph, tree):

@@ -90,10 +90,10 @@ def leftovers(dask_worker: Worker) -> dict[str, Any]:
         return {"shares": 0, "mail": 0, "abandoned": 0, "requests": 0, "early": 0}
     return {
         "shares": len(plugin.shards),
-        "mail": len(plugin._mail),
+        "mail": len(plugin._messages),
         "abandoned": len(plugin._abandoned),
         "requests": len(plugin._requests),
-        "early": len(plugin.early._begun),
+        "early": len(plugin.started._begun),
     }
 
 

@@ -181,15 +181,15 @@ def test_a_waiting_request_can_be_abandoned_or_called_over_dask() -> None:
 
 def has_heard_of(one: Heartbeat, run: str) -> bool:
     """Wait until a rank has received a signal of a run."""
-    with one._news:
-        return one._news.wait_for(lambda: heartbeat._word(run) in one._free, WAIT)
+    with one._changed:
+        return one._changed.wait_for(lambda: heartbeat._digest(run) in one._free, WAIT)
 
 
 def test_runs_that_never_begin_are_forgotten(monkeypatch: Any) -> None:
     monkeypatch.setattr(heartbeat, "HEARD", 3)
     with lines() as (made, _):
         for number in range(6):
-            made[0]._say(heartbeat._word(f"run {number}"), heartbeat.FREE)
+            made[0]._signal(heartbeat._digest(f"run {number}"), heartbeat.FREE)
         # before the others are asked: with so few that are remembered, what they tell of the last run
         # would be forgotten for those that came before it
         assert all(has_heard_of(one, "run 5") for one in made[1:])
@@ -233,8 +233,8 @@ def test_messages_that_arrive_early_are_kept() -> None:
             one.begin("run")
         for letter in (b"first", b"second"):
             for rank in (0, 1):
-                packed = heartbeat.LETTER.pack(heartbeat._word("run"), len(letter)) + letter
-                made[rank]._mail[2].send(packed)
+                packed = heartbeat.HEADER.pack(heartbeat._digest("run"), len(letter)) + letter
+                made[rank]._message_lines[2].send(packed)
         for letter in (b"first", b"second"):
             assert made[2].swap({0: b"", 1: b""}, list) == {0: letter, 1: letter}
 
@@ -243,7 +243,9 @@ def test_messages_of_an_abandoned_run_are_dropped() -> None:
     with lines() as (made, _):
         stale = b"half of a message"
         made[0].begin("run 1")
-        made[0]._mail[1].send(heartbeat.LETTER.pack(heartbeat._word("run 1"), len(stale)) + stale)
+        made[0]._message_lines[1].send(
+            heartbeat.HEADER.pack(heartbeat._digest("run 1"), len(stale)) + stale
+        )
         for one in made:
             one.begin("run 2")
         assert swapped(made, lambda a, b: b"%d to %d" % (a, b))[1] == {0: b"0 to 1", 2: b"2 to 1"}
@@ -270,7 +272,7 @@ def test_a_wait_for_messages_can_be_abandoned(monkeypatch: Any) -> None:
 def test_connections_are_encrypted_where_the_cluster_is(transport: Transport) -> None:
     with lines() as (made, _):
         for one in made:
-            for line in (*one._lines.values(), *one._mail.values()):
+            for line in (*one._lines.values(), *one._message_lines.values()):
                 assert isinstance(line._line, ssl.SSLSocket) == transport.encrypts
 
 
@@ -326,7 +328,9 @@ def test_silent_strangers_delay_no_rank(monkeypatch: Any, number: int) -> None:
 def test_invalid_lengths_end_a_connection() -> None:
     with lines() as (made, _):
         made[0].begin("run")
-        made[1]._mail[0].send(heartbeat.LETTER.pack(heartbeat._word("run"), heartbeat.LONGEST + 1))
+        made[1]._message_lines[0].send(
+            heartbeat.HEADER.pack(heartbeat._digest("run"), heartbeat.LONGEST + 1)
+        )
         with pytest.raises(WorkerLostError, match=r"worker tcp://127\.0\.0\.1:1 was lost"):
             made[0].swap({1: b"", 2: b""}, list)
 
@@ -337,7 +341,7 @@ def test_a_rank_that_reads_nothing_counts_as_lost(monkeypatch: Any) -> None:
 
     with lines() as (made, told):
         monkeypatch.setattr(made[0]._lines[1], "send_all", full)
-        made[0]._say(heartbeat._word("run"), heartbeat.FREE)
+        made[0]._signal(heartbeat._digest("run"), heartbeat.FREE)
         assert str(told[0].get(timeout=WAIT)) == "worker tcp://127.0.0.1:1 was lost"
         assert str(told[1].get(timeout=WAIT)) == "worker tcp://127.0.0.1:0 was lost"
 

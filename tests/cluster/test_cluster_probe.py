@@ -100,7 +100,7 @@ def test_workers_of_one_process(threads):
 
 def test_nothing_is_left_with_the_workers(client):
     ws.cluster_scan()
-    mail = client.run(lambda dask_worker: len(dask_worker.plugins["cugraph_ws"]._mail))
+    mail = client.run(lambda dask_worker: len(dask_worker.plugins["cugraph_ws"]._messages))
     assert set(mail.values()) == {0}
 
 

@@ -57,7 +57,7 @@ def test_a_call(capsys):
     own, first_rank = told.split("on the first rank")
     assert "RankTasks.join" in own
     for name in (
-        "call_early",
+        "call_directly",
         "call_rank",
         "  bind",
         "VertexLoop.step",

@@ -42,7 +42,7 @@ Phase = tuple[
 
 # Modules of the library, and what of them is a phase
 WATCHED = {
-    "dask.tasks": ("call_rank", "call_early", "_share", "_returned"),
+    "dask.tasks": ("call_rank", "call_directly", "_share", "_returned"),
     "dask.worker": ("DaskCommunicator._exchange",),
     "dask.nccl": ("NcclCommunicator._exchange",),
     "dask.heartbeat": ("Heartbeat.are_free",),

@@ -224,12 +224,12 @@ class DeviceRankExchange(RankExchange):
         Sender and receiver keep the same list of vertices, so the messages carry no header.
         """
         assert isinstance(executor, CudaExecutor)
-        self._post_news(*executor.trees.news())
+        self._exchange_attached(*executor.trees.updates())
         # `receive` waits for the GPU.  A lost rank must raise here, not block there.
         self._links.wait(self._links.mark())
         executor.trees.receive()
 
-    def _post_news(self, *news: Sequence[Any]) -> None:
+    def _exchange_attached(self, *news: Sequence[Any]) -> None:
         """Queue the exchange of forest updates: one array to each rank, and one from each."""
         going, coming = ([[told] if len(told) else [] for told in one] for one in news)
         self._links.post(going, coming)
@@ -248,7 +248,7 @@ class DeviceRankExchange(RankExchange):
         table = device().pinned(size * LEVELS, np.int64)
         while True:
             for level in range(LEVELS):
-                self._post_news(*branches.climb(level))
+                self._exchange_attached(*branches.climb(level))
                 branches.receive()
             self._links.gather(branches.attached, everyone)
             device().copy_out(everyone, table)

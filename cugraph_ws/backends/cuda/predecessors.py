@@ -8,7 +8,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.schedule import launch_shape, room_for_long_rows
-from cugraph_ws.backends.cuda.tree_growth import Branches, Untold
+from cugraph_ws.backends.cuda.tree_growth import Branches, Unattached
 from cugraph_ws.kernels.cuda.layout import (
     CODELESS,
     CODES,
@@ -72,7 +72,7 @@ class DeviceTrees:
     ----------
     missing : int
         How many vertices still lack the predecessor that they must have.
-    boundaries, ghosts : Untold
+    boundaries, ghosts : Unattached
         The owned boundary vertices, and the ghosts, that are not known to be attached; set by the
         first exchange.
     """
@@ -114,8 +114,8 @@ class DeviceTrees:
         self._bits = max(1, (part.vertices - 1).bit_length())
         self._branches: Branches | None = None
         self._tellings = 0
-        self.boundaries: Untold
-        self.ghosts: Untold
+        self.boundaries: Unattached
+        self.ghosts: Unattached
         self._told: list[DeviceArray] = []  # received: an array for each peer, later one for all
 
     def begin(self) -> int:
@@ -363,7 +363,7 @@ class DeviceTrees:
         ghosts = self._levels[first:last]
         ghosts[:] = self._device.xp.where(attached, 0, ghosts)  # any level below the next
 
-    def news(self) -> tuple[list[DeviceArray], list[DeviceArray]]:
+    def updates(self) -> tuple[list[DeviceArray], list[DeviceArray]]:
         """Return the updates for each partition, and receive buffers; then `receive` must be called.
 
         Returns
@@ -377,7 +377,7 @@ class DeviceTrees:
         if self._tellings == 0:
             going = [self.is_attached(boundary) for boundary in part.boundaries]
             self._told = [xp.empty(last - first, np.bool_) for first, last in part.ghosts]
-            self.boundaries = Untold(xp, [xp.take(one, xp.flatnonzero(~told))
+            self.boundaries = Unattached(xp, [xp.take(one, xp.flatnonzero(~told))
                                           for one, told in zip(part.boundaries, going, strict=True)])  # fmt: skip
             return going, self._told
         untold = self.boundaries
@@ -395,7 +395,7 @@ class DeviceTrees:
                 self.attach_ghosts(first, last, came)
             waiting = [first + xp.flatnonzero(self._levels[first:last] == WAITING)
                        for first, last in part.ghosts]  # fmt: skip
-            self.ghosts = Untold(xp, [one.astype(part.csc.indices.dtype) for one in waiting])
+            self.ghosts = Unattached(xp, [one.astype(part.csc.indices.dtype) for one in waiting])
         elif len(ghosts := self.ghosts.positions):
             (told,) = self._told
             self._levels[ghosts[told]] = 0  # any level below the next

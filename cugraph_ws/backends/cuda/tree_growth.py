@@ -18,7 +18,7 @@ from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.kernels.cuda.layout import LISTED, NOBODY, WAITING, WOKEN
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared, as_host
 
-__all__ = ["Branches", "DividedBranches", "Untold"]
+__all__ = ["Branches", "DividedBranches", "Unattached"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
@@ -74,7 +74,7 @@ class DividedBranches:
         The program's.
     branches : Branches
         With one level per launch.
-    boundaries, ghosts : Untold
+    boundaries, ghosts : Unattached
         The undecided boundary vertices, and the undecided ghosts.
     most : int
         Largest number of levels between two calls of `leave_out`.
@@ -90,8 +90,8 @@ class DividedBranches:
         device: Device,
         kernels: KernelModule,
         branches: Branches,
-        boundaries: Untold,
-        ghosts: Untold,
+        boundaries: Unattached,
+        ghosts: Unattached,
         most: int,
     ) -> None:
         self._device, self._kernels = device, kernels
@@ -145,7 +145,7 @@ class DividedBranches:
         self._allocate_buffers()
 
 
-class Untold:
+class Unattached:
     """Vertices that were undecided when last checked, grouped by peer.
 
     Each peer keeps the same vertices in the same order.
