@@ -101,6 +101,7 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.report import GraphReport
+from cugraph_ws.program.combines import bitset, first_by, histogram, top
 from cugraph_ws.program.declarations import (
     boolean,
     distribution,
@@ -197,6 +198,7 @@ __all__ = [
     "belief_propagation",
     "betweenness_centrality",
     "bfs",
+    "bitset",
     "boolean",
     "bridges",
     "check",
@@ -216,6 +218,7 @@ __all__ = [
     "ego_graph",
     "eigenvector_centrality",
     "estimate_memory",
+    "first_by",
     "float32",
     "float64",
     "floating",
@@ -223,6 +226,7 @@ __all__ = [
     "harmonic_centrality",
     "heat",
     "hidden",
+    "histogram",
     "hits",
     "in_degree",
     "in_weight",
@@ -266,6 +270,7 @@ __all__ = [
     "strongly_connected_components",
     "subgraph",
     "sum_at",
+    "top",
     "topological_levels",
     "triangle_count",
     "truss_number",

@@ -10,7 +10,7 @@ calls its functions.  Vertices are numbers 0 … n−1, and so are arguments tha
 from __future__ import annotations
 
 import math
-from collections import namedtuple
+from collections import Counter, namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -292,6 +292,8 @@ class _Run:
             extreme = GREATEST if combine == "min" else LEAST
             extremes = tuple(extreme[one] for one in kinds)
             return extremes if isinstance(message, tuple) else extremes[0]
+        if self.program.fold is not None:
+            return self.named(self.program.fold, messages)
         if combine == "custom":
             gathered = self.program.identity
             for one in messages:
@@ -303,6 +305,29 @@ class _Run:
             return tuple(self.total(part) for part in zip(*messages, strict=True))
         zeros = tuple(np.float64(0) if one is float else np.int64(0) for one in kinds)
         return zeros if isinstance(message, tuple) else zeros[0]
+
+    def named(self, fold: Any, messages: list[Any]) -> Any:
+        """Combine messages by a combine that has a name."""
+        kind = type(fold).__name__
+        if kind == "Histogram":
+            counts = Counter(int(one) for one in messages)
+            if counts and not 0 <= min(counts) <= max(counts) < fold.bins:
+                raise Unfit(f"{max(counts)} has no bin")
+            return tuple(np.int64(counts[place]) for place in range(fold.bins))
+        if kind == "Top":
+            pad = [LEAST[self.message]] * fold.length
+            return tuple([*sorted(messages, reverse=True), *pad][: fold.length])
+        if kind == "Bitset":
+            there = {int(one) for one in messages}
+            words = [
+                sum(1 << place - low for place in there if low <= place < low + 63)
+                for low in range(0, fold.bits, 63)
+            ]
+            return tuple(map(np.int64, words)) if fold.bits > 63 else np.int64(words[0])
+        messages = messages or [tuple(GREATEST[one] for one in self.message)]
+        others = [place for place in range(len(messages[0])) if place != fold.field]
+        first = min(messages, key=lambda one: [one[place] for place in (fold.field, *others)])
+        return namedtuple("Gathered", fold.names)(*first) if fold.names else first
 
     def total(self, parts: Sequence[Any]) -> Any:
         """Add numbers up: floats in float64 if a state field is, flags as a count."""

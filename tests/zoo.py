@@ -2245,6 +2245,195 @@ class Mixed:
         )
 
 
+# ---------------------------------------------------------------------- combines that have a name
+
+
+@entry(compiled=True)
+class ColoursAround:
+    """A histogram of neighbours' colours, of which the least seldom one is taken."""
+
+    colour: ws.int64
+    seen: ws.int64
+    max_iter = 4
+
+    def init(vertex):
+        return vertex * 7 % 4, 0
+
+    def compute(src):
+        return src.colour
+
+    combine = ws.histogram(4)
+
+    def apply(old, gathered):
+        taken = 0
+        for colour in range(4):
+            if gathered[colour] < gathered[taken]:
+                taken = colour
+        seen = gathered[0] + 10 * gathered[1] + 100 * gathered[2] + 1000 * gathered[3]
+        return taken, seen
+
+
+@entry(from_some)
+class HistogramOfActive:
+    """A histogram of flags, of the active only."""
+
+    x: ws.int64
+    start: ws.vertex_set
+    contributors = "active"
+    max_iter = 6
+
+    def init(own):
+        return 1 if own.start else 0
+
+    def starts(state):
+        return state.start
+
+    def compute(src, edge):
+        return src.x > edge.whole
+
+    whole = ws.edge(ws.int64)
+    combine = ws.histogram(2)
+
+    def apply(old, gathered):
+        return old.x + 2 * gathered[1] - gathered[0]
+
+    def active(old, new):
+        return new.x > old.x
+
+
+@entry(message=float)
+class TopThree:
+    """The three greatest messages, equal ones each counted; fewer are padded with -inf."""
+
+    first: ws.float64
+    third: ws.float64
+    weight: ws.edge(ws.float64)
+    max_iter = 3
+
+    def init(vertex):
+        return vertex * 3 % 8 / 4, 0.0
+
+    def compute(src, edge):
+        return src.first - edge.weight
+
+    combine = ws.top(3)
+
+    def apply(old, gathered):
+        return max(old.first, gathered[0]), gathered[2] + gathered[1]
+
+
+@entry()
+class TopTwoWhole:
+    """The two greatest of integers, padded with the least int64."""
+
+    x: ws.int64
+    least: ws.boolean
+    max_iter = 3
+
+    def init(vertex):
+        return vertex * 5 % 9, False
+
+    def compute(src):
+        return src.x + 1
+
+    combine = ws.top(2)
+
+    def apply(old, gathered):
+        return max(gathered[0] // 2, 0), gathered[1] < -(1 << 60)
+
+
+@entry()
+class ReachedFrom:
+    """A bitset: the kinds of vertices that reach one; a superstep sends one kind of each."""
+
+    kinds: ws.int64
+    max_iter = 12
+
+    def init(vertex):
+        return 1 << vertex % 5
+
+    def compute(src, p):
+        for step in range(5):
+            place = (p.superstep + step) % 5
+            if src.kinds >> place & 1:
+                return place
+        return 0
+
+    combine = ws.bitset(5)
+
+    def apply(old, gathered):
+        return old.kinds | gathered
+
+    def active(old, new, p):
+        return p.superstep < 9 or new.kinds != old.kinds
+
+
+@entry()
+class WideBits:
+    """A bitset of several integers."""
+
+    low: ws.int64
+    middle: ws.int64
+    high: ws.int64
+    max_iter = 2
+
+    def init(vertex):
+        return vertex * 41 % 130, 0, 0
+
+    def compute(src):
+        return src.low % 130
+
+    combine = ws.bitset(130)
+
+    def apply(old, gathered):
+        return gathered[0] >> 1, gathered[1], gathered[2]
+
+
+@entry(message=(int, float), compiled=True)
+class NearestByWeight:
+    """The message with the least field that has a name, ties by what comes before it."""
+
+    label: ws.int64
+    far: ws.float64
+    weight: ws.edge(ws.float64)
+    max_iter = 5
+
+    def init(vertex):
+        return vertex * 5 % 7, vertex % 2 / 2
+
+    def compute(src, edge):
+        return src.label, src.far + edge.weight
+
+    combine = ws.first_by("far", names=("label", "far"))
+
+    def apply(old, gathered):
+        if gathered.far > old.far + 1.0:
+            return old.label, old.far + 0.125
+        return gathered.label, gathered.far
+
+
+@entry(message=(int, int, bool))
+class FirstByPlace:
+    """The message with the least third part, a flag; without a message parts are the greatest."""
+
+    x: ws.int64
+    y: ws.int64
+    max_iter = 4
+
+    def init(vertex):
+        return vertex % 3, vertex * 3 % 5
+
+    def compute(src):
+        return src.x, src.y, src.x < src.y
+
+    combine = ws.first_by(2)
+
+    def apply(old, gathered):
+        if gathered[0] > 1000:
+            return old.y, old.x + 1
+        return (gathered[1] + 1) % 6, (gathered[0] + 2) % 5 if gathered[2] else 4
+
+
 # ------------------------------------------------------ constants, parameters, aggregates, edges
 
 

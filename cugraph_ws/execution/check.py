@@ -404,18 +404,15 @@ class _Trier:
         """Return the messages of all in-neighbours."""
         own = self.vertex(state, place)
         return [
-            self.trial.call(
-                "compute",
-                src=self.vertex(state, int(self.indices[arc])),
-                dst=own,
-                edge=self.edge(arc),
+            self.trial.message(
+                src=self.vertex(state, int(self.indices[arc])), dst=own, edge=self.edge(arc)
             )
             for arc in range(int(self.offsets[place]), int(self.offsets[place + 1]))
         ]
 
     def applied(self, vertex: Any, message: Any) -> Any:
         """Return a vertex after a message is applied."""
-        new = self.trial.as_state("apply", self.trial.call("apply", old=vertex, gathered=message))
+        new = self.trial.as_state("apply", self.trial.applied(vertex, message))
         return self.trial.Vertex(*map(_seen, new), *vertex[len(new) :])
 
     def at(self, superstep: int) -> None:
@@ -462,7 +459,7 @@ class _Trier:
                 src = self.vertex(state, int(self.indices[arc]))
                 if self.trial.call("starts", state=src):
                     continue
-                message = self.trial.call("compute", src=src, dst=vertex, edge=self.edge(arc))
+                message = self.trial.message(src=src, dst=vertex, edge=self.edge(arc))
                 after = self.applied(vertex, message)[:width]
                 if not _alike(after, vertex[:width]):
                     return place, vertex[:width], after

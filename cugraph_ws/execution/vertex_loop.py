@@ -333,6 +333,7 @@ class VertexLoop:
                 *(source.text for source in program.sources.values()),
                 program.combine,
                 program.identity,
+                program.fold,
                 program.contributors,
                 program.residual,
             ],

@@ -20,6 +20,7 @@ from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, why_not_monotone
 from cugraph_ws.program.codegen import INFINITY, Types
+from cugraph_ws.program.combines import lowered
 from cugraph_ws.program.declarations import (
     Constant,
     Distribution,
@@ -33,7 +34,7 @@ from cugraph_ws.program.declarations import (
     VertexValue,
 )
 from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.program.inference import CompileError, Inference, infer
+from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
 from cugraph_ws.program.jumps import jump_kind
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import array_module
@@ -195,12 +196,23 @@ def bind(
     )
     key = (tuple(state), kinds, missing, kinds_here, uniform, telling, plain)
     if graph.any_rank(key not in program.memory):
-        examples = graph.examples(*constants)
-        trial = Trial(
-            program, tuple(state), kinds, examples, uniform, values, graph.number_of_vertices
-        )
-        seen = trial.run()
+        declared_program, examples = program, graph.examples(*constants)
         parameters = tuple(value.dtype.name for value in values)
+
+        def trial_of(one: VertexProgram) -> Trial:
+            return Trial(
+                one, tuple(state), kinds, examples, uniform, values, graph.number_of_vertices
+            )
+
+        if program.fold is not None:
+            trial = trial_of(program)
+            tried = trial.sent(trial.states())
+            sent = _messages(
+                program, tuple(state), kinds, kinds_here, parameters, tried, plain=plain
+            )
+            program = lowered(program, sent.message, is_tuple=sent.tuple_message)
+        trial = trial_of(program)
+        seen = trial.run()
         found = _inferred(program, tuple(state), kinds, kinds_here, parameters, seen, plain=plain)
         types = Types(
             state=tuple(state),
@@ -215,8 +227,10 @@ def bind(
         if program.asynchronous:
             trial.check_asynchronous()
         order_free = program.asynchronous or why_not_monotone(program, types.state) is None
-        program.memory[key] = types, order_free, _prepares(program, types)
-    types, order_free, prepares = program.memory[key]
+        prepares = "lift" not in program.sources and _prepares(program, types)
+        declared_program.memory[key] = program, types, order_free, prepares
+        program = declared_program
+    program, types, order_free, prepares = program.memory[key]
     return BoundProgram(program, types, columns, constants, values, order_free, prepares)
 
 
@@ -250,6 +264,25 @@ def _inferred(
     """Infer types with the compiler; `seen` are a trial's, used if the program does not compile."""
     try:
         return infer(program, state, edges, constants, parameters)
+    except CompileError:
+        if not plain:
+            raise
+        return Inference(*seen)
+
+
+def _messages(
+    program: VertexProgram,
+    state: tuple[str, ...],
+    edges: tuple[str, ...],
+    constants: tuple[str, ...],
+    parameters: tuple[str, ...],
+    seen: tuple[tuple[str, ...], bool],
+    *,
+    plain: bool,
+) -> Inference:
+    """Infer what `compute` returns, as `_inferred` does."""
+    try:
+        return infer_messages(program, state, edges, constants, parameters)
     except CompileError:
         if not plain:
             raise

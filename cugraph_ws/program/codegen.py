@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.combines import guarded_lift
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.generated import import_text, kernel_file
 from cugraph_ws.runtime.machine_code import cache_folder, file_stem
@@ -301,7 +302,8 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
         )
     ]
     edge = f"Edge({', '.join(parts)})"
-    return message_result(types_, _call(program, "compute", edge=edge))
+    sent = _call(program, "compute", edge=edge)
+    return message_result(types_, f"user_lift({sent})" if "lift" in program.sources else sent)
 
 
 def message_result(types_: Any, call: str) -> str:
@@ -423,7 +425,7 @@ def adaptors(
         "@inline\ndef is_enough(gathered):",
         f"    return {'bool(gathered)' if types_.message == ('bool',) else 'True'}",
         "@inline\ndef update(vertex, gathered, values):",
-        new_state(_call(program, "apply")),
+        new_state(_call(program, "apply", **_named(program))),
         "@inline\ndef is_active(vertex, new, values):",
         f"    return {active}",
         "@inline\ndef is_settled(vertex, values):",
@@ -444,6 +446,13 @@ def adaptors(
     return "\n".join(lines)
 
 
+def _named(program: VertexProgram) -> dict[str, str]:
+    """Return the expression for `gathered` if its parts have names."""
+    fields = () if program.fold is None else program.fold.fields
+    parts = ", ".join(f"gathered[{place}]" for place in range(len(fields)))
+    return {"gathered": f"Gathered({parts})"} if fields else {}
+
+
 def _record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
     """Return the named tuples that a program's functions see, and their fields.
 
@@ -461,6 +470,7 @@ def _record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
         "Own": tuple(program.constants),
         "Edge": tuple(program.edges),
         "Parameters": program.parameter_names,
+        **({"Gathered": program.fold.fields} if _named(program) and program.fold else {}),
     }
 
 
@@ -626,7 +636,7 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     for name, names in _record_fields(program).items():
         space[name] = namedtuple(name, names)
     for name, function in {**program.functions, **program.aggregates}.items():
-        space[f"user_{name}"] = function
+        space[f"user_{name}"] = guarded_lift(program) if name == "lift" else function
     space["fit"] = fitting(program, types_)
     text = adaptors(program, types_, checked=True)
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text

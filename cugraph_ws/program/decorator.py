@@ -17,6 +17,7 @@ import numpy as np
 
 from cugraph_ws.arguments import check_count, check_number, shown
 from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.program.combines import Fold
 from cugraph_ws.program.declarations import (
     Constant,
     Declaration,
@@ -179,6 +180,8 @@ class VertexProgram(Snapshot):
         Declarations by name.
     combine : str
         "sum", "min", "max", "any" or "custom".
+    fold : Fold or None
+        The custom combine that is known by name, as `ws.top`; a bound program has its functions.
     identity : Any
         Identity of `combine`, for a custom one.
     contributors : {"all", "active"} or None
@@ -227,6 +230,7 @@ class VertexProgram(Snapshot):
     sources: dict[str, FunctionSource] = field(default_factory=dict)
     memory: dict[Any, Any] = field(default_factory=dict, repr=False)
     frozen: bool = field(default=False, repr=False)
+    fold: Fold | None = None
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""
@@ -278,7 +282,8 @@ def vertex_program(cls: type) -> VertexProgram:
         - ``init(vertex, p, own)``: the state of vertex number `vertex` before the first superstep;
         - ``compute(src, dst, edge, p)``: the message along an edge; `dst` is its destination, as
           the last superstep left it;
-        - ``combine``: `sum`, `min`, `max`, `any`, or a function of two messages with `identity`;
+        - ``combine``: `sum`, `min`, `max`, `any`, `ws.histogram(k)`, `ws.top(k)`, `ws.bitset(k)`,
+          `ws.first_by(field)`, or a function of two messages with `identity`;
         - ``apply(old, gathered, p)``: the state after the superstep;
         - ``active(old, new, p)``: whether the vertex counts as changed for its out-neighbours
           (by default: whether anything changed).
@@ -365,6 +370,7 @@ def vertex_program(cls: type) -> VertexProgram:
         validate=settings.get("validate"),
         functions=functions,
         aggregates=aggregates,
+        fold=settings["combine"] if isinstance(settings["combine"], Fold) else None,
     )
     _check_names(program)
     check_jumps(program)
@@ -535,9 +541,16 @@ def recognised_combine(
     for known, label in COMBINES.items():
         if combine is known:
             return label, None
+    if isinstance(combine, Fold):
+        if "identity" in settings:
+            raise ProgramError(
+                f"{name}.identity is set, but {combine!r} has its own; leave `identity` out"
+            )
+        return "custom", None
     if not callable(combine) or combine in vars(builtins).values():
         raise ProgramError(
-            f"{name}.combine is {combine!r}; set it to sum, min, max, any, or define combine(a, b)"
+            f"{name}.combine is {combine!r}; set it to sum, min, max, any, ws.histogram(k), ws.top(k), "
+            "ws.bitset(k) or ws.first_by(field), or define combine(a, b)"
         )
     if "identity" not in settings:
         raise ProgramError(
@@ -614,10 +627,11 @@ def _read_sources(program: VertexProgram) -> None:
     vertex = alone | set(program.jumps)
     p = set(program.parameter_names)
     first = p - {"superstep", *program.aggregates}
+    fields = {} if program.fold is None else {"gathered": program.fold.fields}
     reads: dict[str, dict[str, Collection[str]]] = {
         "init": {"p": first, "own": own},
         "compute": {"src": vertex, "dst": vertex, "edge": set(program.edges), "p": p},
-        "apply": {"old": vertex, "p": p},
+        "apply": {"old": vertex, "p": p, **fields},
         "active": {"old": vertex, "new": alone, "p": p},
         "starts": {"state": alone, "p": first},
         "settled": {"state": alone, "p": p},

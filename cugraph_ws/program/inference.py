@@ -38,6 +38,7 @@ __all__ = [
     "Inferrer",
     "compile_error",
     "infer",
+    "infer_messages",
     "record_type",
     "remembered",
     "scalar_type",
@@ -95,14 +96,52 @@ def infer(
         If a function does not compile, returns no number on some path, or returns a type that
         does not fit the declared state: a float for an integer or a boolean field.
     """
+    types = (state, edges, constants, parameters)
+    return _cached("program", program, types, lambda: Inferrer(program, *types).run())
+
+
+def infer_messages(
+    program: VertexProgram,
+    state: tuple[str, ...],
+    edges: tuple[str, ...],
+    constants: tuple[str, ...],
+    parameters: tuple[str, ...],
+) -> Inference:
+    """Infer the type of what a program's `compute` returns.
+
+    Parameters
+    ----------
+    program, state, edges, constants, parameters
+        As for `infer`.
+
+    Returns
+    -------
+    Inference
+
+    Raises
+    ------
+    ProgramError
+        If `compute` does not compile, or returns no number on some path.
+    """
+    types = (state, edges, constants, parameters)
+    return _cached(
+        "messages", program, types, lambda: Inference(*Inferrer(program, *types).result("compute"))
+    )
+
+
+def _cached(
+    what: str,
+    program: VertexProgram,
+    types: tuple[tuple[str, ...], ...],
+    find: Callable[[], Inference],
+) -> Inference:
+    """Return a cached inference of a program, or find and cache it."""
     described = (
-        state, edges, constants, parameters, tuple(program.state), tuple(program.edges),
-        tuple(program.constants), program.parameter_names, program.combine,
+        what, *types, tuple(program.state), tuple(program.edges),
+        tuple(program.constants), program.parameter_names, program.combine, repr(program.fold),
         repr(program.identity), [(key, one.text) for key, one in sorted(program.sources.items())],
     )  # fmt: skip
-    return remembered(
-        described, lambda: Inferrer(program, state, edges, constants, parameters).run()
-    )
+    return remembered(described, find)
 
 
 def remembered(described: Any, find: Callable[[], Inference]) -> Inference:
@@ -189,10 +228,16 @@ class Inferrer:
         """Infer all functions."""
         program = self.program
         kinds, is_tuple = self.result("compute")
+        if "lift" in program.sources:
+            lift = program.sources["lift"].text
+            kinds, is_tuple = self.typed("lift", lift, (_message(kinds, is_tuple),))
         kinds = tuple(self.gathered_as(kind) for kind in kinds)
         if program.combine == "custom":
             kinds = self.closed_under_combine(kinds, is_tuple)
-        self.given["gathered"] = _message(kinds, is_tuple)
+        fields = () if program.fold is None else program.fold.fields
+        self.given["gathered"] = (
+            record_type("Gathered", fields, kinds) if fields else _message(kinds, is_tuple)
+        )
         self.check_state("apply")
         self.check_state("init")
         for name in (*FUNCTIONS, *program.aggregates):

@@ -84,6 +84,8 @@ class Trial:
         ]
         self.places = places or [0]
         self.messages: list[Any] = []
+        fields = () if program.fold is None else program.fold.fields
+        self.gathered: Any = _record("Gathered", fields)._make if fields else None  # type: ignore[attr-defined]
 
     def call(self, name: str, **given: Any) -> Any:
         """Call a user's function; convert an exception to an error that names the user's line."""
@@ -191,6 +193,21 @@ class Trial:
     def run(self) -> tuple[tuple[str, ...], bool]:
         """Try every function; return the types of messages, and whether they are tuples."""
         vertices = self.states()
+        message, is_tuple = self.sent(vertices)
+        self.messages = [self._cast_message(value, message, is_tuple) for value in self.messages]
+        if self.program.combine == "custom":
+            self.check_combine(message, is_tuple)
+        for vertex, gathered in itertools.product(vertices[:6], self.messages[:8]):
+            new = self.as_state("apply", self.applied(vertex, gathered))
+            following = self.Vertex(*_wide(new), *vertex[len(new) :])
+            for name in ("active", "settled", "starts", "priority", *self.program.aggregates):
+                if name in self.program.sources:
+                    given = self.call(name, old=vertex, new=following, state=vertex)
+                    self.numbers(name, given, 1)
+        return message, is_tuple
+
+    def sent(self, vertices: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
+        """Try `compute` from some vertices; return messages' types, and whether they are tuples."""
         edges = [
             self.Edge(*_wide(row))
             for row in itertools.islice(
@@ -202,27 +219,26 @@ class Trial:
         step = max(1, len(vertices) // TARGETS)
         targets = vertices[::step] if self.program.reads_target else vertices[:1]
         for vertex, target, edge in itertools.product(vertices, targets, edges):
-            result = self.call("compute", src=vertex, dst=target, edge=edge)
+            result = self.message(src=vertex, dst=target, edge=edge)
             parts = self.numbers("compute", result, len(kinds) or None)
             found = [np.asarray(part).dtype for part in parts]
             is_tuple = isinstance(result, tuple)
             kinds = [np.promote_types(a, b) for a, b in zip(kinds or found, found, strict=True)]
             self.messages.append(result)
-        message = tuple(_message_kind(kind, self.program.combine) for kind in kinds)
-        self.messages = [self._cast_message(value, message, is_tuple) for value in self.messages]
-        if self.program.combine == "custom":
-            self.check_combine(message, is_tuple)
-        for vertex, gathered in itertools.product(vertices[:6], self.messages[:8]):
-            new = self.as_state("apply", self._apply(vertex, gathered))
-            following = self.Vertex(*_wide(new), *vertex[len(new) :])
-            for name in ("active", "settled", "starts", "priority", *self.program.aggregates):
-                if name in self.program.sources:
-                    given = self.call(name, old=vertex, new=following, state=vertex)
-                    self.numbers(name, given, 1)
-        return message, is_tuple
+        return tuple(_message_kind(kind, self.program.combine) for kind in kinds), is_tuple
 
-    def _apply(self, vertex: Any, gathered: Any) -> Any:
-        return self.call("apply", old=vertex, gathered=gathered)
+    def message(self, src: Any, dst: Any, edge: Any) -> Any:
+        """Return the message along an edge, as it is combined."""
+        result = self.call("compute", src=src, dst=dst, edge=edge)
+        if "lift" not in self.program.functions:
+            return result
+        self.numbers("compute", result, None)
+        return self._called("lift", self.program.functions["lift"], (result,))
+
+    def applied(self, vertex: Any, gathered: Any) -> Any:
+        """Call the user's `apply`."""
+        named = gathered if self.gathered is None else self.gathered(gathered)
+        return self.call("apply", old=vertex, gathered=named)
 
     @staticmethod
     def _cast_message(value: Any, kinds: tuple[str, ...], is_tuple: bool) -> Any:
@@ -277,9 +293,9 @@ class Trial:
         for vertex in self.states()[:8]:
             own = vertex[len(self.state) :]
             for a, b in itertools.product(self.messages[:4], repeat=2):
-                one = self.as_state("apply", self._apply(vertex, a))
+                one = self.as_state("apply", self.applied(vertex, a))
                 after = self.Vertex(*_wide(one), *own)
-                twice = self.as_state("apply", self._apply(after, a))
+                twice = self.as_state("apply", self.applied(after, a))
                 if twice != one:
                     raise self.fail(
                         "apply",
@@ -288,8 +304,8 @@ class Trial:
                     )
                 if self.program.combine == "any":
                     continue
-                both = self.as_state("apply", self._apply(vertex, pick(a, b)))
-                apart = self.as_state("apply", self._apply(after, b))
+                both = self.as_state("apply", self.applied(vertex, pick(a, b)))
+                apart = self.as_state("apply", self.applied(after, b))
                 if apart != both:
                     raise self.fail(
                         "apply",

@@ -1,0 +1,422 @@
+"""Combines that a program names instead of writing: histogram, top, bitset and first_by.
+
+Each is a fold of tuples.  When a program is bound, and the types of its messages are known, it is
+written as a combine of the user's would be, with its identity; where messages are folded in
+another form than `compute` returns, a function `lift` converts each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cugraph_ws.arguments import check_count, shown
+from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.program.source import FunctionSource
+
+if TYPE_CHECKING:
+    from cugraph_ws.program.decorator import VertexProgram
+
+__all__ = ["WORD", "Fold", "bitset", "first_by", "guarded_lift", "histogram", "lowered", "top"]
+
+MOST_BINS = 32  # what a GPU thread can hold of a message
+MOST_RANKED = 16
+WORD = 63  # bits in an integer that is never negative
+MOST_BITS = 8 * WORD
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A combine that is known by name; see `histogram`, `top`, `bitset` and `first_by`."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names that the parts of `gathered` have in `apply`."""
+        return ()
+
+    def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
+        """Say why messages of these types cannot be combined; None if they can."""
+        raise NotImplementedError
+
+    def why_not_value(self, message: Any) -> str | None:
+        """Say why a message of a valid type cannot be combined; None if it can."""
+        return None
+
+    def identity(self, kinds: Sequence[str]) -> Any:
+        """Return the message that the combine leaves unchanged."""
+        raise NotImplementedError
+
+    def lift(self, kinds: Sequence[str]) -> list[str]:
+        """Write the body of `lift(message)`; empty if messages are folded as they are."""
+        return []
+
+    def combine(self, kinds: Sequence[str]) -> list[str]:
+        """Write the body of `combine(first, second)`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, repr=False)
+class Histogram(Fold):
+    """Counts of each message; see `histogram`."""
+
+    bins: int
+
+    def __repr__(self) -> str:
+        return f"ws.histogram({self.bins})"
+
+    def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
+        return _why_no_integer(self, "counts", kinds, is_tuple=is_tuple)
+
+    def why_not_value(self, message: Any) -> str | None:
+        return _why_out_of_range(self, message, self.bins)
+
+    def identity(self, kinds: Sequence[str]) -> Any:
+        return (0,) * self.bins
+
+    def lift(self, kinds: Sequence[str]) -> list[str]:
+        return [_returned([f"1 if message == {place} else 0" for place in range(self.bins)])]
+
+    def combine(self, kinds: Sequence[str]) -> list[str]:
+        return [_returned([f"first[{place}] + second[{place}]" for place in range(self.bins)])]
+
+
+@dataclass(frozen=True, repr=False)
+class Top(Fold):
+    """The greatest messages; see `top`."""
+
+    length: int
+
+    def __repr__(self) -> str:
+        return f"ws.top({self.length})"
+
+    def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
+        if is_tuple or kinds[0] == "bool":
+            found = "a tuple" if is_tuple else "a flag"
+            return f"returns {found}, but {self!r} ranks numbers; return a number"
+        return None
+
+    def identity(self, kinds: Sequence[str]) -> Any:
+        least = -math.inf if kinds[0].startswith("float") else int(np.iinfo(kinds[0]).min)
+        return (least,) * self.length
+
+    def lift(self, kinds: Sequence[str]) -> list[str]:
+        least = "-np.inf" if kinds[0].startswith("float") else str(np.iinfo(kinds[0]).min)
+        return [_returned(["message", *[f"np.{kinds[0]}({least})"] * (self.length - 1)])]
+
+    def combine(self, kinds: Sequence[str]) -> list[str]:
+        # The r-th of two descending rows is, over all ways to take so many of both, the greatest
+        # of the lesser last ones.
+        ranked = []
+        for rank in range(self.length):
+            both = [f"min(first[{one}], second[{rank - 1 - one}])" for one in range(rank)]
+            ranked.append(f"max({', '.join([f'first[{rank}]', f'second[{rank}]', *both])})")
+        return [_returned(ranked)]
+
+
+@dataclass(frozen=True, repr=False)
+class Bitset(Fold):
+    """The union of bits; see `bitset`."""
+
+    bits: int
+
+    def __repr__(self) -> str:
+        return f"ws.bitset({self.bits})"
+
+    def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
+        return _why_no_integer(self, "takes", kinds, is_tuple=is_tuple)
+
+    def why_not_value(self, message: Any) -> str | None:
+        return _why_out_of_range(self, message, self.bits)
+
+    @property
+    def words(self) -> list[tuple[int, int]]:
+        """The first bit of each word, and the one after its last."""
+        return [(low, min(low + WORD, self.bits)) for low in range(0, self.bits, WORD)]
+
+    def identity(self, kinds: Sequence[str]) -> Any:
+        return 0 if len(self.words) == 1 else (0,) * len(self.words)
+
+    def lift(self, kinds: Sequence[str]) -> list[str]:
+        parts = [
+            f"1 << (place - {low}) if {low} <= place < {high} else 0" for low, high in self.words
+        ]
+        return ["place = int(message)", _returned(parts, single=True)]
+
+    def combine(self, kinds: Sequence[str]) -> list[str]:
+        if len(self.words) == 1:
+            return ["return first | second"]
+        return [
+            _returned([f"first[{place}] | second[{place}]" for place in range(len(self.words))])
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class FirstBy(Fold):
+    """The message with the least field; see `first_by`."""
+
+    field: int
+    names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        if not self.names:
+            return f"ws.first_by({self.field})"
+        return f"ws.first_by({self.names[self.field]!r}, names={self.names!r})"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return self.names
+
+    def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
+        if not is_tuple:
+            return (
+                f"returns a number, but {self!r} chooses among tuples; return a tuple, or use min"
+            )
+        if self.names and len(self.names) != len(kinds):
+            return (
+                f"returns a tuple of {len(kinds)} numbers, but {self!r} names {len(self.names)}; "
+                "return one for each name"
+            )
+        if self.field >= len(kinds):
+            return (
+                f"returns a tuple of {len(kinds)} numbers, but {self!r} needs number {self.field}"
+            )
+        return None
+
+    def identity(self, kinds: Sequence[str]) -> Any:
+        greatest: dict[str, Any] = {"b": True, "i": int(np.iinfo(np.int64).max), "f": math.inf}
+        return tuple(greatest[np.dtype(kind).kind] for kind in kinds)
+
+    def combine(self, kinds: Sequence[str]) -> list[str]:
+        others = [place for place in range(len(kinds)) if place != self.field]
+        lines = []
+        for place in (self.field, *others):
+            lines += [
+                f"if first[{place}] != second[{place}]:",
+                f"    return first if first[{place}] < second[{place}] else second",
+            ]
+        return [*lines, "return first"]
+
+
+def histogram(k: int) -> Any:
+    """Combine messages to a histogram: how often each of the integers 0 … k − 1 was sent.
+
+    Parameters
+    ----------
+    k : int
+        Number of bins, 1 to 32.
+
+    Returns
+    -------
+    Fold
+        For a program's `combine`.  `gathered` is a tuple of k counts (int64), all 0 without
+        messages.  Compiled engines ignore a message out of range; `engine="python"` and `ws.check`
+        raise ProgramError.
+
+    Raises
+    ------
+    ProgramError
+        If `k` is out of range.
+    """
+    return Histogram(_size("histogram", k, MOST_BINS))
+
+
+def top(k: int) -> Any:
+    """Combine messages to the k greatest, equal ones each counted.
+
+    Parameters
+    ----------
+    k : int
+        How many, 1 to 16.
+
+    Returns
+    -------
+    Fold
+        For a program's `combine`.  `gathered` is a tuple of k numbers, descending; after fewer
+        messages the rest is -inf, of integers the least int64.
+
+    Raises
+    ------
+    ProgramError
+        If `k` is out of range.
+    """
+    return Top(_size("top", k, MOST_RANKED))
+
+
+def bitset(k: int) -> Any:
+    """Combine messages to a set of bits: which of the positions 0 … k − 1 were sent.
+
+    Parameters
+    ----------
+    k : int
+        Number of bits, 1 to 504.
+
+    Returns
+    -------
+    Fold
+        For a program's `combine`.  `gathered` is an integer (int64) with a bit for each position
+        that was sent; for k above 63, a tuple of integers of 63 bits: bit m is
+        ``gathered[m // 63] >> m % 63 & 1``.  Compiled engines ignore a message out of range;
+        `engine="python"` and `ws.check` raise ProgramError.
+
+    Raises
+    ------
+    ProgramError
+        If `k` is out of range.
+    """
+    return Bitset(_size("bitset", k, MOST_BITS))
+
+
+def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
+    """Combine messages that are tuples to the one with the least field.
+
+    Parameters
+    ----------
+    field : int or str
+        The place of the field in a message, from 0; or its name, one of `names`.
+    names : sequence of str, optional
+        Names of all fields of a message; `apply` may then read them from `gathered` by name.
+
+    Returns
+    -------
+    Fold
+        For a program's `combine`.  `gathered` is a message; of several with an equal field, the
+        one with the least other fields, compared in their order.  Without messages each part is
+        inf, the greatest int64, or True.
+
+    Raises
+    ------
+    ProgramError
+        If there is no such field, or a name is invalid.
+    """
+    if isinstance(names, str):
+        raise ProgramError(f"ws.first_by: names={names!r} is one text; give a list of names")
+    names = tuple(names)
+    for name in names:
+        if (
+            not isinstance(name, str)
+            or not name.isidentifier()
+            or iskeyword(name)
+            or name[:1] == "_"
+        ):
+            raise ProgramError(
+                f"ws.first_by: {shown(name)} is no name of a field; give an identifier"
+            )
+    if len(set(names)) < len(names):
+        raise ProgramError(f"ws.first_by: names={names!r} repeats a name; give each field its own")
+    if isinstance(field, str):
+        if field not in names:
+            known = ", ".join(names) or "none; give them by names="
+            raise ProgramError(f"ws.first_by: {field!r} is not among the names of fields: {known}")
+        field = names.index(field)
+    elif isinstance(field, bool) or not isinstance(field, (int, np.integer)) or field < 0:
+        raise ProgramError(
+            f"ws.first_by: field={shown(field)} is neither a place from 0 nor a name; give one"
+        )
+    if names and field >= len(names):
+        raise ProgramError(f"ws.first_by: field={field} is beyond the {len(names)} names")
+    return FirstBy(int(field), names)
+
+
+def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> VertexProgram:
+    """Return a program with its fold written as a user's combine and its identity.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        Has a `fold`.
+    kinds : sequence of str
+        NumPy type names of what `compute` returns.
+    is_tuple : bool
+        Whether that is a tuple.
+
+    Returns
+    -------
+    VertexProgram
+        With the functions `combine` and, for some folds, `lift`.
+
+    Raises
+    ------
+    ProgramError
+        If messages of these types cannot be combined so.
+    """
+    fold = program.fold
+    assert fold is not None
+    compute = program.sources["compute"]
+    why = fold.why_not(kinds, is_tuple=is_tuple)
+    if why is not None:
+        raise ProgramError(f"{program.name}.compute ({compute.location}): {why}")
+    functions, sources = dict(program.functions), dict(program.sources)
+    written = {
+        "combine": (("first", "second"), fold.combine(kinds)),
+        "lift": (("message",), fold.lift(kinds)),
+    }
+    for name, (parameters, body) in written.items():
+        if body:
+            lines = [f"def user_{name}({', '.join(parameters)}):", *[f"    {one}" for one in body]]
+            text = "\n".join(lines)
+            space: dict[str, Any] = {"np": np}
+            exec(compile(text, f"<{fold!r}>", "exec"), space)  # noqa: S102 - our own text
+            functions[name] = space[f"user_{name}"]
+            sources[name] = FunctionSource(text, parameters, {}, compute.location)
+    return replace(
+        program, identity=fold.identity(kinds), functions=functions, sources=sources, memory={}
+    )
+
+
+def guarded_lift(program: VertexProgram) -> Callable[[Any], Any]:
+    """Return the `lift` of a lowered program that refuses messages out of range.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        What `lowered` returned.
+
+    Returns
+    -------
+    callable
+        Raises ProgramError.
+    """
+    fold, lift = program.fold, program.functions["lift"]
+    assert fold is not None
+
+    def guarded(message: Any) -> Any:
+        why = fold.why_not_value(message)
+        if why is not None:
+            where = f"{program.name}.compute ({program.sources['compute'].location})"
+            raise ProgramError(f"{where}: {why}")
+        return lift(message)
+
+    return guarded
+
+
+def _size(name: str, k: Any, most: int) -> int:
+    try:
+        check_count("k", k, least=1, most=most)
+    except InputError as error:
+        raise ProgramError(f"ws.{name}: {error}") from error
+    return int(k)
+
+
+def _why_no_integer(fold: Fold, does: str, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
+    if not is_tuple and kinds[0] in ("bool", "int64"):
+        return None
+    found = "a tuple" if is_tuple else f"a {kinds[0]}"
+    return f"returns {found}, but {fold!r} {does} integers; return a whole number (`//`, int())"
+
+
+def _why_out_of_range(fold: Fold, message: Any, end: int) -> str | None:
+    if 0 <= message < end:
+        return None
+    return f"returns {int(message)}, but {fold!r} takes 0 to {end - 1}; keep it in that range"
+
+
+def _returned(parts: Sequence[str], *, single: bool = False) -> str:
+    """Write a return statement of a tuple; of a number if `single` and there is one."""
+    if single and len(parts) == 1:
+        return f"return {parts[0]}"
+    return "return (" + "".join(f"{part}, " for part in parts) + ")"
