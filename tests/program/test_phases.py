@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 import phased
 import pytest
+from clusters import workers
 from cuda_cases import set_classes
 from emulator.device import emulated
 from phased import PHASED, Along, Authorities, Distance, Entry, Hubs, Return, Settle
-from shapes import SHAPES, random_edges, undirected
+from shapes import SHAPES, frame, random_edges, undirected, vertex_frame
 from verify import Edges
 from zoo import (
+    attributes_of,
     difference,
     found_by,
     graph_of,
@@ -379,3 +381,67 @@ def test_columns_that_programs_read_are_kept() -> None:
     assert found.frame["distance"].tolist() == [0.0, 2.0, 5.0]
     with_weight = rows.rename(columns={"length": "weight"})
     assert ws.run(back, with_weight, start=0, engine="python").frame.equals(found.frame)
+
+
+# ------------------------------------------------------------------------------------------ Dask
+
+
+@pytest.fixture(scope="module")
+def on_workers() -> Iterator[dict[str, Any]]:
+    """Graphs on the workers of one cluster."""
+    import dask.dataframe as dd
+
+    with workers(2):
+        graphs = {}
+        for name in THOROUGH:
+            edges = GRAPHS[name]
+            columns = attributes_of(edges)
+            rows = frame({"source": edges.source, "destination": edges.destination, **columns})
+            graphs[name] = ws.Graph(
+                dd.from_pandas(rows, npartitions=3, sort=False),
+                weight="weight",
+                attributes=[one for one in columns if one != "weight"],
+                directed=edges.directed,
+                vertices=vertex_frame(edges),
+            )
+        yield graphs
+
+
+def check_on_workers(
+    entry: Entry, name: str, limit: int | None, spread: Any, **options: Any
+) -> Any:
+    outcome, edges = expected_of(PHASED.index(entry), name, limit), GRAPHS[name]
+    given = entry.given(edges.n)
+    found = ws.run(entry.program, spread, engine="python", max_iter=limit, **given, **options)
+    rows = found.frame.compute().sort_values("vertex")
+    expected = shown(entry.program, outcome.states, edges.n)
+    columns = {
+        field: [None if pd.isna(value) else value for value in rows[field].tolist()]
+        for field in expected
+    }
+    assert difference(columns, expected, entry.tolerance) is None, (str(entry), name, limit)
+    assert found.converged == outcome.converged
+    return found
+
+
+@pytest.mark.parametrize("entry", PHASED, ids=str)
+def test_workers(entry: Entry, on_workers: dict[str, Any]) -> None:
+    for name, spread in on_workers.items():
+        for limit in (2, None):
+            found = check_on_workers(entry, name, limit, spread)
+            if found.synchronous:
+                names = expected_of(PHASED.index(entry), name, limit).names
+                assert found.trace["phase"].tolist() == names
+
+
+def test_workers_resume(on_workers: dict[str, Any], tmp_path: Path) -> None:
+    for entry in PHASED:
+        path = tmp_path / f"{entry}.parquet"
+        check_on_workers(entry, "random", 3, on_workers["random"], checkpoint=path)
+        check_on_workers(entry, "random", None, on_workers["random"], resume=path)
+
+
+def test_an_unknown_vertex_is_refused_before_workers_hear_of_it(on_workers: dict[str, Any]) -> None:
+    back = next(entry for entry in PHASED if entry.name == "there and back")
+    with pytest.raises(ws.InputError, match=r"start.*99"):
+        ws.run(back.program, on_workers["random"], start=99)
