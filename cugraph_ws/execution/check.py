@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,15 +23,17 @@ from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
+from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.run import program_graph
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.program.binding import BoundProgram, bind
+from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.declarations import VertexParameter
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import is_dask_frame
@@ -128,7 +130,7 @@ class CheckReport:
 
 
 def check(
-    program: VertexProgram | type[Any],
+    program: VertexProgram | Phases | type[Any],
     graph: Graph[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
@@ -143,8 +145,8 @@ def check(
 
     Parameters
     ----------
-    program : VertexProgram
-        What `ws.vertex_program` made.
+    program : VertexProgram or Phases
+        What `ws.vertex_program` or `ws.phases` made.
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column, weight_column, directed
@@ -170,7 +172,7 @@ def check(
     ProgramError
         If the program is wrong, or the reference computes a number that its field cannot hold.
     """
-    if not isinstance(program, VertexProgram):
+    if not isinstance(program, (VertexProgram, Phases)):
         raise InputError(
             f"program={program!r} is not a vertex program; give what ws.vertex_program made"
         )
@@ -181,11 +183,12 @@ def check(
     check_count("max_edges", max_edges, least=1)
     if max_iter is not None:
         check_count("max_iter", max_iter)
-    program = program.current()
+    if isinstance(program, VertexProgram):
+        program = program.current()
     whole = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
-    bound = bind(program, whole, parameters, plain=True)
+    bound = [part.bound for part in _bound_parts(program, whole, parameters)]
     sampled = whole.number_of_arcs > max_edges
     names = np.arange(whole.number_of_vertices)
     tried, arguments = whole, dict(parameters)
@@ -199,7 +202,7 @@ class _Check:
 
     def __init__(
         self,
-        program: VertexProgram,
+        program: VertexProgram | Phases,
         whole: GraphView,
         graph: GraphView,
         arguments: Mapping[str, Any],
@@ -213,8 +216,10 @@ class _Check:
         self.graph = graph
         self.arguments = arguments
         self.names = names
-        self.most = max_iter if max_iter is not None else program.max_iter
-        self.bound = bind(program, graph, arguments, plain=True)
+        self.limit = program.max_iter if isinstance(program, VertexProgram) else None
+        self.most = max_iter if max_iter is not None else self.limit
+        self.parts = _bound_parts(program, graph, arguments)
+        self.places: list[tuple[int, int]] = []  # of each superstep: the part, and its number there
         states, self.ended = self.reference()
         self.states = states
         self.report = CheckReport(
@@ -226,10 +231,10 @@ class _Check:
             converged=self.ended,
         )
 
-    def loop(self, options: Options) -> VertexLoop | PartitionedLoop:
+    def loop(self, options: Options) -> VertexLoop | PhasedLoop | PartitionedLoop:
         """Return a started run."""
-        loop: VertexLoop | PartitionedLoop
-        loop = VertexLoop(self.program, self.arguments, replace(options, predecessors=False))
+        loop: VertexLoop | PhasedLoop | PartitionedLoop
+        loop = _unstarted(self.program, self.arguments, replace(options, predecessors=False))
         if options.partitions > 1:
             loop = PartitionedLoop(loop, options.partitions)
         loop.start(self.graph)
@@ -240,7 +245,10 @@ class _Check:
         most = LONGEST if self.most is None else min(self.most, LONGEST)
         loop = self.loop(Options(max_iter=most, engine="python", fused=False))
         states = [_copied(loop)]
-        while not loop.converged and not loop.diverged and len(states) <= most:
+        while not _ended(loop, len(states) - 1) and not loop.diverged and len(states) <= most:
+            self.places.append(
+                loop.place if isinstance(loop, PhasedLoop) else (0, len(self.places))
+            )
             loop.step()
             states.append(_copied(loop))
         return states, loop.converged
@@ -279,7 +287,7 @@ class _Check:
         name = ", ".join(f"{key}={value!r}" for key, value in options.items())
         last = len(self.states) - 1
         limits: list[int | None] = [k for k in COMPARED if k <= last]
-        if self.report.converged and self.program.max_iter is None:
+        if self.report.converged and self.limit is None:
             limits.append(None)
         elif last > max(COMPARED):
             limits.append(last)
@@ -287,7 +295,7 @@ class _Check:
             for limit in limits:
                 loop = self.loop(Options(max_iter=limit, **options))
                 number, most = 0, OUT_OF_ORDER if limit is None else limit
-                while not loop.converged and number < most:
+                while not _ended(loop, number) and number < most:
                     number += len(loop.step().history or [0])
                 at = last if limit is None else limit
                 found = self.first_difference(name, at, loop.arrays(), self.states[at])
@@ -319,7 +327,7 @@ class _Check:
         same = one == other
         if other.dtype.kind == "f":
             same |= np.isnan(one) & np.isnan(other)
-            adds = self.program.combine in ("sum", "custom")
+            adds = any(one.combine in ("sum", "custom") for one in programs_of(self.program))
             if adds or on_gpu:
                 near = 1e-4 if other.dtype.itemsize == 4 else 1e-9
                 with np.errstate(invalid="ignore"):
@@ -336,20 +344,26 @@ class _Check:
     # ------------------------------------------------------------------------ declarations
 
     def try_declarations(self) -> None:
-        """Test the program's declarations on the states that occurred, with its plain functions."""
-        bound, program = self.bound, self.program
-        if program.jumps:  # what they read is not among the constants
-            return
-        if not (program.asynchronous or {"starts", "settled"} & set(program.functions)):
-            return
-        trier = _Trier(bound, self.graph)
-        for superstep, state in enumerate(self.states[:-1]):
-            if program.asynchronous:
-                self.note("asynchronous", superstep, state, trier.one_by_one(state, superstep))
-            if superstep == 0 and "starts" in program.functions and bound.order_free:
-                self.note("starts", superstep, state, trier.unstarted(state))
-            if "settled" in program.functions:
-                self.note("settled", superstep, state, trier.settled(state, superstep))
+        """Test the programs' declarations on the states that occurred, with their plain functions."""
+        for part, loop in enumerate(self.parts):
+            bound, program = loop.bound, loop.bound.program
+            if program.jumps:  # what they read is not among the constants
+                continue
+            if not (program.asynchronous or {"starts", "settled"} & set(program.functions)):
+                continue
+            of = "" if len(self.parts) == 1 else f" of {loop.name}"
+            trier = _Trier(bound, loop.graph)
+            for superstep, (place, number) in enumerate(self.places):
+                state = self.states[superstep]
+                if place != part:
+                    continue
+                if program.asynchronous:
+                    found = trier.one_by_one(state, number)
+                    self.note("asynchronous" + of, superstep, state, found)
+                if number == 0 and "starts" in program.functions and bound.order_free:
+                    self.note("starts" + of, superstep, state, trier.unstarted(state))
+                if "settled" in program.functions:
+                    self.note("settled" + of, superstep, state, trier.settled(state, number))
 
     def note(
         self, name: str, superstep: int, state: States, found: tuple[int, Any, Any] | None
@@ -500,22 +514,49 @@ def _alike(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
     )
 
 
-def _copied(loop: VertexLoop | PartitionedLoop) -> States:
+def _unstarted(
+    program: VertexProgram | Phases, arguments: Mapping[str, Any], options: Options
+) -> VertexLoop | PhasedLoop:
+    """Return the loop of a program, or of phases."""
+    made = VertexLoop if isinstance(program, VertexProgram) else PhasedLoop
+    loop: VertexLoop | PhasedLoop = made(program, arguments, options)  # type: ignore[arg-type]
+    return loop
+
+
+def _ended(loop: VertexLoop | PhasedLoop | PartitionedLoop, number: int) -> bool:
+    """Return whether a loop has converged, or has done all of its supersteps."""
+    return loop.converged or (loop.max_iter is not None and number >= loop.max_iter)
+
+
+def _bound_parts(
+    program: VertexProgram | Phases, graph: GraphView, arguments: Mapping[str, Any]
+) -> tuple[VertexLoop, ...]:
+    """Return loops bound to a graph: one of a program, one for each of several phases."""
+    loop = _unstarted(program, arguments, Options(engine="python"))
+    loop.bind(graph)
+    return loop.loops if isinstance(loop, PhasedLoop) else (loop,)
+
+
+def _copied(loop: VertexLoop | PhasedLoop | PartitionedLoop) -> States:
     return {name: np.array(as_host(column)) for name, column in loop.arrays().items()}
 
 
 def _sample(
-    bound: BoundProgram, graph: GraphView, parameters: Mapping[str, Any], max_edges: int
+    bound: Sequence[BoundProgram], graph: GraphView, parameters: Mapping[str, Any], max_edges: int
 ) -> tuple[GraphView, dict[str, Any], Array]:
-    """Return a sample of the graph, the program's arguments on it, and its vertices' numbers."""
-    program, csc = bound.program, graph.csc
-    seeds = _named_vertices(bound)
+    """Return a sample of the graph, the programs' arguments on it, and its vertices' numbers."""
+    csc = graph.csc
+    seeds = np.concatenate([_named_vertices(one) for one in bound])
     chosen = _around(graph, seeds, max_edges)
     place = np.full(graph.number_of_vertices, -1, np.int64)
     place[chosen] = np.arange(len(chosen))
     rows = np.repeat(np.arange(graph.number_of_vertices), np.diff(csc.offsets))
     arcs = np.flatnonzero((place[rows] >= 0) & (place[csc.indices] >= 0))
-    columns = dict(zip(program.edges, bound.edge_columns, strict=True))
+    columns = {
+        name: column
+        for one in bound
+        for name, column in zip(one.program.edges, one.edge_columns, strict=True)
+    }
     weight = columns.get("weight") or graph.weight
     part = Graph.from_arrays(
         place[csc.indices[arcs]],
@@ -529,13 +570,15 @@ def _sample(
         },
     )
     arguments = dict(parameters)
-    for (name, parameter), value in zip(program.parameters.items(), bound.values, strict=True):
-        if isinstance(parameter, VertexParameter):
-            arguments[name] = int(place[int(value)])
-    for (name, constant), values in zip(program.constants.items(), bound.constants, strict=True):
-        given = getattr(constant, "argument", None) or name
-        if parameters.get(given) is not None and values.shape == (graph.number_of_vertices,):
-            arguments[given] = as_host(values)[chosen]
+    for one in bound:
+        program = one.program
+        for (name, parameter), value in zip(program.parameters.items(), one.values, strict=True):
+            if isinstance(parameter, VertexParameter):
+                arguments[name] = int(place[int(value)])
+        for (name, constant), values in zip(program.constants.items(), one.constants, strict=True):
+            given = getattr(constant, "argument", None) or name
+            if parameters.get(given) is not None and values.shape == (graph.number_of_vertices,):
+                arguments[given] = as_host(values)[chosen]
     return part, arguments, chosen
 
 

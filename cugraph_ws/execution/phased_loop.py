@@ -100,6 +100,16 @@ class PhasedLoop:
         return self._loops[self._at]
 
     @property
+    def loops(self) -> tuple[VertexLoop, ...]:
+        """The loop of each phase."""
+        return tuple(self._loops)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The index of the present phase, and the number of its next superstep."""
+        return self._at, self._loop.number
+
+    @property
     def outputs(self) -> dict[str, bool]:
         """The result's columns besides the ids, and whether each holds vertices."""
         return {

@@ -303,7 +303,7 @@ class WholeValue:
     combine = max
 
     def init(vertex):
-        return 0
+        return 5 if vertex == 3 else vertex % 3
 
     def compute(src):
         return src.value
@@ -381,6 +381,56 @@ def test_columns_that_programs_read_are_kept() -> None:
     assert found.frame["distance"].tolist() == [0.0, 2.0, 5.0]
     with_weight = rows.rename(columns={"length": "weight"})
     assert ws.run(back, with_weight, start=0, engine="python").frame.equals(found.frame)
+
+
+# -------------------------------------------------------------------------------------- ws.check
+
+
+@pytest.mark.parametrize("entry", PHASED, ids=str)
+def test_check_passes(entry: Entry) -> None:
+    report = ws.check(entry.program, graph("random"), **entry.given(9))
+    assert report, report
+    assert {"engine='cpu', direction='auto'", "engine='cpu', partitions=4, exchange='ms'"} <= {
+        *report.configurations
+    }
+    assert report.supersteps == expected_of(PHASED.index(entry), "random", None).supersteps
+
+
+def test_check_samples_around_what_programs_name() -> None:
+    edges = random_edges(60, 400, seed=3)
+    back = ws.phases(Distance, ws.phase(Return, "out"), rounds=1)
+    with graph_of(edges) as large:
+        report = ws.check(back, large, start=41, max_edges=30)
+    assert report, report
+    assert report.sampled
+    assert report.vertices < 60
+
+
+@ws.vertex_program
+class Hasty:
+    """Says that vertices are settled that are not."""
+
+    value: ws.int64
+    combine = max
+
+    def init(vertex):
+        return 0
+
+    def compute(src):
+        return src.value
+
+    def apply(old, gathered):
+        return max(old.value, gathered)
+
+    def settled(state):
+        return state.value > 1
+
+
+def test_check_tries_what_each_phase_declares() -> None:
+    path = pd.DataFrame({"source": [9, 8, 3], "destination": [8, 3, 1]})
+    report = ws.check(ws.phases(ws.phase(WholeValue, supersteps=1), Hasty, rounds=2), path)
+    found = next(one for one in report.differences if one.configuration == "settled of Hasty")
+    assert (found.superstep, found.vertex, found.field) == (1, "3", "value")
 
 
 # ------------------------------------------------------------------------------------------ Dask
