@@ -419,6 +419,41 @@ class Settle:
         return old.value * p.factor
 
 
+@ws.vertex_program
+class Hook:
+    """The least of the neighbours' parents."""
+
+    parent: ws.vertex_id
+    combine = min
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.parent
+
+    def apply(old, gathered):
+        return min(old.parent, gathered)
+
+
+@ws.vertex_program
+class Shortcut:
+    """The parent's parent, until all parents are roots; not along edges."""
+
+    parent: ws.vertex_id
+    grand: int = ws.at("parent", "parent")
+    combine = sum
+
+    def init(vertex):
+        return 0
+
+    def compute(src):
+        return 0
+
+    def apply(old):
+        return old.grand
+
+
 def ranks(n: int) -> dict[str, Any]:
     return {"rank": {v: v * 7 % 23 for v in range(n)}}
 
@@ -494,6 +529,12 @@ PHASED = [
         ),
         (int, int, int, bool, bool),
         ranks,
+        compiled=True,
+    ),
+    Entry(
+        "trees",
+        ws.phases(ws.phase(Hook, supersteps=1), ws.phase(Hook, "out", 1), Shortcut),
+        (int, int, int),
         compiled=True,
     ),
     Entry(

@@ -365,6 +365,9 @@ def test_arguments_of_a_run_are_refused_by_name() -> None:
         ws.run(back, graph("random"), start=0, tol=0.1)
     with pytest.raises(ws.InputError, match="start"):
         ws.run(back, graph("random"), engine="python")
+    trees = ws.phases(phased.Hook, phased.Shortcut)
+    with pytest.raises(ws.InputError, match=r"has no parameter 'grand'; its programs have: none"):
+        ws.run(trees, graph("random"), grand=3)
     mixed = ws.phases(Weights, WholeValue)
     with pytest.raises(
         ws.ProgramError, match=r"`value` is float64 in Weights and int64 in WholeValue"
