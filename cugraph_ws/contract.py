@@ -18,11 +18,11 @@ import numpy.typing as npt
 __all__ = [
     "BoundaryUpdate",
     "Choice",
-    "Conversion",
     "Counts",
     "Direction",
     "Executor",
     "Layout",
+    "LayoutCost",
     "LayoutName",
     "Planner",
     "Schedule",
@@ -37,41 +37,39 @@ LayoutName = Literal["csc", "csr", "gshards", "windows"]
 
 
 @dataclass(frozen=True)
-class Conversion:
-    """What it costs to make a layout of the CSC, and to hold it beside the CSC.
+class LayoutCost:
+    """What it takes to make a layout of the CSC, and to keep it beside the CSC.
 
     Attributes
     ----------
     kept : int
         Bytes of the layout.
     peak : int
-        Most bytes at any time while it is made, those of the layout among them.
-    read, written : int
-        Arcs read and written.
+        Most bytes at any time while it is made, those of the layout included.
     """
 
     kept: int = 0
     peak: int = 0
-    read: int = 0
-    written: int = 0
 
 
 class Layout(Protocol):
-    """How the arcs of a part of a graph are stored for supersteps.
+    """How the arcs of a part of a graph are stored for dense supersteps on the GPU.
 
-    Each layout is a class `Layout` in a module of its name in `backends/cpu/layouts` or
-    `backends/cuda/layouts`; `backends.layout_of` finds it.  What makes a layout of the CSC is up to
-    its backend.
+    Each layout is a class `Layout` in the module of its name in `backends/cuda/layouts`.  The CPU
+    has the CSC alone.  Frontiers push along the CSR, which is made of the CSC when first needed.
 
     Attributes
     ----------
-    name : {"csc", "csr", "gshards", "windows"}
-    schedules : tuple of str
-        The schedules of `Strategy` that run over it.
+    name : {"csc", "gshards", "windows"}
+    loops : tuple of str
+        Modules of `kernels/cuda` that a program is compiled with, beside those of every program.
+    in_parts : bool
+        Whether a superstep can be launched in two parts.
     """
 
     name: LayoutName
-    schedules: tuple[Schedule, ...]
+    loops: tuple[str, ...]
+    in_parts: bool
 
     @property
     def arrays(self) -> dict[str, Any]:
@@ -81,9 +79,16 @@ class Layout(Protocol):
     def nbytes(self) -> int:
         """Bytes of all arrays."""
 
-    @staticmethod
-    def cost(arcs: int, vertices: int) -> Conversion:
-        """Return what making it of the CSC costs, at most."""
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of a superstep that leave a tally."""
+
+    @classmethod
+    def cost(cls, arcs: int, vertices: int) -> LayoutCost:
+        """Return what it takes at most, without the buffers of a run."""
+
+    def superstep(self, kernels: Any, arguments: tuple[Any, ...]) -> Any:
+        """Return what launches a superstep; see `ShardedLayout.superstep`."""
 
 
 @dataclass(frozen=True)

@@ -272,5 +272,5 @@ def _on_device(told: _Told, directed: bool, layout: str) -> MemoryEstimate:
         csr=built.csr,
         values=built.values,
         peak=max(peak, numbers + ids + built.peak),
-        layout=there.estimate_layout(layout, arcs, told.vertices).peak,
+        layout=provider("device layouts").layout_of(layout).cost(arcs, told.vertices).peak,
     )

@@ -22,6 +22,8 @@ PROVIDERS = {
     "device edges": "cugraph_ws.backends.cuda.edges",
     "device graph": "cugraph_ws.backends.cuda.graph",
     "device memory": "cugraph_ws.backends.cuda.memory",
+    # layouts of arcs on the device: `layout_of`
+    "device layouts": "cugraph_ws.backends.cuda.layouts",
     # rows along reversed edges: `reversed_arcs`
     "reversed device graphs": "cugraph_ws.backends.cuda.reversed_rows",
     # a rank's shard of a graph on the device: `number_dtype`; `laid_out`; `are_integers`,

@@ -16,10 +16,9 @@ from test_cuda_engine import BATTERY, small_classes  # noqa: F401 - a fixture
 from thread_ranks import on_ranks, over_links, share
 
 import cugraph_ws as ws
-from cugraph_ws.backends import layout_of
 from cugraph_ws.backends.cuda import arc_shards
-from cugraph_ws.backends.cuda.memory import estimate_layout
-from cugraph_ws.contract import Conversion
+from cugraph_ws.backends.cuda.layouts import layout_of
+from cugraph_ws.contract import LayoutCost
 from cugraph_ws.errors import EngineError, GraphMemoryError, InputError
 from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE
 
@@ -346,34 +345,20 @@ def test_too_little_memory():
             ws.run(Rank, graph, engine="cuda", layout="windows", max_iter=1)
 
 
-@pytest.mark.parametrize("on_device", [False, True])
-@pytest.mark.parametrize("name", ["csc", "csr"])
-def test_rows_are_layouts(name, on_device):
-    """What a layout stores, and what it costs."""
-    layout = layout_of(name, on_device=on_device)
+def test_rows_are_a_layout():
+    """What the CSC stores, and that it costs nothing."""
     with emulated() as device, graph_of(medley()) as graph:
-        if on_device and name == "csc":
-            laid = graph.on_device()
-            part = SimpleNamespace(
-                graph=laid, csc=laid.csc, owned=laid.size, vertices=laid.size,
-                vertices_with=laid.vertices_with,
-            )  # fmt: skip
-            made = layout(device, part, ("float64",), ())
-            assert made.blocks == made.schedule.launch[0]
-        elif on_device:
-            made = layout(graph.on_device())
-        else:
-            made = layout(graph.csc if name == "csc" else graph.csr)
-        assert made.name == name
+        laid = graph.on_device()
+        part = SimpleNamespace(
+            graph=laid, csc=laid.csc, owned=laid.size, vertices=laid.size,
+            vertices_with=laid.vertices_with,
+        )  # fmt: skip
+        made = layout_of("csc")(device, part, ("float64",), ())
+        assert made.blocks == made.schedule.launch[0]
+        assert made.name == "csc"
         assert set(made.arrays) == {"offsets", "indices"}
         assert made.nbytes == sum(one.nbytes for one in made.arrays.values())
-        cost = layout.cost(graph.number_of_arcs, graph.number_of_vertices)
-        assert "frontier" in made.schedules
-        if name == "csc":
-            assert cost == Conversion()
-        else:
-            assert made.nbytes <= cost.kept + 8 <= cost.peak + 8
-            assert cost.written == graph.number_of_arcs
+        assert made.cost(laid.arcs, laid.size) == LayoutCost()
 
 
 @pytest.mark.parametrize("layout", SHARDED)
@@ -381,13 +366,11 @@ def test_costs_are_bounds(layout):
     """Of graphs of which each window has many arcs."""
     with emulated() as device, graph_of(rmat(6, 12, seed=4)) as graph:
         laid = graph.on_device()
-        kind = layout_of(layout, on_device=True)
+        kind = layout_of(layout)
         cost = kind.cost(laid.arcs, laid.size)
-        assert cost == estimate_layout(layout, laid.arcs, laid.size)
         made = arc_shards.make(device, laid, arc_shards.Sizes(400, 400), windows=kind.windows)
         assert made.nbytes <= cost.kept + 8 * (5 * made.count + 20)
         assert cost.kept <= cost.peak
-        assert kind.schedules == ("dense",)
 
 
 def test_estimates_know_layouts():
@@ -398,7 +381,7 @@ def test_estimates_know_layouts():
         )
     assert plain.layout == 0
     assert "layout" not in str(plain)
-    assert sharded.layout == estimate_layout("windows", 10**6, 10**5).peak
+    assert sharded.layout == layout_of("windows").cost(10**6, 10**5).peak
     assert ", layout " in str(sharded)
     assert (plain.csc, plain.peak) == (sharded.csc, sharded.peak)
     with pytest.raises(InputError, match="layout='gshards' is for GPUs; give engine='cuda'"):

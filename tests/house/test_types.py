@@ -160,3 +160,12 @@ def test_the_package_says_that_it_is_typed():
     assert importlib.resources.files("cugraph_ws").joinpath("py.typed").is_file()
     packaging = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     assert "py.typed" in packaging["package-data"]["cugraph_ws"]
+
+
+def test_every_package_is_packaged():
+    packaging = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    kernels = {path.parent for path in (ROOT / "kernels").rglob("__init__.py")}
+    folders = {path.parent for path in (ROOT / "cugraph_ws").rglob("__init__.py")} | kernels
+    names = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
+    names = {f"cugraph_ws.{name}" if name.startswith("kernels") else name for name in names}
+    assert set(packaging["packages"]) == names

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cugraph_ws.backends import layout_of
 from cugraph_ws.backends.cpu.executor import CpuExecutor
 from cugraph_ws.backends.planner import Plan
 from cugraph_ws.contract import Setup
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
 from cugraph_ws.partition.partition import partition_of
 from cugraph_ws.program.binding import BoundProgram
@@ -61,8 +60,11 @@ def set_up(
         raise InputError(
             f"{name}={value!r} is a {what} of engine='cuda'; leave it out on engine='cpu'"
         )
-    if options.layout != "auto":
-        layout_of(options.layout, on_device=False)  # raises if there is none
+    if options.layout not in ("auto", "csc"):
+        raise EngineError(
+            f"layout={options.layout!r} is not available with engine='cpu'; leave it out, or use "
+            "engine='cuda'"
+        )
     plan = Plan(
         bound,
         graph.number_of_arcs,

@@ -13,16 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cugraph_ws.backends.cuda.graph import DeviceGraph
-from cugraph_ws.backends.cuda.grouping import bits_for, run
-from cugraph_ws.backends.cuda.memory import (
-    SHARD_PARTS,
-    check_layout_memory,
-    estimate_layout,
-    slots_of,
-)
+from cugraph_ws.backends.cuda.grouping import bits_for, number_dtype, run
+from cugraph_ws.backends.cuda.memory import check_layout_memory
 from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.schedule import BLOCKS_A_MULTIPROCESSOR
-from cugraph_ws.contract import Conversion, LayoutName, Schedule
+from cugraph_ws.contract import LayoutCost, LayoutName
 from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE, SKEW_BITS
 from cugraph_ws.runtime.device import Device, KernelModule
 
@@ -32,6 +27,8 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 BLOCK = 384  # threads: registers for two blocks of a multiprocessor
 SHARED = 96 << 10  # bytes of a shard, or of a window: two blocks share a multiprocessor
+SHARD_PARTS = 8  # shards are sorted an eighth at a time, if there are so many
+PADDED = 1.25  # slots for each arc, in the mean, of windows of eight arcs for each shard and more
 LEAST = GROUP  # arcs for each shard, in the mean, from which a window has slots
 TASK = 1 << 13  # groups of slots that a block fills at a time
 MOST = NO_PLACE & -GROUP  # arcs of a shard, sources of a window: places have 16 bits
@@ -308,7 +305,6 @@ class ShardedLayout:
     """
 
     name: LayoutName
-    schedules: tuple[Schedule, ...] = ("dense",)
     loops = ("arc_shards",)
     in_parts = False
     windows = False
@@ -325,7 +321,7 @@ class ShardedLayout:
 
         def build() -> Shards:
             slots = each * slots_of(graph.arcs) if self.windows else 0
-            check_layout_memory(self.name, graph.arcs, graph.size, beside=slots)
+            check_layout_memory(self.name, self.cost(graph.arcs, graph.size), beside=slots)
             return make(device, graph, sizes, windows=self.windows)
 
         self.shards: Shards = graph.layout(self.name, sizes, build)
@@ -344,9 +340,20 @@ class ShardedLayout:
             self._slot_rows = slots.firsts, slots.places
 
     @classmethod
-    def cost(cls, arcs: int, vertices: int) -> Conversion:
-        """Return what making it of the CSC costs, at most."""
-        return estimate_layout(cls.name, arcs, vertices)
+    def cost(cls, arcs: int, vertices: int) -> LayoutCost:
+        """Return what it takes at most.
+
+        The slots of a run are not included: for each slot, the bytes that a program reads of a
+        source.
+        """
+        index = number_dtype(vertices).itemsize
+        by_source = (index + 2) * arcs
+        sorting = 16 * -(-arcs // SHARD_PARTS)
+        if not cls.windows:
+            return LayoutCost(by_source, by_source + sorting)
+        slots = slots_of(arcs)
+        kept = 4 * slots + slots // 2  # a place and a source of two bytes, and the mapper
+        return LayoutCost(kept, by_source + max(sorting, kept + 8 * vertices))
 
     @property
     def arrays(self) -> dict[str, Any]:
@@ -405,3 +412,8 @@ class ShardedLayout:
         )  # fmt: skip
 
         return Launches(launches)
+
+
+def slots_of(arcs: int) -> int:
+    """Estimate how many slots the arcs of a graph have in `windows`."""
+    return int(PADDED * arcs)

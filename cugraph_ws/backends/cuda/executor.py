@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends import layout_of
 from cugraph_ws.backends.cpu.queues import empty_piles
 from cugraph_ws.backends.cuda.codegen import (
     FRONTIER_LOOPS,
@@ -29,6 +28,7 @@ from cugraph_ws.backends.cuda.codegen import (
     source_fields,
 )
 from cugraph_ws.backends.cuda.graph import Order
+from cugraph_ws.backends.cuda.layouts import layout_of
 from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
@@ -141,7 +141,7 @@ class CudaExecutor:
             ordered=ordered,
             shards=layout_name != "csc",
         )
-        self._layout_class = layout_of(layout_name, on_device=True)
+        self._layout_class = layout_of(layout_name)
         interface = interface_source(program, types, variant)
         dense = (*LOOPS, *self._layout_class.loops)
         loops = FRONTIER_LOOPS if swaps else WORKLIST_LOOPS if worklist else dense

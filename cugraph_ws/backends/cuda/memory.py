@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cugraph_ws.backends.cuda.grouping import number_dtype, part_size, round_size
-from cugraph_ws.contract import Conversion
+from cugraph_ws.contract import LayoutCost
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.memory import format_bytes
@@ -31,14 +31,10 @@ __all__ = [
     "check_layout_memory",
     "check_transpose_memory",
     "estimate",
-    "estimate_layout",
     "estimate_numbering",
     "estimate_transpose",
-    "slots_of",
 ]
 
-SHARD_PARTS = 8  # shards are sorted an eighth at a time, if there are so many
-PADDED = 1.25  # slots for each arc, in the mean, of windows of eight arcs for each shard and more
 _CHUNK = 1 << 26  # rows that `numbering` translates at a time
 
 
@@ -227,47 +223,13 @@ def check_transpose_memory(arcs: int, vertices: int, *, keep: bool) -> None:
         )
 
 
-def estimate_layout(name: str, arcs: int, vertices: int) -> Conversion:
-    """Estimate what it takes to make a layout of the CSC, and to keep it.
-
-    Parameters
-    ----------
-    name : {"csc", "csr", "gshards", "windows"}
-    arcs, vertices : int
-
-    Returns
-    -------
-    Conversion
-        Without the slots of `windows`, which a run has: those take as many bytes as a program reads
-        of a source, for each slot.
-    """
-    index = number_dtype(vertices).itemsize
-    if name == "csc":
-        return Conversion()
-    if name == "csr":
-        peak = estimate_transpose(arcs, vertices, keep=False)
-        return Conversion(8 * vertices + index * arcs, peak, 2 * arcs, arcs)
-    by_source = (index + 2) * arcs
-    sorting = 16 * -(-arcs // SHARD_PARTS)
-    if name == "gshards":
-        return Conversion(by_source, by_source + sorting, 2 * arcs, arcs)
-    slots = slots_of(arcs)
-    kept = 4 * slots + slots // 2  # a place and a source of two bytes, and the mapper
-    return Conversion(kept, by_source + max(sorting, kept + 8 * vertices), 3 * arcs, 2 * arcs)
-
-
-def slots_of(arcs: int) -> int:
-    """Return how many slots the arcs of a graph have in `windows`, about."""
-    return int(PADDED * arcs)
-
-
-def check_layout_memory(name: str, arcs: int, vertices: int, *, beside: int = 0) -> None:
+def check_layout_memory(name: str, cost: LayoutCost, *, beside: int = 0) -> None:
     """Raise GraphMemoryError if a layout would not fit beside the CSC.
 
     Parameters
     ----------
-    name : {"csc", "csr", "gshards", "windows"}
-    arcs, vertices : int
+    name : {"gshards", "windows"}
+    cost : LayoutCost
     beside : int
         Bytes that a run takes for the layout beside it.
 
@@ -276,8 +238,7 @@ def check_layout_memory(name: str, arcs: int, vertices: int, *, beside: int = 0)
     GraphMemoryError
         With the needed and the free memory.
     """
-    made = estimate_layout(name, arcs, vertices)
-    needed, available = max(made.peak, made.kept + beside), device().free_memory()
+    needed, available = max(cost.peak, cost.kept + beside), device().free_memory()
     if needed > available:
         raise GraphMemoryError(
             f"layout={name!r} needs {format_bytes(needed)} of GPU memory beside the graph and "
