@@ -147,6 +147,59 @@ def test_pointers_out_of_range_are_refused(way: dict[str, Any]) -> None:
         ws.check(Wandering, graph)
 
 
+@ws.vertex_program
+class Hook:
+    """A tree's root goes below the least tree around."""
+
+    parent: ws.vertex_id
+    near: ws.vertex_id
+    hook: int = ws.least_at("near", "parent")
+
+    def init(vertex):
+        return vertex, vertex
+
+    def compute(src):
+        return src.parent
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.parent, old.hook), min(old.parent, gathered)
+
+    max_iter = 2
+
+
+@ws.vertex_program
+class Halve:
+    """Pointers that lead to roots."""
+
+    parent: ws.vertex_id
+    grand: int = ws.at("parent", "parent")
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.parent
+
+    combine = min
+
+    def apply(old):
+        return old.grand
+
+
+@pytest.mark.parametrize("way", [{"engine": "python"}, *WAYS[:2], *WAYS[3:]], ids=str)
+def test_phases_have_jumps_of_their_own(way: dict[str, Any]) -> None:
+    pairs = [(0, 1), (1, 2), (2, 3), (7, 8), (7, 9), (5, 9), (11, 12), (12, 13)]
+    frame = pd.DataFrame(pairs, columns=["source", "destination"])
+    program = ws.phases(Hook, Halve)
+    with emulated(), ws.Graph(frame, directed=False) as graph:
+        found = ws.run(program, graph, **way).frame
+        assert found["parent"].tolist() == [0, 0, 0, 0, 5, 5, 5, 5, 11, 11, 11]
+        with pytest.raises(ws.InputError, match="no parameter 'grand'"):
+            ws.run(program, graph, grand=3, **way)
+
+
 def test_check_compares_every_run() -> None:
     with remembering():
         for edges in (SMALL, grid(3, 3, 0.2, seed=1)):
