@@ -6,6 +6,7 @@ the table, append a case that launches it to the list of `_builds`, `_loops` or 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -182,6 +183,9 @@ def _loops() -> list[Case]:
                 *[ws.Similarity("jaccard", None, use_weight) for use_weight in (False, True)],
             )
         ]
+        apart = graph_of(replace(edges, weight=1.0 + edges.weight, directed=directed))
+        for function in (ws.closeness_centrality, ws.betweenness_centrality):
+            cases.append(("", partial(function, apart, k=2, weighted=True, engine="cuda")))
         cases.append(("", partial(_components_of_shards, graph)))
         for coupling in ("weight", [[3.0, 1.0], [1.0, 2.0]]):  # one for each edge; one for all
             loop = ws.BeliefPropagation(priors, coupling, max_iter=1)

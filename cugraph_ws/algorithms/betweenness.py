@@ -12,7 +12,14 @@ import numpy as np
 
 from cugraph_ws.algorithms.closeness import GREATEST_SEED, sampled
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    open_graph,
+    refuse_checkpoints,
+)
+from cugraph_ws.algorithms.weighted_paths import distances_from, levels_of
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Step
@@ -20,11 +27,16 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
-from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 
-__all__ = ["Betweenness", "betweenness_centrality", "edge_betweenness_centrality"]
+__all__ = [
+    "Betweenness",
+    "WeightedBetweenness",
+    "betweenness_centrality",
+    "edge_betweenness_centrality",
+]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -42,6 +54,7 @@ def betweenness_centrality(
     *,
     endpoints: bool = False,
     seed: int = 0,
+    weighted: bool = False,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
@@ -50,7 +63,7 @@ def betweenness_centrality(
 ) -> FrameT:
     """Compute betweenness centrality: the share of shortest paths that pass through a vertex.
 
-    Edges have length 1; parallel edges are paths of their own.
+    Edges have length 1 unless `weighted` says otherwise; parallel edges are paths of their own.
 
     Parameters
     ----------
@@ -66,10 +79,14 @@ def betweenness_centrality(
         Whether the ends of a path count as well.
     seed : int
         Different seeds sample different vertices; the same seed the same on any machine.
+    weighted : bool
+        Whether the length of an edge is its weight, above 0.  Paths are of one length if their
+        float64 sums are equal.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame; ignored.
+        Weight column of an edge frame; read only if `weighted`, by default the column named
+        `weight`.
     directed : bool
         Whether the edges of an edge frame are directed.
     **options
@@ -92,9 +109,14 @@ def betweenness_centrality(
     .. [1] U. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical
        Sociology 25, 2001.
     """
-    loop = Betweenness(k, normalized, endpoints, seed)
-    opened = as_graph(
-        graph, source=source, destination=destination, weight=weight, directed=directed
+    loop = (WeightedBetweenness if weighted else Betweenness)(k, normalized, endpoints, seed)
+    opened = open_graph(
+        graph,
+        weighted,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
     )
     return run(loop, opened, **options).require_convergence("betweenness_centrality").frame
 
@@ -106,6 +128,7 @@ def edge_betweenness_centrality(
     normalized: bool = True,
     *,
     seed: int = 0,
+    weighted: bool = False,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -114,7 +137,7 @@ def edge_betweenness_centrality(
 ) -> FrameT:
     """Compute the share of shortest paths that pass through each edge.
 
-    Edges have length 1; parallel edges are paths of their own.
+    Edges have length 1 unless `weighted` says otherwise; parallel edges are paths of their own.
 
     Parameters
     ----------
@@ -128,6 +151,9 @@ def edge_betweenness_centrality(
         an undirected graph too.
     seed : int
         Different seeds sample different vertices; the same seed the same on any machine.
+    weighted : bool
+        Whether the length of an edge is its weight, above 0.  Paths are of one length if their
+        float64 sums are equal.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -156,10 +182,16 @@ def edge_betweenness_centrality(
     .. [1] U. Brandes, "On variants of shortest-path betweenness centrality and their generic
        computation", Social Networks 30, 2008.
     """
-    loop = Betweenness(k, normalized, False, seed, edges=True)
+    made = WeightedBetweenness if weighted else Betweenness
+    loop = made(k, normalized, False, seed, edges=True)
     refuse_checkpoints(options, "edge_betweenness_centrality has")
-    opened = as_graph(
-        graph, source=source, destination=destination, weight=weight, directed=directed
+    opened = open_graph(
+        graph,
+        weighted,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
     )
     opened.check_edge_names()
     if "betweenness_centrality" in opened.edge_attributes:
@@ -351,6 +383,10 @@ class Betweenness(ArrayLoop):
         here, places = self.near.owned_among(sources)
         self._score[places] += self.near.xp.asarray(ends[here].astype(np.float64))
 
+    def _tight(self, levels: Array, one: Array, other: Array, first: int) -> Array:
+        """Return which of the arcs from place `first` on are on shortest paths, by source."""
+        return (levels[one] >= 0) & (levels[other] == levels[one] + 1)
+
     def _score_edges(self, levels: Array, paths: Array, shares: Array) -> None:
         """Add to every arc the paths through it, in both directions of an undirected edge."""
         near, part, xp = self.near, self.near.part, self.near.xp
@@ -362,6 +398,60 @@ class Betweenness(ArrayLoop):
             head, tail = heads[first : first + ARCS], rows.indices[first : first + ARCS]
             ways = [(tail, head)] if part.graph.directed else [(tail, head), (head, tail)]
             for one, other in ways:
-                tight = (levels[one] >= 0) & (levels[other] == levels[one] + 1)
+                tight = self._tight(levels, one, other, first)
                 through = xp.where(tight, paths[one] * shares[other], 0.0)
                 self._arcs[first : first + ARCS] += through.sum(axis=1)
+
+
+class WeightedBetweenness(Betweenness):
+    """The algorithm for edges of given lengths as a loop for `run`.
+
+    Parameters
+    ----------
+    k, normalized, endpoints, seed, edges
+        See `Betweenness`.
+    """
+
+    name = "weighted_betweenness_centrality"
+    reads_weights = True
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Choose the sources."""
+        least = graph.least_edge_value(str(graph.weight))
+        if least is not None and not least[0] > 0:
+            raise InputError(
+                f"column {graph.weight!r}: the edge from {graph.describe_edge(least[1])} has the "
+                f"weight {least[0]}; lengths must be above 0"
+            )
+        super().start(graph, on_device=on_device)
+
+    def _count(self, sources: Array) -> tuple[Array, Array, list[Array], list[Array]]:
+        """Return levels and numbers of paths by position and source; and the rows of each level."""
+        weight = str(self.near.part.graph.weight)
+        self._lengths, _ = distances_from(self.near, sources, "in", weight)
+        levels, paths, stack = levels_of(self.near, sources, self._lengths, weight)
+        return levels, paths, stack, []
+
+    def _depend(
+        self, levels: Array, paths: Array, stack: list[Array], scales: list[Array], shares: Array
+    ) -> Array:
+        """Return the dependencies of the sources on each vertex, and write the shares."""
+        near, xp = self.near, self.near.xp
+        weight = str(near.part.graph.weight)
+        dependency = xp.zeros(paths.shape)
+        for level in range(len(stack) - 1, -1, -1):
+            rows = stack[level]
+            at = levels[rows] == level
+            gathered = near.tight(shares, self._lengths, "out", rows, weight)
+            dependency[rows] = xp.where(at, paths[rows] * gathered, dependency[rows])
+            share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0)
+            shares[rows] = xp.where(at, share, shares[rows])
+            near.update(shares, rows)
+        return dependency
+
+    def _tight(self, levels: Array, one: Array, other: Array, first: int) -> Array:
+        """Return which of the arcs from place `first` on are on shortest paths, by source."""
+        part, lengths = self.near.part, self._lengths
+        weight = part.arc_values(str(part.graph.weight))[first : first + len(one)]
+        end = lengths[other]
+        return (lengths[one] + weight.astype(np.float64)[:, None] == end) & (end < np.inf)

@@ -12,19 +12,27 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import MOST, ArrayLoop, Direction, Neighbourhood
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    open_graph,
+    refuse_negative,
+)
+from cugraph_ws.algorithms.weighted_paths import distances_from
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 
 __all__ = [
     "DistanceSums",
+    "WeightedDistanceSums",
     "closeness_centrality",
     "harmonic_centrality",
     "sampled",
@@ -33,6 +41,8 @@ __all__ = [
 Array = Any  # NumPy's or CuPy's
 
 WIDTH = 64  # searches of a batch
+WEIGHTED_WIDTH = 32  # most of a batch with lengths
+CELLS = 1 << 27  # most entries of its matrix by vertex and search
 GREATEST_SEED = 2**128 - 1
 
 
@@ -44,6 +54,7 @@ def closeness_centrality(
     *,
     seed: int = 0,
     wf_improved: bool = True,
+    weighted: bool = False,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
@@ -52,7 +63,8 @@ def closeness_centrality(
 ) -> FrameT:
     """Compute closeness centrality: the reciprocal of the mean distance to a vertex.
 
-    As in NetworkX, distances are those along edges into the vertex, and edges have length 1.
+    As in NetworkX, distances are those along edges into the vertex; edges have length 1 unless
+    `weighted` says otherwise.
 
     Parameters
     ----------
@@ -67,10 +79,13 @@ def closeness_centrality(
         Different seeds sample different vertices; the same seed the same on any machine.
     wf_improved : bool
         Whether to scale by the share of the vertices that reach the vertex (Wasserman and Faust).
+    weighted : bool
+        Whether the length of an edge is its weight, 0 or more.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame; ignored.
+        Weight column of an edge frame; read only if `weighted`, by default the column named
+        `weight`.
     directed : bool
         Whether the edges of an edge frame are directed.
     **options
@@ -97,14 +112,19 @@ def closeness_centrality(
        and Applications 8, 2004 (for `k`).
     """
     check_flag("wf_improved", wf_improved)
-    opened = as_graph(
-        graph, source=source, destination=destination, weight=weight, directed=directed
+    opened = open_graph(
+        graph,
+        weighted,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
     )
-    loop = DistanceSums(vertices, k, seed)
+    loop = (WeightedDistanceSums if weighted else DistanceSums)(vertices, k, seed)
     result = run(loop, opened, **options).require_convergence("closeness_centrality")
     counts, totals, _ = _sums(result)
     others = counts * _scale(opened, k)
-    values = counts / (totals + (totals == 0))
+    values = counts * (totals > 0) / (totals + (totals == 0))
     if wf_improved:
         values = values * (others / max(opened.number_of_vertices - 1, 1))
     return _listed(result, "closeness_centrality", values, vertices)
@@ -118,6 +138,7 @@ def harmonic_centrality(
     *,
     seed: int = 0,
     normalized: bool = False,
+    weighted: bool = False,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
@@ -126,7 +147,8 @@ def harmonic_centrality(
 ) -> FrameT:
     """Compute harmonic centrality: the sum of the reciprocals of the distances to a vertex.
 
-    As in NetworkX, distances are those along edges into the vertex, and edges have length 1.
+    As in NetworkX, distances are those along edges into the vertex; edges have length 1 unless
+    `weighted` says otherwise.
 
     Parameters
     ----------
@@ -141,10 +163,13 @@ def harmonic_centrality(
         Different seeds sample different vertices; the same seed the same on any machine.
     normalized : bool
         Whether to divide by the number of the other vertices.
+    weighted : bool
+        Whether the length of an edge is its weight, 0 or more.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame; ignored.
+        Weight column of an edge frame; read only if `weighted`, by default the column named
+        `weight`.
     directed : bool
         Whether the edges of an edge frame are directed.
     **options
@@ -167,10 +192,15 @@ def harmonic_centrality(
     .. [1] P. Boldi and S. Vigna, "Axioms for centrality", Internet Mathematics 10, 2014.
     """
     check_flag("normalized", normalized)
-    opened = as_graph(
-        graph, source=source, destination=destination, weight=weight, directed=directed
+    opened = open_graph(
+        graph,
+        weighted,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
     )
-    loop = DistanceSums(vertices, k, seed)
+    loop = (WeightedDistanceSums if weighted else DistanceSums)(vertices, k, seed)
     result = run(loop, opened, **options).require_convergence("harmonic_centrality")
     _, _, values = _sums(result)
     values = values * _scale(opened, k)
@@ -308,7 +338,7 @@ class DistanceSums(ArrayLoop):
         sums = np.sum(comm.allgather(own.tolist()), axis=0).reshape(own.shape)
         here, places = self.near.owned_among(starts)
         self._reached[places] = xp.asarray(sums[0, here].astype(np.int64))
-        self._distances[places] = xp.asarray(sums[1, here].astype(np.int64))
+        self._distances[places] = xp.asarray(sums[1, here].astype(self._distances.dtype))
         self._reciprocals[places] = xp.asarray(sums[2, here])
 
     def _search(self, starts: Array, direction: Direction) -> Any:
@@ -328,6 +358,53 @@ class DistanceSums(ArrayLoop):
             front[rows] = words
             seen[rows] |= words
             yield level, rows, words
+
+
+class WeightedDistanceSums(DistanceSums):
+    """Sums over distances by edges of given lengths, as a loop for `run`.
+
+    Parameters
+    ----------
+    vertices, k, seed
+        See `DistanceSums`.
+    """
+
+    name = "weighted_distance_sums"
+    reads_weights = True
+    kept: ClassVar = {"reached": (0, MOST), "distances": None, "reciprocals": None}
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Choose where searches start."""
+        refuse_negative(graph, "lengths must be 0 or more")
+        super().start(graph, on_device=on_device)
+        self._distances = self.near.xp.zeros(self.near.part.size)
+        largest = max(graph.comm.allgather(self.near.part.size))
+        self._width = max(1, min(WEIGHTED_WIDTH, CELLS // max(largest, 1)))
+
+    def step(self) -> Step:
+        """Search from the next vertices, and add the distances up."""
+        near, part, xp = self.near, self.near.part, self.near.xp
+        starts = self._starts[self.done : self.done + self._width]
+        direction: Direction = "out" if self._k is None else "in"
+        length, read = distances_from(near, starts, direction, str(part.graph.weight))
+        length = length[: part.owned]
+        here, rows = near.owned_among(starts)
+        found = xp.isfinite(length)
+        found[rows, xp.asarray(here)] = False  # a start is not among those that it reaches
+        near_by = found & (length > 0.0)
+        length = xp.where(found, length, 0.0)
+        reciprocal = xp.where(near_by, 1.0 / xp.where(near_by, length, 1.0), 0.0)
+        if self._k is None:
+            sums = [found.sum(axis=0), length.sum(axis=0), reciprocal.sum(axis=0)]
+            self._add(starts, np.array([as_host(one) for one in sums], np.float64))
+        else:
+            self._reached[: part.owned] += found.sum(axis=1)
+            self._distances[: part.owned] += length.sum(axis=1)
+            self._reciprocals[: part.owned] += reciprocal.sum(axis=1)
+        self.done += len(starts)
+        read, sent = part.halo.totals(read)
+        left = len(self._starts) - self.done
+        return Step(left, read, direction="push", filter="list", bytes_sent=sent)
 
 
 def _bits(xp: Any, words: Array) -> Array:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, Unpack, get_args
 
 from cugraph_ws.algorithms.core import DegreeType
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
-from cugraph_ws.arguments import check_choice, check_flag
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, open_graph
+from cugraph_ws.arguments import check_choice
 from cugraph_ws.contract import choose_engine
-from cugraph_ws.errors import InputError
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
-from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 
 __all__ = ["degree", "degrees"]
@@ -137,21 +135,15 @@ def _opened(
     options: RunOptions,
 ) -> GraphView[FrameT]:
     """Check the arguments, and return the graph."""
-    check_flag("weighted", weighted)
     choose_engine(Options(**options).engine)
-    if weighted and weight is None:
-        weight = AUTO
-    opened = as_graph(
+    return open_graph(
         graph,
+        weighted,
         source=source,
         destination=destination,
         weight=weight,
         directed=directed,
-        weighted=weighted,
     )
-    if weighted and opened.weight is None:
-        raise InputError("weighted=True: the graph has no weights; give weight=, a column's name")
-    return opened
 
 
 def _sums(graph: GraphView, weighted: bool, *, incoming: bool) -> Array:

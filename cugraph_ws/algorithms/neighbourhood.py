@@ -113,16 +113,80 @@ class Neighbourhood:
         -------
         array of float64, shape (len(which),) or (len(which), columns)
         """
-        part, chosen = self.part, self.own if which is None else which
+        chosen = self.own if which is None else which
+
+        def fold(rows: Any, chosen: Array, weights: Array) -> Array:
+            return self._loops.sums(rows, chosen, values, weights)
+
+        return self._by_arcs(fold, direction, chosen, weight, self.xp.add)
+
+    def nearest(self, distances: Array, direction: Direction, which: Array, weight: str) -> Array:
+        """Find the least distance through a neighbour; collective.
+
+        Parameters
+        ----------
+        distances : array of float64, shape (size, columns)
+            By position, ghosts too.
+        direction : {"in", "out"}
+            Which neighbours: those with an edge to a vertex, or from it.
+        which : array of int64
+            Owned positions to do it for.
+        weight : str
+            Edge column of lengths.
+
+        Returns
+        -------
+        array of float64, shape (len(which), columns)
+            Infinite without neighbours.
+        """
+
+        def fold(rows: Any, chosen: Array, weights: Array) -> Array:
+            return self._loops.nearest(rows, chosen, distances, weights)
+
+        return self._by_arcs(fold, direction, which, weight, self.xp.minimum)
+
+    def tight(
+        self, values: Array, distances: Array, direction: Direction, which: Array, weight: str
+    ) -> Array:
+        """Add up neighbours' values along shortest paths; collective.
+
+        An edge is on one if the distance of its end is that of its beginning plus its length.
+
+        Parameters
+        ----------
+        values, distances : array of float64, shape (size, columns)
+            By position, ghosts too.
+        direction : {"in", "out"}
+            Which neighbours: those before a vertex on paths, or those after it.
+        which : array of int64
+            Owned positions to do it for.
+        weight : str
+            Edge column of lengths.
+
+        Returns
+        -------
+        array of float64, shape (len(which), columns)
+        """
+
+        def fold(rows: Any, chosen: Array, weights: Array) -> Array:
+            forward = direction == "out"
+            return self._loops.tight(rows, chosen, values, distances, weights, forward)
+
+        return self._by_arcs(fold, direction, which, weight, self.xp.add)
+
+    def _by_arcs(
+        self, fold: Any, direction: Direction, which: Array, weight: str | None, combine: Any
+    ) -> Array:
+        """Fold over arcs into vertices, or out of them; collective."""
+        part = self.part
         if direction == "in" or not self._directed:
-            weights = None if weight is None else self._weights(weight, "csc")
-            return self._loops.sums(part.csc, chosen, values, weights)
-        weights = None if weight is None else self._weights(weight, "csr")
+            return fold(part.csc, which, self._weights(weight, "csc"))
+        weights = self._weights(weight, "csr")
         if part.halo.alone:
-            return self._loops.sums(part.csr, chosen, values, weights)
-        shares = self._loops.sums(part.csr, self.xp.arange(part.size), values, weights)
-        part.halo.reduce(shares)
-        return shares[chosen]
+            return fold(part.csr, which, weights)
+        shares = fold(part.csr, self.xp.arange(part.size), weights)
+        part.halo.reduce(shares, combine)
+        return shares[which]
 
     def words(
         self, values: Array, direction: Direction, operation: Operation, which: Array = None
@@ -168,8 +232,10 @@ class Neighbourhood:
         xp = self.xp
         return {"min": xp.minimum, "max": xp.maximum, "or": xp.bitwise_or}[operation]
 
-    def _weights(self, name: str, order: Any) -> Array:
-        """Return an edge column as float64."""
+    def _weights(self, name: str | None, order: Any) -> Array:
+        """Return an edge column as float64, or None."""
+        if name is None:
+            return None
         return self.part.arc_values(name, order).astype(np.float64, copy=False)
 
     def followers(self, places: Array, direction: Direction = "in") -> Array:

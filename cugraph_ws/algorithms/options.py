@@ -9,12 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import shown
+from cugraph_ws.arguments import check_flag, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Result
 from cugraph_ws.execution.options import RunOptions
 from cugraph_ws.frames.base import Masked
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.graph import as_graph
 from cugraph_ws.graph.view import GraphView
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "Weight",
     "check_finite",
     "check_unreachable",
+    "open_graph",
     "refuse_checkpoints",
     "refuse_cluster_checkpoints",
     "refuse_negative",
@@ -85,6 +88,48 @@ def check_finite(argument: str, graph: GraphView, values: npt.NDArray[Any]) -> N
         raise InputError(
             f"{argument} is {float(values[vertex])} for vertex {graph.describe(vertex)}; give a finite number"
         )
+
+
+def open_graph(
+    graph: GraphView[FrameT] | FrameT,
+    weighted: bool,
+    *,
+    source: Columns,
+    destination: Columns,
+    weight: Weight,
+    directed: bool,
+) -> GraphView[FrameT]:
+    """Return the graph of a function that reads weights only on demand.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+    weighted : bool
+        Whether the caller asks for weights.
+    source, destination, weight, directed
+        See `as_graph`.  With `weighted`, a weight that is not given is the column named `weight`.
+
+    Returns
+    -------
+    GraphView
+
+    Raises
+    ------
+    InputError
+        If the graph has no weights, but they are asked for.
+    """
+    check_flag("weighted", weighted)
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=AUTO if weighted and weight is None else weight,
+        directed=directed,
+        weighted=weighted,
+    )
+    if weighted and opened.weight is None:
+        raise InputError("weighted=True: the graph has no weights; give weight=, a column's name")
+    return opened
 
 
 def refuse_negative(graph: GraphView, advice: str = "weights must be 0 or more") -> None:

@@ -172,6 +172,9 @@ NORMALIZED = click.option(
 )
 
 
+LENGTHS = click.option("--weighted", is_flag=True, help="Edges are as long as their weights.")
+
+
 def _distance_command(
     name: str, text: str, other: Callable[[Callable[..., None]], Callable[..., None]]
 ) -> click.Command:
@@ -182,6 +185,7 @@ def _distance_command(
     @set_option("vertex", "Vertex to compute it for; can be repeated; default: all.")
     @click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
     @SEED
+    @LENGTHS
     @other
     def command(job: Job, vertex: tuple[str, ...], vertex_file: Path | None, **given: Any) -> None:
         from cugraph_ws.algorithms import closeness
@@ -191,6 +195,7 @@ def _distance_command(
             getattr(closeness, name),
             lambda: {"vertices": given_set(job, "vertex", vertex, vertex_file), **given},
             rank_by=name,
+            reads_weights=given["weighted"],
         )
 
     return command
@@ -201,6 +206,7 @@ def _distance_command(
 @click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
 @SEED
 @NORMALIZED
+@LENGTHS
 @click.option("--endpoints", is_flag=True, help="The ends of a path count as well.")
 def betweenness_command(job: Job, **given: Any) -> None:
     """Rank vertices by the shortest paths through them.
@@ -209,7 +215,13 @@ def betweenness_command(job: Job, **given: Any) -> None:
     """
     from cugraph_ws.algorithms.betweenness import betweenness_centrality
 
-    call(job, betweenness_centrality, lambda: given, rank_by="betweenness_centrality")
+    call(
+        job,
+        betweenness_centrality,
+        lambda: given,
+        rank_by="betweenness_centrality",
+        reads_weights=given["weighted"],
+    )
 
 
 @click.command("edge-betweenness-centrality")
@@ -217,6 +229,7 @@ def betweenness_command(job: Job, **given: Any) -> None:
 @click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
 @SEED
 @NORMALIZED
+@LENGTHS
 def edge_betweenness_command(job: Job, **given: Any) -> None:
     """Rank edges by the shortest paths through them.
 

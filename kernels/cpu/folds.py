@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.jit import jit
 
-__all__ = ["MAX", "MIN", "OR", "fold_words", "sum_rows"]
+__all__ = ["MAX", "MIN", "OR", "fold_words", "nearest_rows", "sum_rows", "tight_rows"]
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
@@ -98,3 +98,85 @@ def fold_words(
             else:
                 best |= value
         found[place] = best
+
+
+@jit
+def nearest_rows(
+    offsets: Integers,
+    indices: Array,
+    which: Integers,
+    distances: Array,
+    weights: Array,
+    found: Array,
+    lo: int,
+    hi: int,
+) -> None:
+    """Find the least distance through a neighbour, for the rows from `lo` to `hi` of `which`.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray of int
+        Rows of neighbours.
+    which : ndarray of int64
+        Rows.
+    distances : ndarray of float64, shape (vertices, columns)
+    weights : ndarray of float64, shape (arcs,)
+    found : ndarray of float64, shape (len(which), columns)
+        Written; infinite without neighbours.
+    lo, hi : int
+        Range of `which`.
+    """
+    columns = distances.shape[1]
+    for place in range(lo, hi):
+        row = which[place]
+        for column in range(columns):
+            found[place, column] = np.inf
+        for arc in range(offsets[row], offsets[row + 1]):
+            other, weight = indices[arc], weights[arc]
+            for column in range(columns):
+                found[place, column] = min(found[place, column], distances[other, column] + weight)
+
+
+@jit
+def tight_rows(
+    offsets: Integers,
+    indices: Array,
+    which: Integers,
+    values: Array,
+    distances: Array,
+    weights: Array,
+    forward: bool,
+    sums: Array,
+    lo: int,
+    hi: int,
+) -> None:
+    """Add up values of neighbours along shortest paths, for the rows from `lo` to `hi` of `which`.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray of int
+        Rows of neighbours.
+    which : ndarray of int64
+        Rows.
+    values, distances : ndarray of float64, shape (vertices, columns)
+    weights : ndarray of float64, shape (arcs,)
+    forward : bool
+        Whether paths lead from the row to the neighbour, instead of from the neighbour to the row.
+    sums : ndarray of float64, shape (len(which), columns)
+        Written.
+    lo, hi : int
+        Range of `which`.
+    """
+    columns = values.shape[1]
+    for place in range(lo, hi):
+        row = which[place]
+        for column in range(columns):
+            sums[place, column] = 0.0
+        for arc in range(offsets[row], offsets[row + 1]):
+            other, weight = indices[arc], weights[arc]
+            for column in range(columns):
+                near, far = distances[other, column], distances[row, column]
+                if forward:
+                    near, far = far, near
+                if near + weight == far and far < np.inf:
+                    sums[place, column] += values[other, column]

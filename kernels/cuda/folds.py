@@ -6,6 +6,7 @@ column, so that a neighbour's values are read at once.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,17 @@ from cugraph_ws.kernels.cuda.primitives import (
     threads,
 )
 
-__all__ = ["MAX", "MIN", "OR", "fold_words", "sum_columns", "sum_rows", "sum_weighted_columns"]
+__all__ = [
+    "MAX",
+    "MIN",
+    "OR",
+    "fold_words",
+    "nearest_columns",
+    "sum_columns",
+    "sum_rows",
+    "sum_weighted_columns",
+    "tight_columns",
+]
 
 MIN, MAX, OR = 0, 1, 2  # as in kernels/cpu/folds.py
 
@@ -146,6 +157,92 @@ def sum_weighted_columns(
             total = 0.0
             for arc in range(begin, end):
                 total += values[np.int64(indices[arc]) * columns + column] * weights[arc]
+            sums[np.int64(place) * columns + column] = total
+
+
+@kernel
+def nearest_columns(
+    offsets: Any,
+    indices: Any,
+    which: Any,
+    count: Any,
+    distances: Any,
+    columns: Any,
+    weights: Any,
+    found: Any,
+) -> None:
+    """Find the least distance through a neighbour, in several columns.
+
+    Parameters
+    ----------
+    offsets, indices : int64[size + 1], int[arcs]
+        Rows of neighbours.
+    which : int64[count]
+        Rows.
+    count : int
+    distances : float64[vertices * columns]
+        By vertex, then column.
+    columns : int
+    weights : float64[arcs]
+    found : float64[count * columns]
+        Written; infinite without neighbours.
+    """
+    for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
+        row = which[place]
+        begin, end = offsets[row], offsets[row + 1]
+        for column in range(lane(), columns, 32):
+            best = math.inf
+            for arc in range(begin, end):
+                best = min(
+                    best, distances[np.int64(indices[arc]) * columns + column] + weights[arc]
+                )
+            found[np.int64(place) * columns + column] = best
+
+
+@kernel
+def tight_columns(
+    offsets: Any,
+    indices: Any,
+    which: Any,
+    count: Any,
+    values: Any,
+    distances: Any,
+    columns: Any,
+    weights: Any,
+    forward: Any,
+    sums: Any,
+) -> None:
+    """Add up values of neighbours along shortest paths, in several columns.
+
+    Parameters
+    ----------
+    offsets, indices : int64[size + 1], int[arcs]
+        Rows of neighbours.
+    which : int64[count]
+        Rows.
+    count : int
+    values, distances : float64[vertices * columns]
+        By vertex, then column.
+    columns : int
+    weights : float64[arcs]
+    forward : int
+        1 if paths lead from the row to the neighbour, 0 if from the neighbour to the row.
+    sums : float64[count * columns]
+        Written.
+    """
+    for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
+        row = which[place]
+        begin, end = offsets[row], offsets[row + 1]
+        for column in range(lane(), columns, 32):
+            own = distances[row * columns + column]
+            total = 0.0
+            for arc in range(begin, end):
+                entry = np.int64(indices[arc]) * columns + column
+                there = distances[entry]
+                through = own + weights[arc] if forward == 1 else there + weights[arc]
+                end_of_path = there if forward == 1 else own
+                if through == end_of_path and end_of_path < math.inf:
+                    total += values[entry]
             sums[np.int64(place) * columns + column] = total
 
 

@@ -41,6 +41,22 @@ def test_folds_are_those_of_numpy(
         found = backend.sums(rows, which, some, weights)
         expected = [weights[arc] @ some[row] for row, arc in zip(parts, arcs, strict=True)]
         np.testing.assert_allclose(found, _array(expected, 3))
+        lengths = np.where(generator.random((part.size, 3)) < 0.3, np.inf, some)
+        found = backend.nearest(rows, which, lengths, weights)
+        expected = [
+            (weights[arc, None] + lengths[row]).min(axis=0, initial=np.inf)
+            for row, arc in zip(parts, arcs, strict=True)
+        ]
+        assert found.tolist() == _array(expected, 3).tolist()
+        lengths, steps = np.floor(4 * lengths), weights.round()
+        for forward in (False, True):
+            found = backend.tight(rows, which, some, lengths, steps, forward)
+            expected = []
+            for own, row, arc in zip(which, parts, arcs, strict=True):
+                ends = (lengths[own], lengths[row]) if forward else (lengths[row], lengths[own])
+                ahead = (ends[0] + steps[arc, None] == ends[1]) & (ends[1] < np.inf)
+                expected.append((some[row] * ahead).sum(axis=0))
+            np.testing.assert_allclose(found, _array(expected, 3))
         words = generator.integers(-(2**62), 2**62, part.size)
         for operation, (code, identity) in OPERATIONS.items():
             found = backend.words(rows, which, words, code, identity)

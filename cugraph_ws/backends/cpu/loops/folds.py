@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.kernels.cpu.folds import fold_words, sum_rows
+from cugraph_ws.kernels.cpu.folds import fold_words, nearest_rows, sum_rows, tight_rows
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["sums", "words"]
+__all__ = ["nearest", "sums", "tight", "words"]
 
 Array = npt.NDArray[Any]
 
@@ -61,6 +61,53 @@ def words(rows: Any, which: Array, values: Array, operation: int, identity: int)
     found = np.empty(len(which), np.int64)
     given = (rows.offsets, rows.indices, which, values, operation, identity, found)
     parallel(fold_words, [(*given, *cut) for cut in _cuts(rows, which)])
+    return found
+
+
+def nearest(rows: Any, which: Array, distances: Array, weights: Array) -> Array:
+    """Find the least distance through a neighbour.
+
+    Parameters
+    ----------
+    rows : Adjacency
+    which : ndarray of int64
+        Rows to read.
+    distances : ndarray of float64, shape (size, columns)
+    weights : ndarray of float64, shape (arcs,)
+
+    Returns
+    -------
+    ndarray of float64, shape (len(which), columns)
+        Infinite without neighbours.
+    """
+    found = np.empty((len(which), distances.shape[1]))
+    given = (rows.offsets, rows.indices, which, distances, weights, found)
+    parallel(nearest_rows, [(*given, *cut) for cut in _cuts(rows, which)])
+    return found
+
+
+def tight(
+    rows: Any, which: Array, values: Array, distances: Array, weights: Array, forward: bool
+) -> Array:
+    """Add up values of neighbours along shortest paths.
+
+    Parameters
+    ----------
+    rows : Adjacency
+    which : ndarray of int64
+        Rows to read.
+    values, distances : ndarray of float64, shape (size, columns)
+    weights : ndarray of float64, shape (arcs,)
+    forward : bool
+        Whether paths lead from the row to the neighbour.
+
+    Returns
+    -------
+    ndarray of float64, shape (len(which), columns)
+    """
+    found = np.empty((len(which), values.shape[1]))
+    given = (rows.offsets, rows.indices, which, values, distances, weights, forward, found)
+    parallel(tight_rows, [(*given, *cut) for cut in _cuts(rows, which)])
     return found
 
 

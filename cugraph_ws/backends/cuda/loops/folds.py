@@ -11,7 +11,7 @@ import numpy as np
 
 from cugraph_ws.runtime.device import device
 
-__all__ = ["sums", "words"]
+__all__ = ["nearest", "sums", "tight", "words"]
 
 Array = Any  # CuPy's
 
@@ -39,6 +39,26 @@ def words(rows: Any, which: Array, values: Array, operation: int, identity: int)
     """Combine neighbours' words."""
     found = device().xp.empty(len(which), np.int64)
     _launch("fold_words", rows, which, values, operation, identity, found)
+    return found
+
+
+def nearest(rows: Any, which: Array, distances: Array, weights: Array) -> Array:
+    """Find the least distance through a neighbour."""
+    columns = distances.shape[1]
+    found = device().xp.empty((len(which), columns), np.float64)
+    flat, into = distances.reshape(-1), found.reshape(-1)
+    _launch("nearest_columns", rows, which, flat, columns, weights, into)
+    return found
+
+
+def tight(
+    rows: Any, which: Array, values: Array, distances: Array, weights: Array, forward: bool
+) -> Array:
+    """Add up values of neighbours along shortest paths."""
+    columns = values.shape[1]
+    found = device().xp.empty((len(which), columns), np.float64)
+    flat = values.reshape(-1), distances.reshape(-1)
+    _launch("tight_columns", rows, which, *flat, columns, weights, int(forward), found.reshape(-1))
     return found
 
 

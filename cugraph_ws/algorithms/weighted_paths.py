@@ -1,0 +1,122 @@
+"""Shortest paths of given lengths from a batch of vertices: distances, and orders along the paths.
+
+Arrays have a row for each position and a column for each source.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood
+from cugraph_ws.errors import InputError
+
+__all__ = ["distances_from", "levels_of"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+def distances_from(
+    near: Neighbourhood, sources: Array, direction: Direction, weight: str
+) -> tuple[Array, int]:
+    """Compute distances by label correction: vertices that came nearer call those that read them.
+
+    Parameters
+    ----------
+    near : Neighbourhood
+    sources : ndarray of int64
+        Vertex numbers.
+    direction : {"in", "out"}
+        Whose distances a vertex reads: "in" for paths from the sources, "out" for paths to them.
+    weight : str
+        Edge column of lengths, 0 or more.
+
+    Returns
+    -------
+    distances : array of float64, shape (size, len(sources))
+        Infinite where there is no path; of ghosts too.
+    read : int
+        Number of rows read.
+    """
+    xp = near.xp
+    here, rows = near.owned_among(sources)
+    distances = xp.full((near.part.size, len(sources)), np.inf)
+    distances[rows, xp.asarray(here)] = 0.0
+    rows, read = xp.unique(rows), 0
+    while near.total(len(rows)):
+        changed = near.update(distances, rows)
+        readers = near.followers(changed, direction)
+        found = near.nearest(distances, direction, readers, weight)
+        own = distances[readers]
+        nearer = xp.flatnonzero((found < own).any(axis=1))
+        rows = readers[nearer]
+        distances[rows] = xp.minimum(found[nearer], own[nearer])
+        read += len(readers)
+    return distances, read
+
+
+def levels_of(
+    near: Neighbourhood, sources: Array, distances: Array, weight: str
+) -> tuple[Array, Array, list[Array]]:
+    """Order vertices so that all those before a vertex on shortest paths are at lower levels.
+
+    Parameters
+    ----------
+    near : Neighbourhood
+    sources : ndarray of int64
+        Vertex numbers.
+    distances : array of float64, shape (size, len(sources))
+        From the sources, by edges of lengths above 0.
+    weight : str
+        Edge column of lengths.
+
+    Returns
+    -------
+    levels : array of int32, shape (size, columns)
+        Greatest number of edges of a shortest path from the source; 0 of the source, −1 if there is
+        no path.  Of ghosts the entries are undefined.
+    paths : array of float64, shape (size, columns)
+        Numbers of shortest paths; of ghosts too.
+    stack : list of array of int64
+        The owned positions that have each level in some column.
+
+    Raises
+    ------
+    InputError
+        If there are more paths than a float64 counts, or a length adds nothing to a distance.
+    """
+    part, xp = near.part, near.xp
+    marks = (distances < np.inf).astype(np.float64)
+    waiting = near.tight(marks, distances, "in", near.own, weight)
+    levels = xp.full(distances.shape, -1, np.int32)
+    paths = xp.zeros(distances.shape)
+    front = xp.zeros(distances.shape)
+    here, rows = near.owned_among(sources)
+    at = rows, xp.asarray(here)
+    levels[at], paths[at], front[at] = 0, 1.0, 1.0
+    rows, stack = xp.unique(rows), []
+    while near.total(len(rows)):
+        stack.append(rows)
+        changed = near.update(front, rows)
+        near.update(paths, rows)
+        readers = near.followers(changed, "in")
+        came = near.tight(front, distances, "in", readers, weight)
+        front[changed] = 0.0
+        waiting[readers] -= came
+        final = (came > 0.0) & (waiting[readers] == 0.0)
+        ready = xp.flatnonzero(final.any(axis=1))
+        rows, final = readers[ready], final[ready]
+        counts = near.tight(paths, distances, "in", rows, weight)
+        paths[rows] = xp.where(final, counts, paths[rows])
+        levels[rows] = xp.where(final, len(stack), levels[rows])
+        front[rows] = final
+    own = slice(0, part.owned)
+    if near.total(not bool(xp.isfinite(paths).all())):
+        raise InputError("there are more shortest paths than a float64 counts (1.8e308)")
+    if near.total(((distances[own] < np.inf) & (levels[own] < 0)).any()):
+        raise InputError(
+            f"column {weight!r}: some weights are so small that they add nothing to a distance; "
+            f"scale or round them"
+        )
+    return levels, paths, stack

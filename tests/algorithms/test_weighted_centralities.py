@@ -1,0 +1,132 @@
+"""Closeness and betweenness by lengths of edges: NetworkX's, on every engine and on ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from every_engine import answers
+from shapes import SHAPES, build, edge_frame, grid, random_edges, rmat, undirected
+from thread_ranks import on_ranks, share
+from verify import Edges
+
+import cugraph_ws as ws
+
+NAMES = ["one vertex", "star", "cycle", "two components", "short path", "33 vertices"]
+FUNCTIONS: dict[Any, Any] = {
+    ws.closeness_centrality: lambda peer: nx.closeness_centrality(peer, distance="weight"),
+    ws.harmonic_centrality: lambda peer: nx.harmonic_centrality(peer, distance="weight"),
+    ws.betweenness_centrality: lambda peer: nx.betweenness_centrality(peer, weight="weight"),
+}
+
+
+def simple(edges: Edges) -> Edges:
+    """Return one edge between two vertices, with a weight from 1/4 to 1 where it had none."""
+    ends = np.stack((edges.source, edges.destination))
+    if not edges.directed:
+        ends = np.sort(ends, axis=0)
+    ends = np.unique(ends[:, ends[0] != ends[1]], axis=1)
+    weight = np.random.default_rng(7).integers(1, 5, ends.shape[1]) / 4
+    return Edges(ends[0], ends[1], edges.n, weight, edges.directed)
+
+
+GRAPHS = {
+    **{name: simple(SHAPES[name]) for name in NAMES},
+    **{f"{name}, undirected": simple(undirected(SHAPES[name])) for name in NAMES},
+    "random": simple(random_edges(40, 160, seed=2)),
+    "rmat, undirected": simple(undirected(rmat(5, 4, seed=3))),
+    "grid, undirected": simple(undirected(grid(5, 6, 0.0, seed=1))),
+}
+
+
+def peer_of(edges: Edges) -> Any:
+    kind = nx.DiGraph if edges.directed else nx.Graph
+    return kind(oracles.networkx_graph(edges))
+
+
+def on_all(edges: Edges, ranks: int, function: Any, **given: Any) -> pd.DataFrame:
+    """Call a function on ranks, and return the rows of all."""
+    with build(edges) as graph:
+        return pd.concat(
+            on_ranks(ranks, lambda comm: function(share(graph, comm), weighted=True, **given))
+        )
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_values_are_those_of_networkx(name: str, ranks: int) -> None:
+    edges = GRAPHS[name]
+    peer = peer_of(edges)
+    for function, oracle in FUNCTIONS.items():
+        expected = oracle(peer)
+        for k in (None, edges.n):
+            values = on_all(edges, ranks, function, k=k)[function.__name__]
+            np.testing.assert_allclose(values, [expected[v] for v in range(edges.n)], atol=1e-12)
+    expected = nx.edge_betweenness_centrality(peer, weight="weight")
+    found = on_all(edges, ranks, ws.edge_betweenness_centrality)
+    for row in found.itertuples():
+        assert np.isclose(row.betweenness_centrality, expected[row.source, row.destination])
+
+
+@pytest.mark.parametrize("name", ["two components", "star, undirected"])
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (ws.closeness_centrality, {"vertices": [2, 0]}),
+        (ws.harmonic_centrality, {"k": 2, "normalized": True}),
+        (ws.betweenness_centrality, {"endpoints": True}),
+        (ws.edge_betweenness_centrality, {"k": 2}),
+    ],
+    ids=["closeness", "harmonic", "betweenness", "of edges"],
+)
+def test_engines_and_ranks_agree(name: str, function: Any, given: dict[str, Any]) -> None:
+    first, *others = answers(GRAPHS[name], function, weighted=True, **given)
+    for other in others:
+        pd.testing.assert_frame_equal(other, first, rtol=1e-12)
+
+
+def test_parallel_edges_and_lengths_of_one_are_as_without_lengths() -> None:
+    edges = SHAPES["duplicates"]
+    plain = Edges(edges.source, edges.destination, edges.n, np.ones(len(edges.source)))
+    with build(plain) as graph:
+        for function in FUNCTIONS:
+            pd.testing.assert_frame_equal(function(graph, weighted=True), function(graph))
+
+
+def test_lengths_of_zero_reach_but_do_not_count_in_harmonic_sums() -> None:
+    edges = pd.DataFrame({"source": ["a", "b"], "destination": ["b", "c"], "km": [0, 2]})
+    given = {"weight": "km", "weighted": True}
+    assert ws.harmonic_centrality(edges, **given).harmonic_centrality.tolist() == [0, 0, 1.0]
+    assert ws.closeness_centrality(edges, **given).closeness_centrality.tolist() == [0, 0, 0.5]
+    with pytest.raises(ws.InputError, match="above 0"):
+        ws.betweenness_centrality(edges, **given)
+    with pytest.raises(ws.InputError, match="0 or more"):
+        ws.closeness_centrality(edges.assign(km=-1.0), **given)
+
+
+def test_refusals_and_checkpoints(tmp_path: Any) -> None:
+    edges = edge_frame(GRAPHS["short path"])
+    for function in (*FUNCTIONS, ws.edge_betweenness_centrality):
+        with pytest.raises(ws.InputError, match="no weights"):
+            function(edges[["source", "destination"]], weighted=True)
+        with pytest.raises(ws.InputError, match="weighted"):
+            function(edges, weighted=1)
+    absorbed = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 1], "weight": 1e-9})
+    absorbed.loc[0, "weight"] = 1e9
+    with pytest.raises(ws.InputError, match="add nothing"):
+        ws.betweenness_centrality(absorbed, weighted=True)
+    doubled = pd.DataFrame({"source": np.repeat(range(1100), 2), "weight": 1.0})
+    doubled["destination"] = doubled.source + 1
+    with pytest.raises(ws.InputError, match="float64 counts"):
+        ws.betweenness_centrality(doubled, [0], weighted=True)
+    path = tmp_path / "state.parquet"
+    with build(GRAPHS["random"]) as graph:
+        for function in (ws.betweenness_centrality, ws.harmonic_centrality):
+            with pytest.raises(ws.ConvergenceError):
+                function(graph, weighted=True, checkpoint=path, progress=lambda update: False)
+            resumed = function(graph, weighted=True, resume=path)
+            assert resumed.equals(function(graph, weighted=True))
