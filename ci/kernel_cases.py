@@ -41,9 +41,11 @@ NUMBERS = (np.int64, np.float32, np.float64)
 SHOWN = (
     "minimum pulled", "tuple messages", "sums of a frontier", "any from an outbox", "news for one",
     "custom combine from an outbox", "custom combine of tuples", "superstep, parameter, aggregates",
-    "destinations read", "destinations read by pulls",
+    "destinations read", "destinations read by pulls", "state on edges",
 )  # fmt: skip
-ON_PARTITIONS = ("sums of a frontier", "custom combine of tuples", "destinations read")
+ON_PARTITIONS = (
+    "sums of a frontier", "custom combine of tuples", "destinations read", "state on edges",
+)  # fmt: skip
 ON_PHASES = ("there and back",)  # one begins with a list of fields, one by compare-and-swap
 CALLED = (
     "pairs", "sums of those who go", "any, of two fields", "custom combine, never at rest",

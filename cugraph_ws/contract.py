@@ -166,7 +166,7 @@ class Counts:
     arcs : int
         Their out-arcs: the work of a push.
     waiting : int
-        Vertices in later priority buckets.
+        Vertices in later priority buckets, or arcs whose state has changed.
     read : int
         Arcs read.
     total_change, greatest_change : float
@@ -332,6 +332,18 @@ class Executor(Protocol):
 
     def counts(self) -> Counts:
         """Return what the last superstep did, and the work left, ghosts' arcs included."""
+
+    def update_edges(self, number: int) -> int:
+        """Write the state of edges after superstep `number`, once ghosts are updated.
+
+        Returns how many of this rank's arcs have another state than before.
+        """
+
+    def edge_state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the state of edges by field, in the order of the graph's CSC."""
+
+    def restore_edges(self, columns: dict[str, npt.NDArray[Any]]) -> None:
+        """Resume from what `edge_state` returned, after `restore`."""
 
     def begin_trees(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""

@@ -27,6 +27,7 @@ __all__ = [
     "Cooling",
     "Counted",
     "Descent",
+    "Friction",
     "Growth",
     "Haggle",
     "Levelled",
@@ -388,6 +389,42 @@ class Descent:
         return new.on and not old.on
 
 
+@ws.vertex_program
+class Friction:
+    """State of three types on edges, from both ends, the edge's weight and the superstep."""
+
+    level: ws.float64
+    kept: ws.int64
+    degree: ws.in_degree
+    weight: ws.edge(ws.float64, default=1.0)
+    flow = ws.edge_state(ws.float32)
+    turns = ws.edge_state(ws.int32)
+    stuck = ws.edge_state(ws.boolean, default=True)
+    max_iter = 5
+
+    def init(vertex):
+        return float(vertex % 7), vertex % 3
+
+    def init_edge(src, dst, edge):
+        return edge.weight, src.kept - dst.kept, src.degree > dst.degree
+
+    def compute(src, edge):
+        return 0.0 if edge.stuck else edge.flow * src.level
+
+    combine = sum
+
+    def apply(old, gathered):
+        return old.level / 2.0 + gathered / 64.0, old.kept
+
+    def update_edge(src, dst, edge, p):
+        slope = src.level - dst.level
+        return (
+            edge.flow / 2.0 + slope / 8.0,
+            edge.turns + (p.superstep if edge.stuck else 1),
+            (edge.turns + p.superstep) % 3 == 0,
+        )
+
+
 @dataclass(frozen=True)
 class Case:
     """A program, its arguments, options of the run, and how closely results must agree."""
@@ -433,6 +470,7 @@ CASES = [
     Case("shortest paths", ws.SSSP, {"source": 0}),
     Case("widest paths", ws.WidestPath, {"source": [0]}),
     Case("destinations read", Levelled, tolerance=SUMS, counted=True),
+    Case("state on edges", Friction, tolerance=1e-6, counted=True),
     Case("destinations read by pulls", Haggle, {"start": [0, 5]}, PULLED, counted=True),
 ]
 
@@ -570,6 +608,11 @@ def check_same(found: ws.Result, expected: ws.Result, case: Case) -> None:
             assert np.array_equal(mine[valid], other[kept], equal_nan=mine.dtype.kind == "f"), name
         else:
             np.testing.assert_allclose(mine[valid], other[kept], case.tolerance, err_msg=name)
+    assert list(found.edge_arrays) == list(expected.edge_arrays)
+    for name, column in expected.edge_arrays.items():
+        mine, other = _plain(found.edge_arrays[name])[0], _plain(column)[0]
+        assert mine.dtype == other.dtype, name
+        np.testing.assert_allclose(mine, other, case.tolerance, err_msg=name)
     assert (found.stopped, found.converged) == (expected.stopped, expected.converged)
     if case.counted:
         assert found.iterations == expected.iterations

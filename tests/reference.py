@@ -5,6 +5,11 @@ also reads states of vertices that states name.  The interpreter takes no
 liberties and has no engine in common with the library: of a program it reads what it declares and
 calls its functions.  Vertices are numbers 0 … n−1, and so are arguments that are vertices.
 `compute` sees both ends of an arc, `src` and `dst`, as the last superstep left them.
+
+Every arc has its own state of edges: an undirected edge has two, a self-loop one.  `compute` of
+superstep k reads what superstep k − 1 left; then `update_edge` is called once for every arc, with the
+states that superstep k left of both ends, and the arc's own state as it was.  A run goes on while a
+vertex is active or an arc has changed.
 """
 
 from __future__ import annotations
@@ -73,12 +78,15 @@ class Outcome:
     supersteps : int
         How many there were.
     converged : bool
-        Whether nobody is active, or the residual is within `tol`.
+        Whether nobody is active and no arc has changed, or the residual is within `tol`.
+    edges : dict of list
+        By field of the state of edges, one value for each arc, in the order of `Graph.rows`.
     """
 
     states: dict[str, list[Any]]
     supersteps: int
     converged: bool
+    edges: dict[str, list[Any]] = field(default_factory=dict)
 
 
 def hears_all(program: Any) -> bool:
@@ -142,7 +150,9 @@ class _Run:
         columns = _edge_columns(program, graph)
         kinds = dict(zip(program.edges, (kind for _, kind in columns), strict=True))
         self.kinds = [_state_kind(declared, kinds) for declared in program.state.values()]
-        edge = namedtuple("Edge", program.edges)
+        self.edge_kinds = [one.type.name for one in program.edge_state.values()]
+        self.edge = namedtuple("Edge", (*program.edges, *program.edge_state))
+        edge = namedtuple("Attributes", program.edges)
         self.edges = [
             edge(*(_cast(kind, column[place]) for column, kind in columns))
             for place in range(len(graph.edges))
@@ -222,6 +232,7 @@ class _Run:
         """Take supersteps until the run ends, from the first states or given ones."""
         program, before = self.program, self.p()
         states = self.first_states() if states is None else states
+        arcs = self.first_arcs(states)
         active = {
             v
             for v in range(self.graph.n)
@@ -229,21 +240,75 @@ class _Run:
             or hears_all(program)  # all send, whichever vertices `starts` names
             or _call(program.functions["starts"], state=self.at(v, states[v]), p=before)
         }
-        number, residual = 0, math.nan
+        number, residual, changed = 0, math.nan, False
         measures = program.residual is not None and hears_all(program)
         while True:
-            converged = not active or (tol is not None and residual <= tol)
+            converged = not (active or changed) or (tol is not None and residual <= tol)
             beyond = measures and number > 0 and not math.isfinite(residual)
             if converged or beyond or (max_iter is not None and number >= max_iter):
                 break
-            states, active, residual = self.superstep(number, states, active)
+            states, active, residual = self.superstep(number, states, active, arcs)
+            after = self.next_arcs(number, states, arcs)
+            changed = any(
+                not _same(*pair)
+                for row, other in zip(arcs, after, strict=True)
+                for old, new in zip(row, other, strict=True)
+                for pair in zip(old, new, strict=True)
+            )
+            arcs = after
             number += 1
         fields = zip(*states, strict=True) if states else [()] * len(program.state)
         columns = {name: list(column) for name, column in zip(program.state, fields, strict=True)}
-        return Outcome(columns, number, converged and not beyond)
+        flat = [arc for row in arcs for arc in row]
+        edges = {name: [arc[i] for arc in flat] for i, name in enumerate(program.edge_state)}
+        return Outcome(columns, number, converged and not beyond, edges)
+
+    def first_arcs(self, states: list[Any]) -> list[list[Any]]:
+        """Return the state of each arc before the first superstep, by row."""
+        defaults = [
+            _cast(kind, one.default)
+            for kind, one in zip(self.edge_kinds, self.program.edge_state.values(), strict=True)
+        ]
+        rows = [[tuple(defaults) for _ in row] for row in self.rows]
+        return self.of_arcs_by("init_edge", states, rows, self.p())
+
+    def next_arcs(self, number: int, states: list[Any], arcs: list[Any]) -> list[list[Any]]:
+        """Return the state of each arc after a superstep, by row."""
+        return self.of_arcs_by("update_edge", states, arcs, self.p(superstep=np.int64(number)))
+
+    def of_arcs_by(self, name: str, states: list[Any], arcs: list[Any], p: Any) -> list[list[Any]]:
+        """Return what a function of the program makes of each arc's state, by row."""
+        function = self.program.functions.get(name)
+        if function is None:
+            return arcs
+        vertices = [self.at(v, state) for v, state in enumerate(states)]
+        return [
+            [
+                self.kept_of_edge(
+                    _call(
+                        function,
+                        src=vertices[u],
+                        dst=vertices[v],
+                        edge=self.edge_at(place, arcs[v][i]),
+                        p=p,
+                    )
+                )
+                for i, (u, place) in enumerate(row)
+            ]
+            for v, row in enumerate(self.rows)
+        ]
+
+    def edge_at(self, place: int, state: tuple[Any, ...]) -> Any:
+        """Return an arc as functions see it: its edge's attributes, and its own state."""
+        return self.edge(*self.edges[place], *map(_wide, state))
+
+    def kept_of_edge(self, result: Any) -> tuple[Any, ...]:
+        """Cast what `init_edge` or `update_edge` returned to the declared types."""
+        parts = result if isinstance(result, tuple) else (result,)
+        return tuple(_cast(kind, part) for kind, part in zip(self.edge_kinds, parts, strict=True))
 
     def superstep(
-        self, number: int, states: list[Any], active: set[int]
+        self, number: int, states: list[Any], active: set[int], arcs: list[Any]
     ) -> tuple[list[Any], set[int], float]:
         """Return the next states, the active vertices, and the residual."""
         program, functions = self.program, self.program.functions
@@ -259,8 +324,14 @@ class _Run:
         following, news = list(states), set()
         for v, old in enumerate(vertices):
             messages = [
-                _call(functions["compute"], src=vertices[u], dst=old, edge=self.edges[place], p=p)
-                for u, place in self.rows[v]
+                _call(
+                    functions["compute"],
+                    src=vertices[u],
+                    dst=old,
+                    edge=self.edge_at(place, arcs[v][i]),
+                    p=p,
+                )
+                for i, (u, place) in enumerate(self.rows[v])
                 if u in senders
             ]
             settled = "settled" in functions and _call(functions["settled"], state=old, p=p)

@@ -15,12 +15,13 @@ from unittest.mock import patch
 
 import numpy as np
 from programs import values_of
-from reference import INFINITY, Graph
+from reference import INFINITY, Graph, Outcome
 from shapes import frame, vertex_frame
 from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cpu import context
+from cugraph_ws.runtime.device import as_host
 
 __all__ = [
     "PERMUTED",
@@ -28,6 +29,8 @@ __all__ = [
     "ZOO",
     "Entry",
     "difference",
+    "edges_found",
+    "edges_shown",
     "found_by",
     "graph_of",
     "reference_graph",
@@ -163,6 +166,16 @@ def found_by(program: Any, result: ws.Result) -> dict[str, list[Any]]:
         if getattr(declared.type, "holds_vertex", False) and declared.visible:
             columns[name] = [None if number < 0 else number for number in columns[name]]
     return columns
+
+
+def edges_found(result: ws.Result) -> dict[str, list[Any]]:
+    """Return a result's state of edges, by arc."""
+    return {name: as_host(column).tolist() for name, column in result.edge_arrays.items()}
+
+
+def edges_shown(outcome: Outcome) -> dict[str, list[Any]]:
+    """Return the reference's state of edges, by arc."""
+    return {name: [one.item() for one in column] for name, column in outcome.edges.items()}
 
 
 def difference(
@@ -2958,6 +2971,119 @@ class Offers:
         if gathered[1] <= 0.0:
             return old.held, old.price
         return gathered[0], old.price + 0.5
+
+
+# ------------------------------------------------------------------------------- state on edges
+
+
+@entry(message=float, compiled=True)
+class Draining:
+    """A flow that edges keep: it follows the difference of levels, slowly, and less than it can carry."""
+
+    level: ws.float64
+    whole: ws.edge(ws.int64)
+    flow = ws.edge_state(ws.float64)
+    max_iter = 5
+
+    def init(vertex):
+        return float(vertex * 8 % 24)
+
+    def compute(src, edge):
+        return edge.flow
+
+    combine = sum
+
+    def apply(old, gathered):
+        return old.level + gathered / 8.0
+
+    def update_edge(src, dst, edge):
+        return min(edge.flow / 2.0 + max(src.level - dst.level, 0.0), 4.0 + edge.whole)
+
+
+@entry(message=(float, float), tolerance=DOUBLE, compiled=True)
+class Beliefs:
+    """Belief propagation of two states: messages are the state of edges, in logarithms."""
+
+    zero: ws.float64
+    one: ws.float64
+    weight: ws.edge(ws.float64)
+    to_zero = ws.edge_state(ws.float64)
+    to_one = ws.edge_state(ws.float64)
+    max_iter = 4
+
+    def init(vertex):
+        return vertex % 3 / 4.0, vertex % 2 / 2.0
+
+    def init_edge(src, edge):
+        return src.zero * edge.weight, src.one
+
+    def compute(edge):
+        return edge.to_zero, edge.to_one
+
+    combine = sum
+
+    def apply(old, gathered):
+        return old.zero / 2.0 + gathered[0] / 4.0, old.one / 2.0 + gathered[1] / 4.0
+
+    def update_edge(src, edge):
+        low = max(src.zero + edge.weight, src.one) - edge.to_zero / 8.0
+        high = max(src.zero, src.one + edge.weight) - edge.to_one / 8.0
+        return low - max(low, high), high - max(low, high)
+
+
+@entry(compiled=True)
+class Hesitation:
+    """A maximum that an edge lets through one superstep after its source has it: no vertex is active."""
+
+    x: ws.int64
+    open = ws.edge_state(ws.boolean, default=False)
+    seen = ws.edge_state(ws.int32, default=-3)
+
+    def init(vertex):
+        return vertex * 5 % 7
+
+    def compute(src, edge):
+        return src.x if edge.open else -1
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.x, gathered)
+
+    def update_edge(dst, src, edge):
+        return edge.seen == src.x and src.x >= dst.x, src.x
+
+
+@entry(limits, message=float)
+class Worn:
+    """Edges wear out with what they carry: the superstep, a parameter and constants of both ends."""
+
+    x: ws.float64
+    limit: ws.vertex_value(ws.int64)
+    degree: ws.in_degree
+    weight: ws.edge(ws.float64)
+    toll: ws.parameter(ws.float64, default=0.25)
+    strength = ws.edge_state(ws.float32)
+    uses = ws.edge_state(ws.int64)
+    max_iter = 4
+
+    def init(vertex):
+        return float(vertex % 5)
+
+    def init_edge(src, dst, edge, p):
+        return edge.weight + src.degree - dst.x * p.toll, dst.limit
+
+    def compute(src, dst, edge, p):
+        return min(src.x - dst.x, edge.strength) + p.superstep
+
+    combine = min
+
+    def apply(old, gathered):
+        return max(old.x, gathered)
+
+    def update_edge(p, dst, src, edge):
+        carried = 1 if src.x > dst.x else 0
+        return edge.strength - carried * p.toll, edge.uses + carried * (p.superstep + 1)
 
 
 # -------------------------------------------------------------------------------- plain Python

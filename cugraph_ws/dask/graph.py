@@ -53,6 +53,7 @@ from cugraph_ws.dask.tasks import (
     report_rank,
 )
 from cugraph_ws.errors import InputError, WorkerLostError
+from cugraph_ws.execution.loop import NO_EDGE_STATE
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.execution.trace import Trace
@@ -99,6 +100,14 @@ class ClusterResult:
     rows: Trace = field(repr=False)
     kind: FrameKind = field(repr=False)
     synchronous: bool = True
+    edge_frame: Any = field(default=None, repr=False)
+
+    @property
+    def edges(self) -> Any:
+        """The state that the program keeps on edges, as a Dask frame; see `cugraph_ws.Result.edges`."""
+        if self.edge_frame is None:
+            raise InputError(NO_EDGE_STATE)
+        return self.edge_frame
 
     @functools.cached_property
     def trace(self) -> Any:
@@ -577,7 +586,8 @@ class ClusterGraph:
             frames.append(_frame(parts, *self._metas[schema]))
         facts.pop("searches", None)
         if "iterations" in facts:
-            result = ClusterResult(frame=frames[0], **facts)
+            kept = frames[1] if len(frames) > 1 else None
+            result = ClusterResult(frame=frames[0], edge_frame=kept, **facts)
             if error is not None:
                 kind, message = error
                 raise kind(message, result)

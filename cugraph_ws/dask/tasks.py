@@ -515,7 +515,8 @@ def _returned(value: Any) -> Returned:
             "rows": value.rows,
             "kind": value.graph._kind,
         }
-        return Returned([frame], facts)
+        more = [value.edges] if value.edge_arrays else []
+        return Returned([frame, *more], facts)
     frames = list(value) if isinstance(value, tuple) else [value]
     facts = {"tuple": isinstance(value, tuple)}
     return Returned(frames, facts)

@@ -46,6 +46,7 @@ States = dict[str, Array]
 LONGEST = 200  # maximum number of supersteps of the reference
 OUT_OF_ORDER = 50 * LONGEST  # limit of an asynchronous run, which is compared at its end
 COMPARED = (1, 2, 3)  # supersteps after which states are compared
+_EDGE = "edge."  # what names of fields of the state of edges begin with
 TRIED = 40  # vertices of a state on which declarations are tested
 
 
@@ -298,7 +299,7 @@ class _Check:
                 while not _ended(loop, number) and number < most:
                     number += len(loop.step().history or [0])
                 at = last if limit is None else limit
-                found = self.first_difference(name, at, loop.arrays(), self.states[at])
+                found = self.first_difference(name, at, _all_of(loop), self.states[at])
                 if found is not None:
                     self.report.differences.append(found)
                     break
@@ -317,6 +318,20 @@ class _Check:
             if differs.any():
                 place = int(differs.argmax())
                 return self.difference(name, superstep, place, column, other[place], one[place])
+        for column in getattr(self.program, "edge_state", ()):
+            one, other = as_host(found[_EDGE + column]), expected[_EDGE + column]
+            differs = ~self.alike(one, other, on_gpu="'cuda'" in name)
+            if differs.any():
+                place = int(differs.argmax())
+                sources, destinations = (as_host(ends) for ends in self.graph.arc_ends())
+                ends = [
+                    self.whole.describe(int(self.names[one[place]]))
+                    for one in (sources, destinations)
+                ]
+                return Difference(
+                    name, superstep, f"{ends[1]}, its edge from {ends[0]}", _EDGE + column,
+                    _plain(other[place]), _plain(one[place]),
+                )  # fmt: skip
         return None
 
     def alike(self, one: Array, other: Array, *, on_gpu: bool) -> npt.NDArray[np.bool_]:
@@ -404,22 +419,22 @@ class _Trier:
         values = [*(state[name][place] for name in self.program.state), *own]
         return self.trial.Vertex(*(_seen(value) for value in values))
 
-    def edge(self, arc: int) -> Any:
+    def edge(self, state: States, arc: int) -> Any:
         """Return an edge as `compute` sees it."""
         stand_ins = self.bound.types.missing_edges
-        return self.trial.Edge(
-            *(
-                _seen(column[arc]) if column is not None else stand_in
-                for column, stand_in in zip(self.edges, stand_ins, strict=True)
-            )
-        )
+        attributes = [
+            _seen(column[arc]) if column is not None else stand_in
+            for column, stand_in in zip(self.edges, stand_ins, strict=True)
+        ]
+        kept = [_seen(state[_EDGE + name][arc]) for name in self.program.edge_state]
+        return self.trial.Edge(*attributes, *kept)
 
     def messages(self, state: States, place: int) -> list[Any]:
         """Return the messages of all in-neighbours."""
         own = self.vertex(state, place)
         return [
             self.trial.message(
-                src=self.vertex(state, int(self.indices[arc])), dst=own, edge=self.edge(arc)
+                src=self.vertex(state, int(self.indices[arc])), dst=own, edge=self.edge(state, arc)
             )
             for arc in range(int(self.offsets[place]), int(self.offsets[place + 1]))
         ]
@@ -473,7 +488,7 @@ class _Trier:
                 src = self.vertex(state, int(self.indices[arc]))
                 if self.trial.call("starts", state=src):
                     continue
-                message = self.trial.message(src=src, dst=vertex, edge=self.edge(arc))
+                message = self.trial.message(src=src, dst=vertex, edge=self.edge(state, arc))
                 after = self.applied(vertex, message)[:width]
                 if not _alike(after, vertex[:width]):
                     return place, vertex[:width], after
@@ -538,7 +553,14 @@ def _bound_parts(
 
 
 def _copied(loop: VertexLoop | PhasedLoop | PartitionedLoop) -> States:
-    return {name: np.array(as_host(column)) for name, column in loop.arrays().items()}
+    return {name: np.array(as_host(column)) for name, column in _all_of(loop).items()}
+
+
+def _all_of(loop: VertexLoop | PhasedLoop | PartitionedLoop) -> dict[str, Any]:
+    """Return the states of vertices and, with names that begin with `_EDGE`, of edges."""
+    kept = {} if isinstance(loop, PhasedLoop) else loop.edges()
+    edges = {_EDGE + name: column for name, column in kept.items()}
+    return {**loop.arrays(), **edges}
 
 
 def _sample(

@@ -105,6 +105,15 @@ class CoalescingLoop:
         return self._spread.by_vertex_state
 
     @property
+    def by_arc_state(self) -> tuple[str, ...]:
+        """Names of the arrays of `state` with an entry for each arc."""
+        return self._spread.by_arc_state
+
+    def edges(self) -> dict[str, Any]:
+        """Return the state of edges by field; a program that has it never moves."""
+        return self._spread.edges()
+
+    @property
     def arc_inputs(self) -> tuple[str, ...]:
         """Names of the arrays of `inputs` with an entry for each arc."""
         return self._spread.arc_inputs

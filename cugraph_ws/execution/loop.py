@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, Protocol, Self
 
 import numpy.typing as npt
 
-from cugraph_ws.errors import ConvergenceError
+from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -66,6 +66,12 @@ class Step:
     history: list[tuple[int, int]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
     phase: str = ""
+
+
+NO_EDGE_STATE = (
+    "the program keeps no state on edges; declare a field of it, as in "
+    "`flow = ws.edge_state(ws.float64)`"
+)
 
 
 class Loop(Protocol):
@@ -164,6 +170,24 @@ class Result(Generic[FrameT]):
     rows: Trace = field(repr=False)
     by_vertex: bool = field(default=True, repr=False)
     synchronous: bool = True
+    edge_arrays: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def edges(self) -> FrameT:
+        """The state that the program keeps on edges, as a frame of the same kind; collective.
+
+        One row for each edge: the ids of its source and destination under the edge frame's names,
+        and each field of `ws.edge_state`.  Sorted by destination, then source; parallel edges are in
+        input order.  Each direction of an undirected edge has a row, since it has its own state.
+
+        Raises
+        ------
+        InputError
+            If the program keeps no state on edges.
+        """
+        if not self.edge_arrays:
+            raise InputError(NO_EDGE_STATE)
+        return self.graph.frame_of_arcs(self.edge_arrays)
 
     @property
     def frame(self) -> FrameT:

@@ -112,14 +112,20 @@ class PartitionedLoop:
         """Names of the arrays of `state` with an entry for each vertex."""
         return self._loop.by_vertex_state
 
+    @property
+    def by_arc_state(self) -> tuple[str, ...]:
+        """Names of the arrays of `state` with an entry for each arc."""
+        return self._loop.by_arc_state if isinstance(self._loop, VertexLoop) else ()
+
     def inputs(self) -> dict[str, Any]:
         """Return by name what the result depends on besides the graph."""
         return self._loop.inputs()
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to resume here, by vertex number."""
+        divided = {*self.by_vertex_state, *self.by_arc_state}
         return {
-            name: np.concatenate(shares) if name in self.by_vertex_state else shares[0]
+            name: np.concatenate(shares) if name in divided else shares[0]
             for name, shares in self._joined(lambda loop: loop.state())
         }
 
@@ -129,18 +135,37 @@ class PartitionedLoop:
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from what `state` returned, after `start`."""
+        arcs = self._arc_cuts()
 
         def resume(rank: int) -> None:
-            own = slice(*self._cuts[rank : rank + 2])
+            own, held = (slice(*cuts[rank : rank + 2]) for cuts in (self._cuts, arcs))
             self._loops[rank].restore(
                 {
-                    name: array[own] if name in self.by_vertex_state else array
+                    name: array[own]
+                    if name in self.by_vertex_state
+                    else array[held]
+                    if name in self.by_arc_state
+                    else array
                     for name, array in state.items()
                 }
             )
 
         self._on_ranks(resume)
         self.max_iter = self._loops[0].max_iter
+
+    def _arc_cuts(self) -> list[int]:
+        """Return where each rank's arcs begin among all, in the order of the CSC."""
+        counts = [
+            loop.number_of_arcs if isinstance(loop, VertexLoop) and loop.by_arc_state else 0
+            for loop in self._loops
+        ]
+        cuts: list[int] = np.cumsum([0, *counts]).tolist()
+        return cuts
+
+    def edges(self) -> dict[str, Any]:
+        """Return the state of edges by field, in the order of the graph's CSC."""
+        shares = self._joined(lambda loop: loop.edges() if isinstance(loop, VertexLoop) else {})
+        return {name: module_of(parts[0]).concatenate(parts) for name, parts in shares}
 
     def columns(self) -> dict[str, Column]:
         """Return the visible state fields and the predecessors, by vertex number."""

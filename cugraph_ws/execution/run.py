@@ -288,6 +288,7 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
             rows=trace,
             by_vertex=loop.by_vertex,
             synchronous=synchronous(),
+            edge_arrays=loop.edges() if hasattr(loop, "edges") else {},
         )
 
     def synchronous() -> bool:

@@ -141,6 +141,13 @@ class VertexLoop:
                 f"in_place=True: {self.name}.compute takes `dst`, the destination as the last superstep left "
                 "it; leave it out"
             )
+        if self._program.edge_state:
+            if self._options.in_place:
+                raise InputError(
+                    f"in_place=True: {self.name} keeps state on edges, which is updated after each superstep; "
+                    "leave it out"
+                )
+            graph.check_edge_outputs(tuple(self._program.edge_state))
         engine = choose_engine(self.engine, graph)
         bound = bind(
             self._program,
@@ -249,7 +256,8 @@ class VertexLoop:
     def repetition(self) -> Repetition | None:
         """Return a detector of repeated states if every superstep gathers from all, else None."""
         endless = self.max_iter is None and not self.has_frontier
-        alike = not self._program.reads_supersteps  # equal states are followed by equal ones
+        # Equal states are followed by equal ones.
+        alike = not (self._program.reads_supersteps or self._program.edge_state)
         return Repetition() if self.engine != "cuda" and endless and alike else None
 
     def step(self) -> Step:
@@ -262,6 +270,9 @@ class VertexLoop:
         self._executor.superstep(choice, self._counts.sums)
         self._counts, traffic = self._exchange.settle(self._executor, choice)
         counts = self._counts
+        if self._program.edge_state:
+            changed = self._executor.update_edges(choice.number)
+            counts.waiting = self._exchange.total(changed)
         self._number += len(counts.history)
         if self._repetition is not None:
             self.refuse_repeated(self._repetition, list(self.own_state().values()))
@@ -320,6 +331,11 @@ class VertexLoop:
         return (*self._program.state, "_queue")
 
     @property
+    def by_arc_state(self) -> tuple[str, ...]:
+        """Names of the arrays of `state` with an entry for each arc, in the order of the CSC."""
+        return tuple(f"_edge_{name}" for name in self._program.edge_state)
+
+    @property
     def arc_inputs(self) -> tuple[str, ...]:
         """Names of the arrays of `inputs` with an entry for each arc."""
         return tuple(self._program.edges)
@@ -336,6 +352,7 @@ class VertexLoop:
                 program.fold,
                 program.contributors,
                 program.residual,
+                *program.edge_state.items(),
             ],
             "types": bound.types,
             **dict(zip(program.parameters, bound.values, strict=True)),
@@ -355,6 +372,7 @@ class VertexLoop:
         self._exchange.rest()
         return {
             **{name: as_host(column) for name, column in self.own_state().items()},
+            **{f"_edge_{name}": as_host(column) for name, column in self.edges().items()},
             "_queue": as_host(self._executor.queue()),
             "_schedule": self._executor.schedule(),
             "_sums": self._counts.sums,
@@ -366,6 +384,10 @@ class VertexLoop:
         owned = graph.owned
         for name, kind in zip(self._program.state, self.bound.types.state, strict=True):
             state.like(name, owned, kind)
+        arcs = self.number_of_arcs if self._program.edge_state else 0
+        kinds = self._program.edge_state_kinds
+        for name, kind in zip(self.by_arc_state, kinds, strict=True):
+            state.like(name, arcs, kind)
         state.integers("_queue", owned, -1, graph.length)
         check_piles(state, "_schedule")
         state.like("_sums", len(self._program.aggregates), np.float64)
@@ -383,6 +405,10 @@ class VertexLoop:
             }
         columns = {name: state[name] for name in self._program.state if name in state}
         self._executor.restore(columns, state["_queue"], state["_schedule"])
+        if self._program.edge_state:
+            self._executor.restore_edges(
+                {name: state[f"_edge_{name}"] for name in self._program.edge_state}
+            )
         self._counts = self._exchange.merge(self._executor.counts())
         self._counts.sums = state["_sums"]  # the state does not determine them: it has no superstep
         self._number = int(state["_loop"][0])
@@ -401,6 +427,18 @@ class VertexLoop:
             self._exchange.grow_trees(self._executor, self._executor.begin_trees())
             arrays["_predecessor"] = self._executor.predecessors()
         return arrays
+
+    @property
+    def number_of_arcs(self) -> int:
+        """Number of arcs of the graph, or of this rank's shard."""
+        return int(self._graph.csc.number_of_arcs)
+
+    def edges(self) -> dict[str, Any]:
+        """Return the state of edges by field, of this rank's arcs in the order of the CSC."""
+        if not self._program.edge_state:
+            return {}
+        self._exchange.rest()
+        return self._executor.edge_state()
 
     @property
     def by_vertex_arrays(self) -> tuple[str, ...]:

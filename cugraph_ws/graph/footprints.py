@@ -232,6 +232,9 @@ def estimate_run(
         by_vertex, by_arc, reads_csr = _LOOPS.get(program.name, (32, 0, True))
         return by_vertex * vertices + by_arc * arcs + (csr if reads_csr else 0)
     state = sum(_width_of(field.type) for field in program.state.values())
+    kept = sum(_width_of(field.type) for field in getattr(program, "edge_state", {}).values())
+    # The state of edges, and with the result its copy and the ids of both ends
+    by_arc = int(2 * kept + 2 * max(each, 8)) * arcs if kept else 0
     follows = program.predecessor is not None
     values = 8 * len(program.edges) * arcs if directed else 0
     if "active" in program.functions:
@@ -244,7 +247,8 @@ def estimate_run(
         taken = (3 * state + 8 * len(program.constants) + 16) * vertices
         taken += (csr + values) * bool(sums)
     listed = (2 * state + 16 * follows + each * (1 + follows)) * vertices
-    return int(max(taken, listed + csr + values if "active" in program.functions else listed))
+    most = max(taken, listed + csr + values if "active" in program.functions else listed)
+    return int(most) + by_arc
 
 
 # bytes per vertex, bytes per arc, and whether the CSR is read

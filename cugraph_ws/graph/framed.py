@@ -18,7 +18,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import FrameKind, VertexNumbers, is_frame, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.vertices import Vertices, id_columns
-from cugraph_ws.runtime.device import array_module, as_host, mark
+from cugraph_ws.runtime.device import array_module, as_host, mark, module_of
 
 __all__ = ["Framed", "ResultColumn"]
 
@@ -422,6 +422,49 @@ class Framed(ABC, Generic[FrameT]):
                     f"but an undirected edge may be returned with its ends exchanged; give each end "
                     f"columns of its own"
                 )
+
+    def check_edge_outputs(self, names: Sequence[str]) -> None:
+        """Refuse columns of an edge frame that would have the name of a column of ids.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns besides the ids.
+
+        Raises
+        ------
+        InputError
+            Names the column and the remedy; see `check_edge_names` too.
+        """
+        self._open()
+        self.check_edge_names()
+        for name in names:
+            if name in (*self._source_names, *self._destination_names):
+                raise InputError(
+                    f"column {name!r} holds ids in the edge frame, and state of edges in the result; rename "
+                    "one of them"
+                )
+
+    def frame_of_arcs(self, values: Mapping[str, Any]) -> FrameT:
+        """Return a frame of this rank's arcs; collective.
+
+        Parameters
+        ----------
+        values : mapping of str to array, each of shape (arcs,)
+            By arc in the order of the CSC, on the host or the device.
+
+        Returns
+        -------
+        DataFrame or Table
+            Source, destination and values; each direction of an undirected edge has a row.
+        """
+        sources, destinations = self.arc_ends()
+        where = module_of(sources)
+        columns = {
+            name: as_host(one) if where is np else where.asarray(one)
+            for name, one in values.items()
+        }
+        return self.frame_of_edges(sources, destinations, columns)
 
     def frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> FrameT:
         """Return a frame of edges; collective.

@@ -63,6 +63,8 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
         return "combine is any, and its state is not a boolean"
     if program.residual is not None:
         return "its residual may end a run before the fixpoint"
+    if program.edge_state:
+        return "it keeps state on edges"
     if program.reads_target:
         return "compute reads dst, the destination's state as the last superstep left it"
     if program.reads_supersteps:

@@ -291,7 +291,7 @@ def _messages(
 
 def _prepares(program: VertexProgram, types: Types) -> bool:
     """Tell whether messages should be computed once per vertex rather than once per arc."""
-    if program.reads_target:
+    if program.reads_target or program.edge_state:
         return False
     compute = program.sources["compute"]
     read = compute.attributes.get("edge", set())

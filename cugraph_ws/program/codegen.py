@@ -19,7 +19,7 @@ import threading
 import types
 import weakref
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -57,9 +57,13 @@ __all__ = [
 ]
 
 LOOPS = ("dense", "pull", "buckets", "push", "scatter", "tree")
+EDGE_STATE = ("edge_state",)  # of programs that keep state on edges
 REPLACED = {
     "__future__",
-    *(f"cugraph_ws.kernels.cpu.{name}" for name in (*LOOPS, "interface", "pair_interface", "jit")),
+    *(
+        f"cugraph_ws.kernels.cpu.{name}"
+        for name in (*LOOPS, *EDGE_STATE, "interface", "pair_interface", "jit")
+    ),
 }
 INFINITY = {"int32": 2**30, "int64": 2**62}  # represents math.inf in an integer state field
 
@@ -290,20 +294,24 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
     -------
     str
     """
+    sent = _call(program, "compute", edge=_edge_text(program, types_, access))
+    return message_result(types_, f"user_lift({sent})" if "lift" in program.sources else sent)
+
+
+def _edge_text(program: Any, types_: Any, access: Access) -> str:
+    """Write an expression for an edge: its attributes and its state."""
+    state = program.edge_state_kinds
+    missing = [*types_.missing_edges, *[None] * len(state)]
     parts = [
         _widen(
             kind,
             access.read("edge", f"edges[{place}]", "arc", kind)
-            if missing is None
-            else _cast(kind, _number(missing)),
+            if stand_in is None
+            else _cast(kind, _number(stand_in)),
         )
-        for place, (kind, missing) in enumerate(
-            zip(types_.edges, types_.missing_edges, strict=True)
-        )
+        for place, (kind, stand_in) in enumerate(zip((*types_.edges, *state), missing, strict=True))
     ]
-    edge = f"Edge({', '.join(parts)})"
-    sent = _call(program, "compute", edge=edge)
-    return message_result(types_, f"user_lift({sent})" if "lift" in program.sources else sent)
+    return f"Edge({', '.join(parts)})"
 
 
 def message_result(types_: Any, call: str) -> str:
@@ -312,6 +320,54 @@ def message_result(types_: Any, call: str) -> str:
         return f"    return {_cast(types_.message[0], call)}"
     parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.message)]
     return f"    result = {call}\n    return {_tuple(parts)}"
+
+
+def _edge_adaptors(
+    program: VertexProgram, types_: Types, access: Access, *, checked: bool
+) -> list[str]:
+    """Write the functions that make and keep the state of an edge; trivial ones without any."""
+    kinds, first, after = program.edge_state_kinds, len(types_.edges), len(program.state)
+    places = range(len(kinds))
+    edge = _edge_text(program, types_, access)
+
+    def fitted(place: int, value: str) -> str:
+        return f"fit({after + place}, {value})" if checked else _cast(kinds[place], value)
+
+    def result(function: str) -> list[str]:
+        """Write the statements that return what a user's function does, as it is stored."""
+        if function not in program.functions:
+            values = [_number(one.default) for one in program.edge_state.values()]
+            return [f"    return {_tuple([_cast(kinds[i], values[i]) for i in places])}"]
+        parts = ["result"] if len(kinds) == 1 else [f"result[{i}]" for i in places]
+        return [
+            f"    result = {_call(program, function, edge=edge)}",
+            f"    return {_tuple([fitted(i, parts[i]) for i in places])}",
+        ]
+
+    def kept(place: int) -> str:
+        """Write whether a field stays as it is; NaN equals NaN."""
+        old = access.read("edge", f"edges[{first + place}]", "arc", kinds[place])
+        same = f"{old} == new[{place}]"
+        if kinds[place].startswith("float"):
+            same = f"({same} or ({old} != {old} and new[{place}] != new[{place}]))"
+        return same
+
+    return [
+        "@inline\ndef initial_edge(source, target, edges, arc, values):",
+        *result("init_edge"),
+        "@inline\ndef next_edge(source, target, edges, arc, values):",
+        *result("update_edge"),
+        "@inline\ndef same_edge(edges, arc, new):",
+        f"    return {' and '.join(kept(place) for place in places) or 'True'}",
+        "@inline\ndef put_edge(edges, arc, new):",
+        *(
+            [
+                f"    {access.write('edge', f'edges[{first + place}]', 'arc', f'new[{place}]')}"
+                for place in places
+            ]
+            or ["    pass"]
+        ),
+    ]
 
 
 def adaptors(
@@ -416,6 +472,7 @@ def adaptors(
         f"    return {_tuple([f'({part})' for part in initial])}",
         "@inline\ndef message(source, target, edges, arc, values):",
         message_text(program, types_, access),
+        *_edge_adaptors(program, types_, access, checked=checked),
         "@inline\ndef nothing():",
         f"    return {identity_text(program, types_)}",
         "@inline\ndef merge(first, second):",
@@ -468,7 +525,7 @@ def _record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
     return {
         "Vertex": (*program.state, *program.constants),
         "Own": tuple(program.constants),
-        "Edge": tuple(program.edges),
+        "Edge": program.edge_fields,
         "Parameters": program.parameter_names,
         **({"Gathered": program.fold.fields} if _named(program) and program.fold else {}),
     }
@@ -493,9 +550,14 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
         f'"""Loops of the vertex program {program.name}, generated."""',
         *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
         adaptors(program, types_),
-        *[loop_text(loop) for loop in LOOPS],
+        *[loop_text(loop) for loop in _loops_of(program)],
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _loops_of(program: VertexProgram) -> tuple[str, ...]:
+    """Return the loop modules that a program is compiled with."""
+    return (*LOOPS, *EDGE_STATE) if program.edge_state else LOOPS
 
 
 @lru_cache
@@ -637,10 +699,11 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
         space[name] = namedtuple(name, names)
     for name, function in {**program.functions, **program.aggregates}.items():
         space[f"user_{name}"] = guarded_lift(program) if name == "lift" else function
-    space["fit"] = fitting(program, types_)
+    more = zip(program.edge_state, program.edge_state_kinds, strict=True)
+    space["fit"] = fitting(program, types_, more)
     text = adaptors(program, types_, checked=True)
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
-    for loop in LOOPS:
+    for loop in _loops_of(program):
         exec(plain_loop(loop), space)  # noqa: S102 - the library's own file
     return module
 
@@ -654,10 +717,15 @@ def plain_loop(loop: str) -> types.CodeType:
     return compile(tree, str(path), "exec")
 
 
-def fitting(program: Any, types_: Any) -> Callable[[int, Any], Any]:
-    """Return a function that converts to a state field's type and refuses what does not fit."""
-    kinds: list[np.dtype[Any]] = [np.dtype(kind) for kind in types_.state]
-    fields = list(zip(program.state, kinds, strict=True))
+def fitting(
+    program: Any, types_: Any, more: Iterable[tuple[str, str]] = ()
+) -> Callable[[int, Any], Any]:
+    """Return a function that converts to a state field's type and refuses what does not fit.
+
+    `more` are names and types of further fields.
+    """
+    named = [*zip(program.state, types_.state, strict=True), *more]
+    fields: list[tuple[str, np.dtype[Any]]] = [(name, np.dtype(kind)) for name, kind in named]
 
     def fit(place: int, value: Any) -> Any:
         field, dtype = fields[place]

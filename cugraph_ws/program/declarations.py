@@ -5,6 +5,7 @@ not accept a call as a type, so in files that they read calls are better assigne
 
     width: ws.float32                    # state, and a column of the result
     capacity = ws.edge(ws.float32)       # an edge attribute, read from the edge frame
+    flow = ws.edge_state(ws.float64)     # state of each edge, and a column of `Result.edges`
     prior = ws.vertex_value(ws.float64)  # a constant of each vertex, given to run()
     degree: ws.out_degree                # a constant of each vertex, taken from the graph
     alpha: ws.parameter(ws.float64)      # one number, given to run()
@@ -25,6 +26,7 @@ __all__ = [
     "Constant",
     "Distribution",
     "Edge",
+    "EdgeState",
     "Floating",
     "Jump",
     "Like",
@@ -38,6 +40,7 @@ __all__ = [
     "boolean",
     "distribution",
     "edge",
+    "edge_state",
     "float32",
     "float64",
     "floating",
@@ -128,6 +131,14 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class EdgeState:
+    """A field of the state of edges; `default` is its first value without `init_edge`."""
+
+    type: ScalarType
+    default: float = 0
+
+
+@dataclass(frozen=True)
 class Constant:
     """A constant of each vertex, computed from the graph: a degree or a sum of weights.
 
@@ -209,6 +220,7 @@ class Jump:
 Declaration = (
     State
     | Edge
+    | EdgeState
     | Constant
     | VertexValue
     | Distribution
@@ -281,6 +293,27 @@ def edge(
         The declaration.
     """
     return Edge(type, default, least)
+
+
+def edge_state(type: Scalar, default: float = 0) -> Any:  # noqa: A002 - reads as the user's word
+    """Declare a field of the state that a program keeps for each edge.
+
+    `compute` reads it as `edge.<name>`, and `update_edge` writes it after each superstep.  Each of
+    the two directions of an undirected edge has its own.
+
+    Parameters
+    ----------
+    type : ScalarType
+        Type of the field: `ws.float64`, `float32`, `int64`, `int32` or `boolean`.
+    default : float
+        Value of every edge before the first superstep, if the program has no `init_edge`.
+
+    Returns
+    -------
+    EdgeState
+        The declaration.
+    """
+    return EdgeState(type, default)
 
 
 def vertex_value(

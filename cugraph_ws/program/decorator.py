@@ -23,6 +23,7 @@ from cugraph_ws.program.declarations import (
     Declaration,
     Distribution,
     Edge,
+    EdgeState,
     Jump,
     Like,
     Parameter,
@@ -75,6 +76,8 @@ FUNCTIONS = {
     "starts": ("state", "p"),
     "settled": ("state", "p"),
     "priority": ("state", "p"),
+    "init_edge": ("src", "dst", "edge", "p"),
+    "update_edge": ("src", "dst", "edge", "p"),
 }
 AGGREGATE = ("state", "p")
 
@@ -205,6 +208,8 @@ class VertexProgram(Snapshot):
         Their checked sources.
     memory : dict
         Cached results of binding and code generation, by types and values.
+    edge_state : dict
+        Declared fields of the state of edges, by name.
     frozen : bool
         Whether it came from another process; then its sources hold that process's globals.
     """
@@ -231,6 +236,7 @@ class VertexProgram(Snapshot):
     memory: dict[Any, Any] = field(default_factory=dict, repr=False)
     frozen: bool = field(default=False, repr=False)
     fold: Fold | None = None
+    edge_state: dict[str, EdgeState] = field(default_factory=dict)
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""
@@ -258,6 +264,16 @@ class VertexProgram(Snapshot):
     def reads_target(self) -> bool:
         """Whether `compute` takes `dst`, the vertex that a message goes to."""
         return "dst" in self.sources["compute"].parameters
+
+    @property
+    def edge_fields(self) -> tuple[str, ...]:
+        """Names that `edge` has in the program's functions: attributes, then state."""
+        return (*self.edges, *self.edge_state)
+
+    @property
+    def edge_state_kinds(self) -> tuple[str, ...]:
+        """NumPy type names of the fields of the state of edges."""
+        return tuple(one.type.name for one in self.edge_state.values())
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -304,6 +320,12 @@ def vertex_program(cls: type) -> VertexProgram:
     may then run out of order.  Without the declaration this is done only if it is proved from the
     source (`cugraph_ws.program.analysis`), and never in a run that `max_iter` bounds.
 
+    A program with fields `ws.edge_state` keeps a state for each edge, which `compute` reads.  After
+    each superstep ``update_edge(src, dst, edge, p)`` returns the edge's new state: it sees the new
+    states of both ends, and `edge` as it was.  ``init_edge(src, dst, edge, p)`` returns the first
+    one, from the first states of the ends.  Such programs gather from all in-neighbours in every
+    superstep, and converge when neither a vertex is active nor an edge has changed.
+
     A program with a `compute` that takes `dst` gathers messages in order.  It cannot be
     asynchronous or in place, have a predecessor, or run over shards (`layout=`).
 
@@ -348,6 +370,7 @@ def vertex_program(cls: type) -> VertexProgram:
         doc=inspect.cleandoc(cls.__doc__ or ""),
         state=state,
         edges=of_kind(declared, Edge),
+        edge_state=of_kind(declared, EdgeState),
         constants={
             key: value
             for key, value in declared.items()
@@ -377,6 +400,7 @@ def vertex_program(cls: type) -> VertexProgram:
     _check_settings(program, len(predecessors))
     _read_sources(program)
     _check_target(program)
+    _check_edge_state(program)
     return program
 
 
@@ -630,12 +654,19 @@ def _read_sources(program: VertexProgram) -> None:
     fields = {} if program.fold is None else {"gathered": program.fold.fields}
     reads: dict[str, dict[str, Collection[str]]] = {
         "init": {"p": first, "own": own},
-        "compute": {"src": vertex, "dst": vertex, "edge": set(program.edges), "p": p},
+        "compute": {"src": vertex, "dst": vertex, "edge": set(program.edge_fields), "p": p},
         "apply": {"old": vertex, "p": p, **fields},
         "active": {"old": vertex, "new": alone, "p": p},
         "starts": {"state": alone, "p": first},
         "settled": {"state": alone, "p": p},
         "priority": {"state": alone, "p": p},
+        "init_edge": {"src": alone, "dst": alone, "edge": set(program.edges), "p": first},
+        "update_edge": {
+            "src": alone,
+            "dst": alone,
+            "edge": set(program.edge_fields),
+            "p": p - {*program.aggregates},
+        },
     }
     for key, function in program.functions.items():
         source = read_function(
@@ -677,6 +708,56 @@ def _check_target(program: VertexProgram) -> None:
             f"{takes}; a predecessor is found by messages from the source alone: leave out "
             f"`{program.predecessor}`, or do not take `dst`"
         )
+
+
+def _check_edge_state(program: VertexProgram) -> None:
+    """Refuse a program whose state of edges has no meaning."""
+    name = program.name
+    if not program.edge_state:
+        for function in ("init_edge", "update_edge"):
+            if function in program.functions:
+                raise ProgramError(
+                    f"{name}.{function} has no state of edges to return; declare a field, as in "
+                    "`flow = ws.edge_state(ws.float64)`, or leave it out"
+                )
+        return
+    for key, declared in program.edge_state.items():
+        if not isinstance(declared.type, ScalarType) or declared.type.holds_vertex:
+            raise ProgramError(
+                f"{name}.{key} is a ws.edge_state of {declared.type!r}; declare it as ws.float32, "
+                "ws.float64, ws.int32, ws.int64 or ws.boolean"
+            )
+        if not _holds(declared.type.dtype, declared.default):
+            raise ProgramError(
+                f"{name}.{key} has the default {declared.default!r}, which {declared.type!r} does not hold; "
+                "give another"
+            )
+    fields = ", ".join(program.edge_state)
+    if "update_edge" not in program.functions:
+        raise ProgramError(
+            f"{name} keeps `{fields}` on edges and has no `update_edge`; define update_edge(src, dst, edge, p)"
+        )
+    takes = f"{name} keeps `{fields}` on edges, and gathers from all in-neighbours in order"
+    if program.combine == "any":
+        raise ProgramError(f"{takes}; set combine to max, min, sum or a function, not any")
+    if program.contributors == "active":
+        raise ProgramError(f"{takes}; leave out contributors = 'active'")
+    if program.asynchronous:
+        raise ProgramError(f"{takes}; leave out asynchronous = True")
+    if program.in_place:
+        raise ProgramError(f"{takes}; leave out in_place = True")
+    if program.predecessor is not None:
+        raise ProgramError(f"{takes}; leave out `{program.predecessor}`, the predecessor")
+
+
+def _holds(dtype: np.dtype[Any], value: Any) -> bool:
+    """Tell whether a value is a number that a type holds, a float perhaps rounded."""
+    if not isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return False
+    try:
+        return dtype.kind == "f" or bool(dtype.type(value) == value)
+    except (OverflowError, ValueError):  # an infinity, NaN, or a number out of range
+        return False
 
 
 def check_arguments(program: Any, key: str, source: FunctionSource, known: tuple[str, ...]) -> None:

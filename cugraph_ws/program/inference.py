@@ -137,7 +137,7 @@ def _cached(
 ) -> Inference:
     """Return a cached inference of a program, or find and cache it."""
     described = (
-        what, *types, tuple(program.state), tuple(program.edges),
+        what, *types, tuple(program.state), program.edge_fields, program.edge_state_kinds,
         tuple(program.constants), program.parameter_names, program.combine, repr(program.fold),
         repr(program.identity), [(key, one.text) for key, one in sorted(program.sources.items())],
     )  # fmt: skip
@@ -216,7 +216,9 @@ class Inferrer:
             "vertex": scalar_type("int64"),
             "own": record_type("Own", program.constants, own),
             "p": record_type("Parameters", program.parameter_names, (*parameters, *counts)),
-            "edge": record_type("Edge", program.edges, tuple(map(seen, edges))),
+            "edge": record_type(
+                "Edge", program.edge_fields, tuple(map(seen, (*edges, *program.edge_state_kinds)))
+            ),
         }
         vertex = record_type(
             "Vertex", (*program.state, *program.constants), (*map(seen, state), *own)
@@ -241,9 +243,25 @@ class Inferrer:
         self.check_state("apply")
         self.check_state("init")
         for name in (*FUNCTIONS, *program.aggregates):
-            if name in program.sources and name not in ("compute", "apply", "init"):
+            if name in ("init_edge", "update_edge") and name in program.sources:
+                self.check_edge_state(name)
+            elif name in program.sources and name not in ("compute", "apply", "init"):
                 self.result(name, scalar=True)
         return Inference(kinds, is_tuple)
+
+    def check_edge_state(self, name: str) -> None:
+        """Refuse results of shapes or types that the declared state of edges cannot hold."""
+        fields, declared = tuple(self.program.edge_state), self.program.edge_state_kinds
+        kinds, is_tuple = self.result(name)
+        several = len(fields) > 1
+        if is_tuple != several or len(kinds) != len(fields):
+            wanted = f"a tuple of {len(fields)} numbers: {', '.join(fields)}"
+            raise self.fail(
+                name,
+                "returns another shape than the state of edges has; return "
+                f"{wanted if several else 'a number'}",
+            )
+        self.check_kinds(name, fields, kinds, declared)
 
     def gathered_as(self, kind: str) -> str:
         """Return the type in which messages of a type are combined.
@@ -290,7 +308,17 @@ class Inferrer:
         ):
             # An integer field may be given math.inf, which becomes the field's infinity.
             kinds = self.fields(name, _without_infinity(self.program.sources[name].text))
-        for field, kind, declared in zip(self.program.state, kinds, self.state, strict=True):
+        self.check_kinds(name, tuple(self.program.state), kinds, self.state)
+
+    def check_kinds(
+        self,
+        name: str,
+        fields: tuple[str, ...],
+        kinds: tuple[str, ...],
+        given: tuple[str, ...],
+    ) -> None:
+        """Refuse a float for a field that is not one."""
+        for field, kind, declared in zip(fields, kinds, given, strict=True):
             if kind.startswith("float") and not declared.startswith("float"):
                 raise self.fail(
                     name,

@@ -63,10 +63,10 @@ class Trial:
     ) -> None:
         self.program = program
         self.state = tuple(np.dtype(kind) for kind in state)
-        self.edges = edges
+        self.edges = (*edges, *program.edge_state_kinds)
         fields = (*program.state, *program.constants)
         self.Vertex = _record("Vertex", fields)
-        self.Edge = _record("Edge", program.edges)
+        self.Edge = _record("Edge", program.edge_fields)
         self.Own = _record("Own", program.constants)
         parameters = _record("Parameters", program.parameter_names)
         sums = [np.float64(0.5)] * len(program.aggregates)
@@ -178,6 +178,16 @@ class Trial:
                 ) from error
         return tuple(cast)
 
+    def as_edge_state(self, name: str, result: Any) -> None:
+        """Refuse what is not one number for each field of the state of edges."""
+        fields = self.program.edge_state
+        parts = result if isinstance(result, tuple) else (result,)
+        if len(parts) != len(fields) or isinstance(result, tuple) != (len(fields) > 1):
+            wanted = f"{len(fields)} numbers" if len(fields) > 1 else "a number"
+            raise self.fail(name, f"returns {result!r}; return {wanted}: {', '.join(fields)}")
+        for part in parts:
+            self.numbers(name, part, 1)
+
     def states(self) -> list[Any]:
         """Vertices with the states that `init` returns, and with sample ones."""
         vertices = []
@@ -194,6 +204,11 @@ class Trial:
         """Try every function; return the types of messages, and whether they are tuples."""
         vertices = self.states()
         message, is_tuple = self.sent(vertices)
+        for name in ("init_edge", "update_edge"):
+            if name in self.program.functions:
+                for vertex, edge in itertools.product(vertices, self.sample_edges()):
+                    given = self.call(name, src=vertex, dst=vertices[0], edge=edge)
+                    self.as_edge_state(name, given)
         self.messages = [self._cast_message(value, message, is_tuple) for value in self.messages]
         if self.program.combine == "custom":
             self.check_combine(message, is_tuple)
@@ -206,14 +221,18 @@ class Trial:
                     self.numbers(name, given, 1)
         return message, is_tuple
 
-    def sent(self, vertices: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
-        """Try `compute` from some vertices; return messages' types, and whether they are tuples."""
-        edges = [
+    def sample_edges(self) -> list[Any]:
+        """Return edges with sample values."""
+        return [
             self.Edge(*_wide(row))
             for row in itertools.islice(
                 zip(*(sample_values(kind)[1:] for kind in self.edges), strict=False), 3
             )
         ] or [self.Edge()]
+
+    def sent(self, vertices: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
+        """Try `compute` from some vertices; return messages' types, and whether they are tuples."""
+        edges = self.sample_edges()
         kinds: list[np.dtype[Any]] = []
         is_tuple = False
         step = max(1, len(vertices) // TARGETS)

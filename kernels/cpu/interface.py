@@ -25,6 +25,7 @@ __all__ = [
     "SETTLES",
     "change",
     "initial",
+    "initial_edge",
     "is_active",
     "is_enough",
     "is_settled",
@@ -33,12 +34,15 @@ __all__ = [
     "load_target",
     "merge",
     "message",
+    "next_edge",
     "nothing",
     "order",
     "put",
+    "put_edge",
     "put_message",
     "replace",
     "same",
+    "same_edge",
     "starts",
     "take_message",
     "terms",
@@ -154,3 +158,22 @@ def take_message(inbox: Any, vertex: Any) -> Any:
 def put_message(inbox: Any, vertex: Any, gathered: Any) -> None:
     """Put a message into a vertex's inbox."""
     inbox[0][vertex] = gathered
+
+
+def initial_edge(source: Any, target: Any, edges: Any, arc: Any, values: Any) -> Any:
+    """Return the state of an arc before the first superstep: a number for each field."""
+    return ()
+
+
+def next_edge(source: Any, target: Any, edges: Any, arc: Any, values: Any) -> Any:
+    """Return the state of an arc after a superstep, from the new states of its ends."""
+    return ()
+
+
+def same_edge(edges: Any, arc: Any, new: Any) -> bool:
+    """Return whether `new` is the present state of an arc."""
+    return True
+
+
+def put_edge(edges: Any, arc: Any, new: Any) -> None:
+    """Store the state of an arc in the last arrays of `edges`."""

@@ -24,7 +24,10 @@ PROGRAMS = (
     zoo.Selective, zoo.Conflicts, zoo.Flow, zoo.UpToTheLimit, zoo.Passage, zoo.Offers,
 )  # fmt: skip
 ENTRIES = [entry for entry in zoo.ZOO if entry.program in PROGRAMS]
-DENSE, PULLED = CASES[-2:]
+DENSE, PULLED = (
+    next(case for case in CASES if case.name == name)
+    for name in ("destinations read", "destinations read by pulls")
+)
 
 
 def define(**settings: Any) -> Any:

@@ -22,6 +22,8 @@ from zoo import (
     ZOO,
     Entry,
     difference,
+    edges_found,
+    edges_shown,
     found_by,
     graph_of,
     reference_graph,
@@ -125,6 +127,8 @@ def check(entry: Entry, name: str, limit: int | None, **options: Any) -> bool:
     expected = shown(entry.program, outcome.states, edges.n)
     wrong = difference(found_by(entry.program, result), expected, entry.tolerance)
     assert wrong is None, f"{where}: {wrong}"
+    wrong = difference(edges_found(result), edges_shown(outcome), entry.tolerance)
+    assert wrong is None, f"edges of {where}: {wrong}"
     most = entry.program.max_iter if given_limit is None else given_limit
     assert most is None or result.iterations <= most, where
     assert result.converged or not outcome.converged or most is not None, where

@@ -7,6 +7,7 @@ thread.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +74,9 @@ class CpuExecutor:
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None
         self._trees = PredecessorTrees(self._context)
+        arcs = len(partition.csc.indices)
+        kinds = bound.program.edge_state_kinds
+        self._edge_state = tuple(np.zeros(arcs, kind) for kind in kinds)  # in the order of the CSC
         self._hubs: list[int] | None = None  # rows that are split among all threads
         self._gathered = False  # whether the last superstep was dense
         self._news: npt.NDArray[np.bool_] | None = None  # changed in the last superstep; cached
@@ -92,6 +96,8 @@ class CpuExecutor:
         ]
         with running(context.bound.program):
             context.run(context.loops.initialise, tasks)
+            if self._edge_state:
+                context.run(context.loops.initialise_edges, self._edge_tasks())
             self._frontier.set_list(first_frontier(context))
 
     def begin(self, columns: Mapping[str, Array]) -> None:
@@ -104,6 +110,36 @@ class CpuExecutor:
         self._gathered = False
         with running(context.bound.program):
             self._frontier.set_list(declared_frontier(context))
+
+    @property
+    def _edges(self) -> tuple[Array, ...]:
+        """The edge attributes and the state of edges, in the order of the CSC."""
+        return (*self._part.edges("csc"), *self._edge_state)
+
+    def _edge_tasks(self) -> list[tuple[Any, ...]]:
+        """Return the arguments of the loops over all arcs, in ranges of rows."""
+        context, values = self._context, self._context.values
+        rows, edges = context.rows("csc"), self._edges
+        return [
+            (*bounds, rows, edges, context.state, self._part.constants, values)
+            for bounds in context.row_ranges()
+        ]
+
+    def update_edges(self, number: int) -> int:
+        """Write the state of edges after superstep `number`; return how many have changed."""
+        self._context.number = number
+        with running(self._context.bound.program):
+            changed = self._context.run(self._context.loops.update_edges, self._edge_tasks())
+        return sum(changed)
+
+    def edge_state(self) -> dict[str, Array]:
+        """Return the state of edges by field, in the order of the CSC."""
+        return dict(zip(self._context.bound.program.edge_state, self._edge_state, strict=True))
+
+    def restore_edges(self, columns: dict[str, Array]) -> None:
+        """Resume from what `edge_state` returned."""
+        for name, column in self.edge_state().items():
+            column[:] = columns[name]
 
     # -------------------------------------------------------------------------------- supersteps
 
@@ -165,7 +201,7 @@ class CpuExecutor:
         totals = np.zeros((len(ranges) + len(hubs), 3))
         tasks = [
             (
-                *bounds, longest, rows, part.edges("csc"), context.state, fresh, part.constants,
+                *bounds, longest, rows, self._edges, context.state, fresh, part.constants,
                 values, self._prepares, outbox, totals[place],
             )
             for place, bounds in enumerate(ranges)
@@ -220,7 +256,7 @@ class CpuExecutor:
         first, values = int(offsets[vertex]), context.values
         tasks = [
             (
-                vertex, first + low, first + high, indices, part.edges("csc"), context.state,
+                vertex, first + low, first + high, indices, self._edges, context.state,
                 part.constants, values, self._prepares, outbox,
             )
             for low, high in cut_evenly(int(offsets[vertex + 1]) - first, context.threads)

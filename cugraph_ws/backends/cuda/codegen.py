@@ -32,7 +32,7 @@ from cugraph_ws.runtime.generated import kernel_file
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
-    "FRONTIER_LOOPS", "LOOPS", "WORKLIST_LOOPS", "DeviceAccess", "Variant", "has_codes",
+    "EDGE_STATE_LOOPS", "FRONTIER_LOOPS", "LOOPS", "WORKLIST_LOOPS", "DeviceAccess", "Variant", "has_codes",
     "interface_source", "module_source", "program_kernels", "reads_states_alone", "sent_fields",
     "shuffle_text", "source_fields",
 ]  # fmt: skip
@@ -57,6 +57,7 @@ FRONTIER_LOOPS = (
     "partitioned_frontier",
 )
 WORKLIST_LOOPS = (*LOOPS, "worklist_pull")
+EDGE_STATE_LOOPS = ("edge_state",)  # of programs that keep state on edges
 FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of a state without a code
 
 
@@ -225,7 +226,7 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
     Returns
     -------
     tuple of int
-        Places among the state fields: those that `compute` reads.  All fields if predecessors are
+        Places among the state fields: those that `compute` and `update_edge` read.  All fields if predecessors are
         requested, since these compare states.
     """
     if "sent fields" not in program.memory:
@@ -237,6 +238,9 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
 def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
     everything = tuple(range(len(program.state)))
     reads = _fields_read(program, "compute", ("src",))
+    if program.edge_state and reads is not None:
+        more = _fields_read(program, "update_edge", ("src",))
+        reads = None if more is None else reads | more
     if program.predecessor is not None or reads is None:
         return everything
     return tuple(place for place, name in enumerate(program.state) if name in reads)

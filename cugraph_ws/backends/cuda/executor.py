@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from cugraph_ws.backends.cpu.queues import empty_piles
 from cugraph_ws.backends.cuda.codegen import (
+    EDGE_STATE_LOOPS,
     FRONTIER_LOOPS,
     LOOPS,
     WORKLIST_LOOPS,
@@ -32,6 +33,7 @@ from cugraph_ws.backends.cuda.layouts import layout_of
 from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
+from cugraph_ws.backends.cuda.rows import expand_rows
 from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape
 from cugraph_ws.backends.cuda.start import mark_starters
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
@@ -143,11 +145,15 @@ class CudaExecutor:
         )
         self._layout_class = layout_of(layout_name)
         interface = interface_source(program, types, variant)
-        dense = (*LOOPS, *self._layout_class.loops)
+        more = EDGE_STATE_LOOPS if program.edge_state else ()
+        dense = (*LOOPS, *self._layout_class.loops, *more)
         loops = FRONTIER_LOOPS if swaps else WORKLIST_LOOPS if worklist else dense
         self._kernels = program_kernels(self._device, program, interface, loops)
         copies = 1 if in_place else 2
         self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
+        self._edge_state = tuple(xp.zeros(part.arcs, kind) for kind in program.edge_state_kinds)
+        # Whether the host decides after each superstep if the run is over
+        self._asks = part.divided or bool(program.edge_state)
         kept = n if self._outbox else 0
         self._outboxes = [tuple(xp.empty(kept, kind) for kind in types.message) for _ in range(2)]
         # Active flags for each copy of the state; frontiers that push use bitmaps after the first.
@@ -236,6 +242,7 @@ class CudaExecutor:
                 self._device, self._bound, part, self._kernels.launch, self._states[0],
                 self._constants, self._edges, self._sums, flags,
             )  # fmt: skip
+        self._launch_over_edges("initialise_edges")
         self._take_stock()
 
     def begin(self, columns: Mapping[str, Any]) -> None:
@@ -267,7 +274,7 @@ class CudaExecutor:
             "take_stock", *launch_shape(self._device, part.size),
             (part.vertices, part.owned, part.size), self._edges, self._states[0],
             self._constants, self._outboxes[0], self._flags[0], self._bound.values, self._sums,
-            self._control, self._tallies, self._records, layout.ELSEWHERE if part.divided else 0,
+            self._control, self._tallies, self._records, layout.ELSEWHERE if self._asks else 0,
         )  # fmt: skip
         for before, after in ((self._states[0], self._states[-1]), self._outboxes):
             for one, other in zip(before, after, strict=True):
@@ -278,8 +285,8 @@ class CudaExecutor:
 
     @cached_property
     def _edges(self) -> tuple[Any, ...]:
-        """The program's edge attributes in the order of the CSC."""
-        return self._edge_arrays("csc")
+        """The program's edge attributes, and the state of edges, in the order of the CSC."""
+        return (*self._edge_arrays("csc"), *self._edge_state)
 
     def _edge_arrays(self, order: Order) -> tuple[Any, ...]:
         """Return the program's edge attributes; arrays of constants are empty."""
@@ -319,7 +326,7 @@ class CudaExecutor:
         """Return the kernel arguments that all schedules share."""
         program, part, after = self._bound.program, self._part, 1 - now
         norm = 0
-        if part.divided:
+        if self._asks:
             norm = layout.ELSEWHERE
         elif program.residual is not None and not self._frontier:
             norm = _NORMS[program.residual.kind]
@@ -402,6 +409,46 @@ class CudaExecutor:
             self._half_launches[1 - self._now][0]()
             self._begun = True
 
+    # ------------------------------------------------------------------------------ state of edges
+
+    def _launch_over_edges(self, kernel: str, *more: Any) -> None:
+        """Launch a kernel that goes through all arcs, if there is state on them."""
+        part = self._part
+        if self._edge_state and part.arcs:
+            self._kernels.launch(
+                kernel, *launch_shape(self._device, part.arcs), (part.vertices, part.owned, part.arcs),
+                tuple(part.csc), self._edges, self._state, self._constants, self._bound.values, self._sums,
+                *more,
+            )  # fmt: skip
+
+    def update_edges(self, number: int) -> int:
+        """Write the state of edges after superstep `number`; return how many have changed."""
+        changed = self._device.xp.zeros(1, np.int64)
+        self._launch_over_edges("update_edges", number, changed)
+        return int(self._device.to_host(changed)[0])
+
+    @cached_property
+    def _arcs_outside(self) -> Any:
+        """The arcs by destination, then source, then place: the order of the graph's CSC."""
+        part, xp = self._part, self._device.xp
+        if not part.arcs:
+            return xp.zeros(0, np.int64)
+        offsets, indices = part.csc
+        rows = expand_rows(self._device, offsets, part.arcs, indices.dtype)
+        ends = [xp.take(part.numbers, one).astype(np.int64) for one in (indices, rows)]
+        return xp.lexsort(xp.stack([xp.arange(part.arcs), *ends]))
+
+    def edge_state(self) -> dict[str, Any]:
+        """Return the state of edges by field, in the order of the graph's CSC."""
+        fields = zip(self._bound.program.edge_state, self._edge_state, strict=True)
+        return {name: column[self._arcs_outside] for name, column in fields}
+
+    def restore_edges(self, columns: dict[str, npt.NDArray[Any]]) -> None:
+        """Resume from what `edge_state` returned."""
+        fields = zip(self._bound.program.edge_state, self._edge_state, strict=True)
+        for name, column in fields:
+            column[self._arcs_outside] = self._device.xp.asarray(columns[name])
+
     # --------------------------------------------------------------------- exchange between GPUs
 
     def header(self) -> Any:
@@ -482,7 +529,10 @@ class CudaExecutor:
     @property
     def in_parts(self) -> bool:
         """Whether a superstep can be launched in two parts."""
-        whole = self._lanes or self._frontier or self._in_place or self._bound.program.jumps
+        program = self._bound.program
+        whole = (
+            self._lanes or self._frontier or self._in_place or program.jumps or program.edge_state
+        )
         return not whole and bool(self._layout_class.in_parts)
 
     def pack(self, boundary: Any, *, refine: bool | None, trees: bool = False) -> BoundaryUpdate:

@@ -164,6 +164,8 @@ class CudaPlan:
         active_only = direction == "pull" or not from_all
         if in_place is None:
             in_place = program.in_place
+        if program.edge_state:
+            self._batch = self._most = 1  # the host counts the edges that have changed
         if divided:
             self._batch = self._most = 1
             in_place = bool(in_place)
@@ -210,6 +212,11 @@ class CudaPlan:
         layout: str,
     ) -> None:  # fmt: skip
         """Raise if shards are requested for what does not gather from all over them."""
+        if bound.program.edge_state:
+            raise InputError(
+                f"layout={layout!r}: {bound.program.name} keeps state on edges, in the order of the CSC; leave "
+                "it out"
+            )
         if bound.program.reads_target:
             raise InputError(
                 f"layout={layout!r}: {bound.program.name}.compute takes `dst`, and shards hold what is read of "
