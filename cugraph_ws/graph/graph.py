@@ -378,7 +378,7 @@ class Graph(GraphView[FrameT]):
 
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         found = super()._with_arcs(arcs, edges)
-        found._copy, found._shards = None, []
+        found._copy, found._shards, found._reversed = None, [], None
         return found
 
     def _find_extreme(self, name: str, *, least: bool) -> tuple[Any, int]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-from threading import RLock
-
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Array, Degrees, Order
 from cugraph_ws.graph.graph import Graph
@@ -83,13 +80,10 @@ def reversed_graph(graph: Graph) -> Graph:
         return graph
     with graph._lock:
         if graph._reversed is None:
-            view = copy(graph)
-            view._lock = RLock()
-            view._extremes, view._sums, view.learned, view._shards = {}, {}, {}, []
-            view._copy = None
-            if arcs.on_device:
-                view._arcs = provider("reversed device graphs").reversed_arcs(arcs)
-            else:
-                view._arcs = ReversedArcs(arcs)
-            graph._reversed = view
+            turned = (
+                provider("reversed device graphs").reversed_arcs(arcs)
+                if arcs.on_device
+                else ReversedArcs(arcs)
+            )
+            graph._reversed = graph._with_arcs(turned, graph.number_of_edges)
         return graph._reversed

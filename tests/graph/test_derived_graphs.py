@@ -202,6 +202,39 @@ def test_a_mask_works_on_partitions_and_other_engines() -> None:
         same(ws.run(ws.SSSP, graph, start=0, partitions=2).frame, before)
 
 
+@ws.vertex_program
+class Before:
+    """The greatest number that a path from a vertex leads to."""
+
+    most: ws.int64
+
+    def init(vertex):
+        return vertex + 0
+
+    def compute(src):
+        return src.most
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.most, gathered)
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_what_a_graph_has_kept_is_not_its_masks(partitions: int) -> None:
+    frame = edges_of(7)
+    program = ws.phases(ws.phase(Before, direction="out"), rounds=1)
+    with ws.Graph(frame, attributes=["row"]) as graph:
+        for least in (0, 31):
+            some = graph.mask(graph.edge_frame()["row"] >= least) if least else graph
+            rows = some.edge_frame()
+            with ws.Graph(rows, vertices=LABELS) as fresh:
+                options: Any = {"engine": "python", "partitions": partitions}
+                same(ws.run(program, some, **options).frame, ws.run(program, fresh).frame)
+                same(ws.degrees(some), ws.degrees(fresh))
+                assert some.least_edge_value("row")[0] == rows["row"].min()
+
+
 def test_attributes_of_vertices_are_kept_by_masks() -> None:
     frame = edges_of(6)
     graph = ws.Graph(frame, vertices=LABELS)
