@@ -1,4 +1,4 @@
-"""Communities by label propagation, as LDBC Graphalytics defines it (CDLP)."""
+"""Communities by label propagation: as LDBC Graphalytics defines it (CDLP), or colour by colour."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from cugraph_ws.algorithms.color_classes import color_classes
+from cugraph_ws.algorithms.independent_set import GREATEST_SEED
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
@@ -33,6 +35,7 @@ def label_propagation(
     graph: Graph[FrameT] | FrameT,
     max_iter: int = 10,
     *,
+    seed: int | None = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -46,12 +49,18 @@ def label_propagation(
     of in-edges and the destinations of out-edges are neighbours; a neighbour by two edges counts
     twice.  This is the algorithm CDLP of the LDBC Graphalytics benchmark.
 
+    With a seed it is asynchronous, as first published [2]_: vertices take labels one after the
+    other and see those just taken, so labels never swing, and the run ends by itself.  The order is
+    that of the colours of `coloring` with this seed.
+
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
     max_iter : int
         Number of iterations.  The run ends earlier if no label changes.
+    seed : int, optional
+        Makes it asynchronous, in an order that the seed determines; the same on any machine.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -93,7 +102,7 @@ def label_propagation(
     ['b', 'a', 'b', 'e', 'd']
     """
     result = run(
-        LabelPropagation(max_iter),
+        LabelPropagation(max_iter, seed),
         as_graph(
             graph,
             source=source,
@@ -118,6 +127,8 @@ class LabelPropagation:
     ----------
     max_iter : int
         Number of iterations.
+    seed : int, optional
+        Of the order in which vertices take labels; all do at once if not given.
     """
 
     name = "label_propagation"
@@ -128,9 +139,12 @@ class LabelPropagation:
     diverged = False
     tol: float | None = None
 
-    def __init__(self, max_iter: int = 10) -> None:
+    def __init__(self, max_iter: int = 10, seed: int | None = None) -> None:
         check_count("max_iter", max_iter)
+        if seed is not None:
+            check_count("seed", seed, most=GREATEST_SEED)
         self.max_iter: int | None = int(max_iter)
+        self._seed = seed
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Give every vertex its own number as its label."""
@@ -146,6 +160,8 @@ class LabelPropagation:
             len(part.csc.indices) + (len(part.csr.indices) if part.directed else 0)
         )
         self._label = part.xp.array(part.numbers)
+        if self._seed is not None:
+            self._classes = color_classes(graph, part, self._weights, self._seed)
         self._changed = graph.number_of_vertices if self._arcs else 0
 
     @property
@@ -154,22 +170,45 @@ class LabelPropagation:
         return self._changed == 0
 
     def step(self) -> Step:
-        """Choose new labels from the last step's."""
-        part, label, own = self._part, self._label, self._part.owned
+        """Choose new labels, all from the last step's or colour by colour."""
         active = self._changed
-        chosen, changed = self._choose(part, label, self._weights)
+        changed = self._all_at_once() if self._seed is None else self._by_color()
+        self._changed, sent = self._part.halo.totals(changed)
+        return Step(active, self._arcs, direction="gather", filter="all", bytes_sent=sent)
+
+    def _all_at_once(self) -> int:
+        """Choose the labels of all owned vertices; return how many changed."""
+        label, own = self._label, self._part.owned
+        chosen, changed = self._choose(self._part, label, self._weights)
         moved = chosen != label[:own]
         label[:own] = chosen
+        self._update_ghosts(moved)
+        return int(changed)
+
+    def _by_color(self) -> int:
+        """Choose the labels of the vertices of each colour in turn; return how many changed."""
+        label, xp, total = self._label, self._part.xp, 0
+        for one in self._classes:
+            own = label[one.rows]
+            chosen, changed = self._choose(one, xp.concatenate([own, label]), one.weights)
+            moved = xp.zeros(self._part.owned, np.bool_)
+            moved[one.rows] = chosen != own
+            label[one.rows] = chosen
+            self._update_ghosts(moved)
+            total += int(changed)
+        return total
+
+    def _update_ghosts(self, moved: Array) -> None:
+        """Send the labels of the owned vertices that have another one; collective."""
+        part, label = self._part, self._label
         for ghosts, (came,) in part.halo.update_changed(
             moved[part.halo.ends], lambda places: [label[places]]
         ):
             label[ghosts] = came
-        self._changed, sent = part.halo.totals(changed)
-        return Step(active, self._arcs, direction="gather", filter="all", bytes_sent=sent)
 
     def inputs(self) -> dict[str, Any]:
-        """Return nothing: the result depends on the graph alone."""
-        return {}
+        """Return the seed, if there is one."""
+        return {} if self._seed is None else {"seed": self._seed}
 
     def state(self) -> dict[str, Any]:
         """Return the labels of owned vertices, and how many changed last."""

@@ -372,7 +372,8 @@ def belief_propagation_command(
 @click.command("label-propagation")
 @job_options
 @option_flag("max_iter", 10)
-def label_propagation_command(job: Job, max_iter: int) -> None:
+@click.option("--seed", type=int, help="Take labels one after the other, in an order by this seed.")
+def label_propagation_command(job: Job, max_iter: int, seed: int | None) -> None:
     """Find communities by the labels of neighbours.
 
     Result: vertex, label.
@@ -380,7 +381,7 @@ def label_propagation_command(job: Job, max_iter: int) -> None:
     from cugraph_ws.algorithms.label_propagation import LabelPropagation
 
     with job.graph() as graph:
-        job.run(graph, LabelPropagation(max_iter), limited=True)
+        job.run(graph, LabelPropagation(max_iter, seed), limited=True)
 
 
 def _levels(command: F) -> F:

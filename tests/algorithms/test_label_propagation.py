@@ -151,3 +151,78 @@ def test_what_is_refused() -> None:
         ws.label_propagation(edges, -1)
     with pytest.raises(ws.InputError, match="weights must be 0 or more"):
         ws.label_propagation(edges.assign(weight=-1.0))
+
+
+# -------------------------------------------------------------------- one after the other
+
+
+def one_by_one(edges: Edges, colors: Array, max_iter: int, *, weighted: bool) -> list[int]:
+    """Let vertices take labels in the order of their colours, then numbers."""
+    source, destination = edges.source.tolist(), edges.destination.tolist()
+    weights = edges.weight.tolist() if weighted else [1] * len(source)
+    heard: list[list[tuple[int, Any]]] = [[] for _ in range(edges.n)]
+    for one, other, weight in zip(source, destination, weights, strict=True):
+        heard[other].append((one, weight))
+        if edges.directed or one != other:
+            heard[one].append((other, weight))
+    labels = list(range(edges.n))
+    for _ in range(max_iter):
+        for vertex in np.argsort(colors, kind="stable").tolist():
+            sums: dict[int, Any] = {}
+            for other, weight in heard[vertex]:
+                sums[labels[other]] = sums.get(labels[other], 0) + weight
+            labels[vertex] = min(sums, key=lambda one: (-sums[one], one), default=labels[vertex])
+    return labels
+
+
+@pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "plain"])
+@pytest.mark.parametrize("name", FEW)
+def test_one_after_the_other(name: str, weighted: bool) -> None:
+    for edges in (SHAPES[name], undirected(SHAPES[name])):
+        with build(edges, weighted=weighted) as graph:
+            colors = column(ws.coloring(graph, seed=3), "color")
+            expected = one_by_one(edges, colors, 3, weighted=weighted and edges.weight is not None)
+            assert labels(graph, 3, seed=3).tolist() == expected
+            for ranks in (2, 4):
+                assert np.concatenate(on_ranks(ranks, partial(settled, graph))).tolist() == expected
+            if len(edges.source) < 20:
+                with emulated():
+                    assert labels(graph, 3, seed=3, engine="cuda").tolist() == expected
+                    parts = on_ranks(2, partial(settled, graph, engine="cuda"))
+                    assert np.concatenate(parts).tolist() == expected
+
+
+def settled(graph: ws.Graph, comm: Any, **options: Any) -> Array:
+    return ws.label_propagation(share(graph, comm), 3, seed=3, **options).label.to_numpy()
+
+
+def test_labels_that_would_swing_settle_with_a_seed() -> None:
+    edges = undirected(Edges(np.zeros(6, np.int64), np.arange(1, 7), 7))  # a star
+    with build(edges) as graph:
+        with_seed = ws.run(ws.LabelPropagation(100, seed=0), graph)
+        assert with_seed.converged
+        assert len(set(column(with_seed.frame, "label"))) == 1
+        assert not ws.run(ws.LabelPropagation(100), graph).converged
+
+
+def test_planted_communities_are_found_with_any_seed(tmp_path: Any) -> None:
+    blocks = [np.array(np.triu_indices(12, 1)) + 12 * block for block in range(5)]
+    bridges = np.array([[11, 23, 35, 47], [12, 24, 36, 48]])
+    source, destination = np.concatenate([*blocks, bridges], axis=1)
+    found = set()
+    with build(undirected(Edges(source, destination, 60))) as graph:
+        for seed in range(3):
+            label = labels(graph, 100, seed=seed)
+            assert [len(set(label[place : place + 12])) for place in range(0, 60, 12)] == [1] * 5
+            assert len(set(label)) == 5
+            found.add(tuple(label))
+        path = tmp_path / "state.parquet"
+        ws.label_propagation(graph, 1, seed=1, checkpoint=path)
+        assert (
+            labels(graph, 100, seed=1, resume=path).tolist() == labels(graph, 100, seed=1).tolist()
+        )
+        with pytest.raises(ws.InputError, match="seed"):
+            ws.label_propagation(graph, seed=2, resume=path)
+        with pytest.raises(ws.InputError, match="seed"):
+            ws.label_propagation(graph, seed=-1)
+    assert len(found) > 1

@@ -51,6 +51,8 @@ def weighted(**options: Any) -> ws.Graph:
          lambda: ws.harmonic_centrality(EDGES, k=3, seed=2, normalized=True)),
         ("betweenness-centrality --no-normalized --endpoints",
          lambda: ws.betweenness_centrality(EDGES, normalized=False, endpoints=True)),
+        ("label-propagation --max-iter 3 --seed 2 --weight w",
+         lambda: ws.label_propagation(weighted(), 3, seed=2)),
         ("closeness-centrality --weighted --weight w",
          lambda: ws.closeness_centrality(weighted(), weighted=True)),
         ("betweenness-centrality --weighted --weight w -k 2",

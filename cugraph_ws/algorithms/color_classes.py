@@ -1,0 +1,110 @@
+"""The vertices of each colour with the rows of their neighbours, for updates colour by colour.
+
+No two vertices of a colour are neighbours.  So if the vertices of a colour change together, each
+sees what it would if they changed one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cugraph_ws.algorithms.independent_set import Coloring
+from cugraph_ws.algorithms.neighbourhood import Array
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.neighbourhoods import row_numbers
+from cugraph_ws.partition.part import Part
+
+__all__ = ["ColorClass", "color_classes"]
+
+
+class Rows(NamedTuple):
+    """Rows of neighbours: `offsets` and `indices`."""
+
+    offsets: Array
+    indices: Array
+
+
+class ColorClass(NamedTuple):
+    """The owned vertices of one colour; what reads a `Part` of undirected rows can read it.
+
+    Attributes
+    ----------
+    xp : module
+        NumPy or CuPy.
+    rows : array of int64, shape (owned,)
+        Their positions.
+    owned : int
+        How many they are.
+    csc : Rows
+        Their neighbours.  Index i < owned is the i-th of these vertices; owned + p is position p.
+    weights : list of array
+        The weights of the neighbours; empty if there are none.
+    directed : bool
+        False: all neighbours are in `csc`.
+    """
+
+    xp: Any
+    rows: Array
+    owned: int
+    csc: Rows
+    weights: list[Array]
+    directed: bool = False
+
+
+def color_classes(
+    graph: GraphView, part: Part, weights: list[Array], seed: int
+) -> list[ColorClass]:
+    """Colour a graph, and return its classes, the same number on every rank; collective.
+
+    Parameters
+    ----------
+    graph : GraphView
+    part : Part
+        With all neighbours of owned vertices in its rows.
+    weights : list of array
+        By arc of the CSC and, if the part is directed, of the CSR; empty if there are none.
+    seed : int
+        Of the colouring; see `coloring`.
+
+    Returns
+    -------
+    list of ColorClass
+        Colour 0 first.
+    """
+    xp = part.xp
+    coloring = Coloring(seed)
+    coloring.start(graph, on_device=part.on_device)
+    while not coloring.converged:
+        coloring.step()
+    color = part.by_position(coloring.columns()["color"])[: part.owned]
+    sides = [part.csc, part.csr] if part.directed else [part.csc]
+    offsets = [one.offsets[: part.owned + 1] for one in sides]
+    heads = [row_numbers(xp, one, int(one[-1])) for one in offsets]
+    tails = xp.concatenate([one.indices[: len(h)] for one, h in zip(sides, heads, strict=True)])
+    head = xp.concatenate(heads)
+    carried = []
+    if weights:
+        both = zip(weights, heads, strict=True)
+        carried = [xp.concatenate([one[: len(h)] for one, h in both])]
+    degree = sum(xp.diff(one) for one in offsets)
+    # Rows by colour, and arcs by the places of their rows.
+    rows = xp.argsort(color, kind="stable")
+    place = xp.empty_like(rows)
+    place[rows] = xp.arange(part.owned)
+    order = xp.argsort(place[head], kind="stable")
+    tails, carried = tails[order], [one[order] for one in carried]
+    begins = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(degree[rows])])
+    greatest = int(color.max()) if part.owned else -1
+    count = max(graph.comm.allgather(greatest)) + 1
+    found = []
+    for one in range(count):
+        first, last = (int(xp.searchsorted(color[rows], bound)) for bound in (one, one + 1))
+        low, high = int(begins[first]), int(begins[last])
+        owned = last - first
+        neighbours = Rows(begins[first : last + 1] - low, tails[low:high] + owned)
+        found.append(
+            ColorClass(xp, rows[first:last], owned, neighbours, [w[low:high] for w in carried])
+        )
+    return found
