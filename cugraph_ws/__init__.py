@@ -136,6 +136,7 @@ from cugraph_ws.program.decorator import (
     vertex_program,
 )
 from cugraph_ws.program.jumps import at, greatest_at, least_at, sum_at
+from cugraph_ws.program.lists import mode
 from cugraph_ws.program.phases import Phases, phase, phases
 
 __version__ = "0.1.0"
@@ -250,6 +251,7 @@ __all__ = [
     "maximal_independent_set",
     "minimum_spanning_forest",
     "minimum_spanning_tree",
+    "mode",
     "modularity",
     "multi_source_bfs",
     "multi_source_sssp",

@@ -337,7 +337,7 @@ class _Run:
             settled = "settled" in functions and _call(functions["settled"], state=old, p=p)
             if settled or not (messages or hears_silence(program)):
                 continue
-            gathered = self.fold(messages)
+            gathered = self.listed(old, messages, p) if program.listing else self.fold(messages)
             following[v] = self.kept(_call(functions["apply"], old=old, gathered=gathered, p=p))
             new = self.at(v, following[v], read[v])
             is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
@@ -376,6 +376,21 @@ class _Run:
             return tuple(self.total(part) for part in zip(*messages, strict=True))
         zeros = tuple(np.float64(0) if one is float else np.int64(0) for one in kinds)
         return zeros if isinstance(message, tuple) else zeros[0]
+
+    def listed(self, old: Any, messages: list[Any], p: Any) -> Any:
+        """Return the most frequent message, or what the program makes of all of them."""
+        kind = self.program.listing.kind
+        if kind == "list":
+            if self.program.listing.order == "value":
+                messages = sorted(messages)
+            return _call(self.program.functions["gather_list"], old=old, messages=messages, p=p)
+        weights: dict[Any, Any] = {}
+        for one in messages:
+            value, weight = one if kind == "weighted mode" else (one, 1)
+            weights[value] = weights.get(value, 0) + weight
+        if not weights:
+            return GREATEST[self.message[0] if isinstance(self.message, tuple) else self.message]
+        return min(weights, key=lambda value: (-weights[value], value))
 
     def named(self, fold: Any, messages: list[Any]) -> Any:
         """Combine messages by a combine that has a name."""

@@ -2447,6 +2447,153 @@ class FirstByPlace:
         return (gathered[1] + 1) % 6, (gathered[0] + 2) % 5 if gathered[2] else 4
 
 
+# ------------------------------------------------------------------------- messages in lists
+
+
+@entry()
+class Communities:
+    """Label propagation: the most frequent label, ties to the least; a count of those that agree."""
+
+    label: ws.int64
+    max_iter = 6
+
+    def init(vertex):
+        return vertex * 5 % 8
+
+    def compute(src):
+        return src.label
+
+    combine = ws.mode()
+
+    def apply(gathered):
+        return gathered
+
+
+@entry(message=(float, float), compiled=True)
+class WeighedCommunities:
+    """The label of the greatest total weight, of floats; who hears nothing has the greatest one."""
+
+    label: ws.float64
+    weight: ws.edge(ws.float64)
+    signed: ws.edge(ws.float64)
+    contributors = "all"
+    max_iter = 5
+
+    def init(vertex):
+        return vertex * 3 % 5 / 2
+
+    def compute(src, edge):
+        return src.label, edge.weight - edge.signed
+
+    combine = ws.mode(weighted=True)
+
+    def apply(old, gathered):
+        return old.label + 0.25 if math.isinf(gathered) else gathered
+
+
+@entry(message=(bool, int))
+class WeighedFlags:
+    """Flags with whole weights, from sources that the destination likes."""
+
+    x: ws.int64
+    whole: ws.edge(ws.int64)
+    max_iter = 4
+
+    def init(vertex):
+        return vertex % 5
+
+    def compute(src, dst, edge):
+        return src.x > dst.x, edge.whole
+
+    combine = ws.mode(weighted=True)
+
+    def apply(old, gathered):
+        return (old.x + (1 if gathered else 2)) % 6
+
+
+@entry(message=float)
+class Median:
+    """The lower median of all messages, by their values."""
+
+    x: ws.float64
+    weight: ws.edge(ws.float64)
+    message_order = "value"
+    max_iter = 4
+
+    def init(vertex):
+        return vertex * 5 % 9 / 2
+
+    def compute(src, edge):
+        return src.x + edge.weight
+
+    def gather_list(messages):
+        return messages[(len(messages) - 1) // 2]
+
+    def apply(old, gathered):
+        return (old.x + math.floor(4 * gathered) / 4) / 2
+
+
+@entry(message=(int, float), compiled=True)
+class InOrder:
+    """All messages in the order of sources and edges, read from both ends; who hears nothing too."""
+
+    hash: ws.int64
+    last: ws.float64
+    weight: ws.edge(ws.float64)
+    contributors = "all"
+    max_iter = 3
+
+    def init(vertex):
+        return vertex + 1, 0.0
+
+    def compute(src, dst, edge):
+        return src.hash + dst.hash % 3, edge.weight
+
+    def gather_list(old, messages, p):
+        found = old.hash % 7
+        for one in messages:
+            if one[1] > 1.25:
+                continue
+            found = (found * 31 + one[0] + p.superstep) % 1009
+        last = messages[-1][1] if len(messages) > 0 else -1.0
+        for place in range(len(messages)):
+            last = last / 2 + messages[place][1]
+        return found, last
+
+    def apply(gathered):
+        return gathered[0], gathered[1] - math.floor(gathered[1])
+
+
+@entry(message=(int, bool))
+class SortedPairs:
+    """Pairs by value, the second part too."""
+
+    x: ws.int64
+    degree: ws.in_degree
+    message_order = "value"
+    max_iter = 3
+
+    def init(vertex):
+        return vertex * 7 % 5
+
+    def compute(src, edge):
+        return src.x % 3, edge.whole > 1
+
+    whole = ws.edge(ws.int64)
+
+    def settled(state):
+        return state.x > 500
+
+    def gather_list(messages):
+        found = 0
+        for one in messages:
+            found = found * 3 + one[0] + (1 if one[1] else 0)
+        return found % 997
+
+    def apply(gathered):
+        return gathered
+
+
 # ------------------------------------------------------ constants, parameters, aggregates, edges
 
 

@@ -148,6 +148,11 @@ class VertexLoop:
                     "leave it out"
                 )
             graph.check_edge_outputs(tuple(self._program.edge_state))
+        if self._options.in_place and self._program.listing is not None:
+            raise InputError(
+                f"in_place=True: {self._program.listing!r} of {self.name} reads states as the last superstep left "
+                "them; leave it out"
+            )
         engine = choose_engine(self.engine, graph)
         bound = bind(
             self._program,
@@ -350,6 +355,7 @@ class VertexLoop:
                 program.combine,
                 program.identity,
                 program.fold,
+                program.listing,
                 program.contributors,
                 program.residual,
                 *program.edge_state.items(),

@@ -61,6 +61,8 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
         return f"its state has {len(program.state)} fields"
     if program.combine == "any" and state != ("bool",):
         return "combine is any, and its state is not a boolean"
+    if program.listing is not None:
+        return "messages are gathered all at once"
     if program.residual is not None:
         return "its residual may end a run before the fixpoint"
     if program.edge_state:

@@ -206,13 +206,13 @@ def bind(
 
         if program.fold is not None:
             trial = trial_of(program)
-            tried = trial.sent(trial.states())
+            tried = Inference(*trial.sent(trial.states()))
             sent = _messages(
                 program, tuple(state), kinds, kinds_here, parameters, tried, plain=plain
             )
             program = lowered(program, sent.message, is_tuple=sent.tuple_message)
         trial = trial_of(program)
-        seen = trial.run()
+        seen = Inference(*trial.run(), *trial.gathered_kinds)
         found = _inferred(program, tuple(state), kinds, kinds_here, parameters, seen, plain=plain)
         types = Types(
             state=tuple(state),
@@ -223,11 +223,14 @@ def bind(
             parameters=parameters,
             message=found.message,
             tuple_message=found.tuple_message,
+            gathered=found.gathered,
+            tuple_gathered=found.tuple_gathered,
         )
         if program.asynchronous:
             trial.check_asynchronous()
         order_free = program.asynchronous or why_not_monotone(program, types.state) is None
-        prepares = "lift" not in program.sources and _prepares(program, types)
+        as_sent = program.listing is None and "lift" not in program.sources
+        prepares = as_sent and _prepares(program, types)
         declared_program.memory[key] = program, types, order_free, prepares
         program = declared_program
     program, types, order_free, prepares = program.memory[key]
@@ -257,7 +260,7 @@ def _inferred(
     edges: tuple[str, ...],
     constants: tuple[str, ...],
     parameters: tuple[str, ...],
-    seen: tuple[tuple[str, ...], bool],
+    seen: Inference,
     *,
     plain: bool,
 ) -> Inference:
@@ -267,7 +270,7 @@ def _inferred(
     except CompileError:
         if not plain:
             raise
-        return Inference(*seen)
+        return seen
 
 
 def _messages(
@@ -276,7 +279,7 @@ def _messages(
     edges: tuple[str, ...],
     constants: tuple[str, ...],
     parameters: tuple[str, ...],
-    seen: tuple[tuple[str, ...], bool],
+    seen: Inference,
     *,
     plain: bool,
 ) -> Inference:
@@ -286,7 +289,7 @@ def _messages(
     except CompileError:
         if not plain:
             raise
-        return Inference(*seen)
+        return seen
 
 
 def _prepares(program: VertexProgram, types: Types) -> bool:

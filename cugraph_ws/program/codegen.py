@@ -29,6 +29,7 @@ import numpy as np
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.combines import guarded_lift
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.lists import Messages, compiled_text, list_lines
 from cugraph_ws.runtime.generated import import_text, kernel_file
 from cugraph_ws.runtime.machine_code import cache_folder, file_stem
 from cugraph_ws.runtime.parsing import parse
@@ -58,11 +59,12 @@ __all__ = [
 
 LOOPS = ("dense", "pull", "buckets", "push", "scatter", "tree")
 EDGE_STATE = ("edge_state",)  # of programs that keep state on edges
+LISTS = "lists"  # the loop of programs that list messages
 REPLACED = {
     "__future__",
     *(
         f"cugraph_ws.kernels.cpu.{name}"
-        for name in (*LOOPS, *EDGE_STATE, "interface", "pair_interface", "jit")
+        for name in (*LOOPS, *EDGE_STATE, LISTS, "interface", "pair_interface", "jit")
     ),
 }
 INFINITY = {"int32": 2**30, "int64": 2**62}  # represents math.inf in an integer state field
@@ -84,6 +86,8 @@ class Types:
         One for each component of a message.
     tuple_message : bool
         Whether messages are tuples.
+    gathered, tuple_gathered
+        The same of what is gathered, for programs that list messages.
     """
 
     state: tuple[str, ...]
@@ -94,6 +98,8 @@ class Types:
     parameters: tuple[str, ...]
     message: tuple[str, ...]
     tuple_message: bool
+    gathered: tuple[str, ...] = ()
+    tuple_gathered: bool = False
 
 
 def without_interface(tree: ast.Module) -> list[ast.stmt]:
@@ -135,6 +141,7 @@ ARGUMENTS = {
     "edge": "edge",
     "old": "vertex",
     "gathered": "gathered",
+    "messages": "messages",
     "new": "replace(vertex, new)",
     "state": "vertex",
     "p": "Parameters(*values)",
@@ -164,14 +171,14 @@ def identity_text(program: Any, types_: Any) -> str:
 
 
 def _extreme(combine: str, kind: str) -> str:
-    if combine in ("sum", "any"):
+    if combine in ("sum", "any", "list"):
         return "0"
     if kind == "bool":
-        return "True" if combine == "min" else "False"
+        return "True" if combine in ("min", "mode") else "False"
     if kind.startswith("float"):
-        return "np.inf" if combine == "min" else "-np.inf"
+        return "np.inf" if combine in ("min", "mode") else "-np.inf"
     limits = np.iinfo(kind)
-    return str(limits.max if combine == "min" else limits.min)
+    return str(limits.max if combine in ("min", "mode") else limits.min)
 
 
 def _number(value: Any) -> str:
@@ -208,7 +215,8 @@ def keeps_when_silent(program: VertexProgram) -> bool:
         False for sums and for user-defined combines, since their identity is a valid message,
         and for programs that declare that all contribute.
     """
-    return program.idempotent and program.contributors != "all"
+    listed = program.listing is not None
+    return (program.idempotent or listed) and program.contributors != "all"
 
 
 def _initial_cast(kind: str, value: str, cast: str) -> str:
@@ -499,8 +507,19 @@ def adaptors(
         f"    return {message_slots}",
         "@inline\ndef put_message(inbox, vertex, gathered):",
         *store_message,
+        *_list_lines(program, types_),
     ]
     return "\n".join(lines)
+
+
+def _list_lines(program: VertexProgram, types_: Types) -> list[str]:
+    """Write what only programs that list messages have."""
+    if program.listing is None:
+        return []
+    call = _call(program, "gather_list") if "gather_list" in program.functions else ""
+    return list_lines(
+        program.listing, types_.message, types_.gathered, call=call, is_tuple=types_.tuple_gathered
+    )
 
 
 def _named(program: VertexProgram) -> dict[str, str]:
@@ -557,7 +576,8 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
 
 def _loops_of(program: VertexProgram) -> tuple[str, ...]:
     """Return the loop modules that a program is compiled with."""
-    return (*LOOPS, *EDGE_STATE) if program.edge_state else LOOPS
+    lists = () if program.listing is None else (LISTS,)
+    return (*LOOPS, *lists, *(EDGE_STATE if program.edge_state else ()))
 
 
 @lru_cache
@@ -592,7 +612,13 @@ def program_text(
             f"{name} = namedtuple({name!r}, {names!r})"
             for name, names in (records or _record_fields(program)).items()
         ],
-        *[part for source in program.sources.values() for part in _definitions(source.text)],
+        *[
+            part
+            for name, source in program.sources.items()
+            for part in _definitions(
+                compiled_text(source.text) if name == "gather_list" else source.text
+            )
+        ],
     ]
 
 
@@ -699,6 +725,8 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
         space[name] = namedtuple(name, names)
     for name, function in {**program.functions, **program.aggregates}.items():
         space[f"user_{name}"] = guarded_lift(program) if name == "lift" else function
+    if "gather_list" in program.functions:
+        space["user_gather_list"] = _with_messages(program, space)
     more = zip(program.edge_state, program.edge_state_kinds, strict=True)
     space["fit"] = fitting(program, types_, more)
     text = adaptors(program, types_, checked=True)
@@ -706,6 +734,20 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     for loop in _loops_of(program):
         exec(plain_loop(loop), space)  # noqa: S102 - the library's own file
     return module
+
+
+def _with_messages(program: VertexProgram, space: dict[str, Any]) -> Callable[..., Any]:
+    """Return the user's `gather_list` as loops call it, with a buffer of messages."""
+    function = program.functions["gather_list"]
+    place = program.sources["gather_list"].parameters.index("messages")
+
+    def called(*given: Any) -> Any:
+        slots, first, count = given[place]
+        take = space["take_message"]
+        listed = Messages(take(slots, first + number) for number in range(count))
+        return function(*given[:place], listed, *given[place + 1 :])
+
+    return called
 
 
 @lru_cache

@@ -35,6 +35,7 @@ from cugraph_ws.program.declarations import (
     VertexValue,
 )
 from cugraph_ws.program.jumps import check_jumps
+from cugraph_ws.program.lists import Listing, check_list_uses
 from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.program.source import FunctionSource, class_names, read_function
 
@@ -65,12 +66,14 @@ CLASS_SETTINGS = (
     "in_place",
     "asynchronous",
     "validate",
+    "message_order",
 )
 
 # The arguments that each function may take, by name and in any order.
 FUNCTIONS = {
     "init": ("vertex", "p", "own"),
     "compute": ("src", "dst", "edge", "p"),
+    "gather_list": ("old", "messages", "p"),
     "apply": ("old", "gathered", "p"),
     "active": ("old", "new", "p"),
     "starts": ("state", "p"),
@@ -182,7 +185,9 @@ class VertexProgram(Snapshot):
     state, edges, constants, parameters : dict
         Declarations by name.
     combine : str
-        "sum", "min", "max", "any" or "custom".
+        "sum", "min", "max", "any", "custom", "mode" or "list".
+    listing : Listing or None
+        How all messages of a vertex are gathered, if they are listed and not folded.
     fold : Fold or None
         The custom combine that is known by name, as `ws.top`; a bound program has its functions.
     identity : Any
@@ -237,6 +242,7 @@ class VertexProgram(Snapshot):
     frozen: bool = field(default=False, repr=False)
     fold: Fold | None = None
     edge_state: dict[str, EdgeState] = field(default_factory=dict)
+    listing: Listing | None = None
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""
@@ -299,7 +305,7 @@ def vertex_program(cls: type) -> VertexProgram:
         - ``compute(src, dst, edge, p)``: the message along an edge; `dst` is its destination, as
           the last superstep left it;
         - ``combine``: `sum`, `min`, `max`, `any`, `ws.histogram(k)`, `ws.top(k)`, `ws.bitset(k)`,
-          `ws.first_by(field)`, or a function of two messages with `identity`;
+          `ws.first_by(field)`, `ws.mode()`, or a function of two messages with `identity`;
         - ``apply(old, gathered, p)``: the state after the superstep;
         - ``active(old, new, p)``: whether the vertex counts as changed for its out-neighbours
           (by default: whether anything changed).
@@ -312,6 +318,12 @@ def vertex_program(cls: type) -> VertexProgram:
         ``tol``, ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``,
         ``asynchronous``, ``validate(graph, values)``, which is called before the run, and
         functions marked with `ws.aggregate`.
+
+        Instead of ``combine`` there may be ``gather_list(old, messages, p)``: it returns what
+        `apply` gets as `gathered`, from all messages of a vertex.  Of these it may take
+        ``len(messages)``, ``messages[i]`` and ``for one in messages``.  They are in the order of
+        the sources' numbers, those of parallel edges in input order; with ``message_order =
+        "value"`` ascending.
 
     Notes
     -----
@@ -363,7 +375,7 @@ def vertex_program(cls: type) -> VertexProgram:
         for key in CLASS_SETTINGS
         if key in cls.__dict__ and key not in declared
     }
-    combine, identity = recognised_combine(name, settings, functions)
+    combine, identity = _combine(name, settings, functions)
     predecessors = [key for key, value in declared.items() if isinstance(value, Predecessor)]
     program = VertexProgram(
         name=name,
@@ -393,7 +405,8 @@ def vertex_program(cls: type) -> VertexProgram:
         validate=settings.get("validate"),
         functions=functions,
         aggregates=aggregates,
-        fold=settings["combine"] if isinstance(settings["combine"], Fold) else None,
+        fold=settings["combine"] if isinstance(settings.get("combine"), Fold) else None,
+        listing=_listing(settings, functions),
     )
     _check_names(program)
     check_jumps(program)
@@ -531,6 +544,40 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return functions, aggregates
 
 
+def _combine(name: str, settings: Mapping[str, Any], functions: dict[str, Any]) -> tuple[str, Any]:
+    """Recognise what a vertex program gathers messages by, and its identity."""
+    combine = settings.get("combine")
+    if "gather_list" in functions:
+        if "combine" in settings:
+            raise ProgramError(
+                f"{name} defines both `combine` and `gather_list`, and messages are gathered in one way; "
+                "leave one of them out"
+            )
+        order = settings.get("message_order", "source")
+        if order not in ("source", "value"):
+            raise ProgramError(f"{name}.message_order is {shown(order)}; it is 'source' or 'value'")
+    elif "message_order" in settings:
+        raise ProgramError(
+            f"{name}.message_order is for the messages of `gather_list`, which is not defined; leave it out"
+        )
+    elif not isinstance(combine, (Fold, Listing)):
+        return recognised_combine(name, settings, functions)
+    if "identity" in settings:
+        own = "gather_list needs none" if combine is None else f"{combine!r} has its own"
+        raise ProgramError(f"{name}.identity is set, but {own}; leave `identity` out")
+    if isinstance(combine, Fold):
+        return "custom", None
+    return "list" if combine is None else "mode", None
+
+
+def _listing(settings: Mapping[str, Any], functions: Mapping[str, Any]) -> Listing | None:
+    """Return how messages are listed; None if they are folded."""
+    if "gather_list" in functions:
+        return Listing("list", settings.get("message_order", "source"))
+    combine = settings.get("combine")
+    return combine if isinstance(combine, Listing) else None
+
+
 def recognised_combine(
     name: str, settings: Mapping[str, Any], functions: dict[str, Any]
 ) -> tuple[str, Any]:
@@ -565,16 +612,9 @@ def recognised_combine(
     for known, label in COMBINES.items():
         if combine is known:
             return label, None
-    if isinstance(combine, Fold):
-        if "identity" in settings:
-            raise ProgramError(
-                f"{name}.identity is set, but {combine!r} has its own; leave `identity` out"
-            )
-        return "custom", None
     if not callable(combine) or combine in vars(builtins).values():
         raise ProgramError(
-            f"{name}.combine is {combine!r}; set it to sum, min, max, any, ws.histogram(k), ws.top(k), "
-            "ws.bitset(k) or ws.first_by(field), or define combine(a, b)"
+            f"{name}.combine is {combine!r}; set it to sum, min, max, any, or define combine(a, b)"
         )
     if "identity" not in settings:
         raise ProgramError(
@@ -640,8 +680,23 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
         raise ProgramError(
             f"{program.name}.{program.predecessor}: a predecessor needs combine = min, max or any"
         )
+    if program.listing is not None:
+        _check_listing(program, program.listing)
     if predecessors > 1:
         raise ProgramError(f"{program.name} declares {predecessors} predecessors; one is enough")
+
+
+def _check_listing(program: VertexProgram, listing: Listing) -> None:
+    """Refuse declarations that contradict lists of messages."""
+    if program.contributors == "active":
+        raise ProgramError(
+            f"{program.name} sets contributors='active', but {listing!r} gathers all messages; leave it out"
+        )
+    if program.in_place:
+        raise ProgramError(
+            f"{program.name} sets in_place = True, but {listing!r} reads states as the last superstep left "
+            "them; leave it out"
+        )
 
 
 def _read_sources(program: VertexProgram) -> None:
@@ -655,6 +710,7 @@ def _read_sources(program: VertexProgram) -> None:
     reads: dict[str, dict[str, Collection[str]]] = {
         "init": {"p": first, "own": own},
         "compute": {"src": vertex, "dst": vertex, "edge": set(program.edge_fields), "p": p},
+        "gather_list": {"old": vertex, "p": p},
         "apply": {"old": vertex, "p": p, **fields},
         "active": {"old": vertex, "new": alone, "p": p},
         "starts": {"state": alone, "p": first},
@@ -680,6 +736,12 @@ def _read_sources(program: VertexProgram) -> None:
                 "write it as combine(a, b)"
             )
         program.sources[key] = source
+        if key == "gather_list":
+            if "messages" not in source.parameters:
+                raise ProgramError(
+                    f"{program.name}.gather_list ({source.location}) does not take `messages`; it is for them"
+                )
+            check_list_uses(program.name, source.text, source.location)
     for key, function in program.aggregates.items():
         source = read_function(
             function,

@@ -29,6 +29,7 @@ import numpy as np
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.decorator import AGGREGATE, FUNCTIONS, VertexProgram
+from cugraph_ws.program.lists import Listing, why_not_listed
 from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
 from cugraph_ws.runtime.parsing import parse
 
@@ -45,7 +46,7 @@ __all__ = [
     "seen",
 ]
 
-LAYOUT = 2  # version of the cached format; increment it if inferred types may change
+LAYOUT = 3  # version of the cached format; increment it if inferred types may change
 ROUNDS = 4  # widening steps after which a combine with ever wider result types is refused
 
 
@@ -63,10 +64,14 @@ class Inference:
         NumPy type name of each message component: "bool", "int64", "float32" or "float64".
     tuple_message : bool
         Whether messages are tuples.
+    gathered, tuple_gathered
+        The same of what is gathered, for programs that list messages.
     """
 
     message: tuple[str, ...]
     tuple_message: bool
+    gathered: tuple[str, ...] = ()
+    tuple_gathered: bool = False
 
 
 def infer(
@@ -139,6 +144,7 @@ def _cached(
     described = (
         what, *types, tuple(program.state), program.edge_fields, program.edge_state_kinds,
         tuple(program.constants), program.parameter_names, program.combine, repr(program.fold),
+        repr(program.listing),
         repr(program.identity), [(key, one.text) for key, one in sorted(program.sources.items())],
     )  # fmt: skip
     return remembered(described, find)
@@ -184,14 +190,20 @@ def _read(key: str) -> Inference | None:
     if content is None:
         return None
     kept = json.loads(content)
-    return Inference(tuple(kept["message"]), bool(kept["tuple"]))
+    gathered, several = tuple(kept["gathered"]), bool(kept["tuple_gathered"])
+    return Inference(tuple(kept["message"]), bool(kept["tuple"]), gathered, several)
 
 
 def _write(key: str, found: Inference) -> None:
     """Cache a result, if it can be written."""
     path = _entry(key)
     if path is not None:
-        kept = {"message": list(found.message), "tuple": found.tuple_message}
+        kept = {
+            "message": list(found.message),
+            "tuple": found.tuple_message,
+            "gathered": list(found.gathered),
+            "tuple_gathered": found.tuple_gathered,
+        }
         write_entry(path, json.dumps(kept).encode())
 
 
@@ -236,18 +248,45 @@ class Inferrer:
         kinds = tuple(self.gathered_as(kind) for kind in kinds)
         if program.combine == "custom":
             kinds = self.closed_under_combine(kinds, is_tuple)
+        if program.listing is not None:
+            return self.run_listed(program.listing, kinds, is_tuple)
         fields = () if program.fold is None else program.fold.fields
         self.given["gathered"] = (
             record_type("Gathered", fields, kinds) if fields else _message(kinds, is_tuple)
         )
+        self.check_others()
+        return Inference(kinds, is_tuple)
+
+    def run_listed(self, listing: Listing, kinds: tuple[str, ...], is_tuple: bool) -> Inference:
+        """Infer the functions of a program that lists messages."""
+        from numba.core import types
+
+        why = why_not_listed(listing, kinds, is_tuple=is_tuple)
+        if why is not None:
+            raise self.fail("compute", why)
+        gathered, several = kinds[:1], False
+        if listing.kind == "list":
+            self.given["messages"] = types.List(_message(kinds, is_tuple))
+            gathered, several = self.result("gather_list")
+        self.given["gathered"] = _message(gathered, several)
+        self.check_others()
+        return Inference(kinds, is_tuple, gathered, several)
+
+    def check_others(self) -> None:
+        """Check what functions return besides `compute` and `gather_list`."""
+        program = self.program
         self.check_state("apply")
         self.check_state("init")
         for name in (*FUNCTIONS, *program.aggregates):
             if name in ("init_edge", "update_edge") and name in program.sources:
                 self.check_edge_state(name)
-            elif name in program.sources and name not in ("compute", "apply", "init"):
+            elif name in program.sources and name not in (
+                "compute",
+                "gather_list",
+                "apply",
+                "init",
+            ):
                 self.result(name, scalar=True)
-        return Inference(kinds, is_tuple)
 
     def check_edge_state(self, name: str) -> None:
         """Refuse results of shapes or types that the declared state of edges cannot hold."""

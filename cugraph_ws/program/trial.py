@@ -20,6 +20,7 @@ from cugraph_ws.graph.view import EXAMPLES
 from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.declarations import sample_values
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.lists import Examples
 
 __all__ = ["Trial"]
 
@@ -84,6 +85,7 @@ class Trial:
         ]
         self.places = places or [0]
         self.messages: list[Any] = []
+        self.gathered_kinds: tuple[tuple[str, ...], bool] = ((), False)
         fields = () if program.fold is None else program.fold.fields
         self.gathered: Any = _record("Gathered", fields)._make if fields else None  # type: ignore[attr-defined]
 
@@ -212,6 +214,9 @@ class Trial:
         self.messages = [self._cast_message(value, message, is_tuple) for value in self.messages]
         if self.program.combine == "custom":
             self.check_combine(message, is_tuple)
+        if self.program.combine == "list":
+            for vertex in vertices[:6]:
+                self.gathered_of(vertex, self.messages[:3])
         for vertex, gathered in itertools.product(vertices[:6], self.messages[:8]):
             new = self.as_state("apply", self.applied(vertex, gathered))
             following = self.Vertex(*_wide(new), *vertex[len(new) :])
@@ -254,8 +259,28 @@ class Trial:
         self.numbers("compute", result, None)
         return self._called("lift", self.program.functions["lift"], (result,))
 
+    def gathered_of(self, vertex: Any, messages: Sequence[Any]) -> Any:
+        """Return what is gathered of a list of messages; note its type."""
+        if self.program.combine == "mode":
+            result = messages[0][0] if isinstance(messages[0], tuple) else messages[0]
+        else:
+            result = self.call("gather_list", old=vertex, messages=Examples(messages))
+        parts = self.numbers("gather_list", result, None)
+        found = [np.asarray(part).dtype for part in parts]
+        known = [np.dtype(kind) for kind in self.gathered_kinds[0]]
+        if known and len(known) != len(found):
+            raise self.fail("gather_list", "returns tuples of different lengths")
+        kinds = [np.promote_types(a, b) for a, b in zip(known or found, found, strict=True)]
+        self.gathered_kinds = (
+            tuple(_message_kind(one, "list") for one in kinds),
+            isinstance(result, tuple),
+        )
+        return result
+
     def applied(self, vertex: Any, gathered: Any) -> Any:
         """Call the user's `apply`."""
+        if self.program.listing is not None:
+            gathered = self.gathered_of(vertex, [gathered])
         named = gathered if self.gathered is None else self.gathered(gathered)
         return self.call("apply", old=vertex, gathered=named)
 

@@ -1,6 +1,6 @@
 """The interface of a vertex program: the names that the loops call.
 
-The loops in `dense`, `pull`, `push`, `scatter`, and `tree` import these names.  For a run they are
+The loops in `dense`, `lists`, `pull`, `push`, `scatter`, and `tree` import these names.  For a run they are
 instantiated: the program's functions of the same names replace the import, and the whole is
 compiled (see `cugraph_ws.program.codegen`).  The definitions here are a program too, which counts
 hops from vertex 0, so that the loops can be imported, read and checked.
@@ -15,38 +15,52 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 __all__ = [
     "ANY",
     "CHANGES",
+    "CHUNK",
     "FIELDS",
     "KEEPS",
+    "MODE",
     "NO_TARGET",
     "ORDERED",
     "SETTLES",
+    "WEIGHTED",
+    "alike",
     "change",
+    "empty_slots",
+    "gather_row",
     "initial",
     "initial_edge",
     "is_active",
     "is_enough",
     "is_settled",
     "keep",
+    "label_at",
     "load",
     "load_target",
     "merge",
     "message",
     "next_edge",
+    "no_gathered",
+    "no_weight",
     "nothing",
     "order",
+    "precedes",
     "put",
     "put_edge",
     "put_message",
     "replace",
     "same",
     "same_edge",
+    "sort_slots",
     "starts",
     "take_message",
     "terms",
     "update",
+    "weight_at",
 ]
 
 ANY = True  # any message will do: reading may stop at the first one
@@ -55,6 +69,9 @@ KEEPS = True  # a vertex without in-edges keeps its state in a dense superstep
 FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices
 NO_TARGET = 0  # stands for a target where no program runs that reads one
+CHUNK = 128  # weights of a value that are added up one after another, before their sums are
+MODE = False  # whether what is gathered of listed messages is the most frequent one
+WEIGHTED = False  # whether listed messages are values and weights
 SETTLES = True  # whether `is_settled` says that a state is final
 
 _FAR = 2**30
@@ -177,3 +194,50 @@ def same_edge(edges: Any, arc: Any, new: Any) -> bool:
 
 def put_edge(edges: Any, arc: Any, new: Any) -> None:
     """Store the state of an arc in the last arrays of `edges`."""
+
+
+# Of programs that list the messages of a vertex: `slots` is a buffer of messages, as an inbox is.
+
+
+def gather_row(vertex: Any, slots: Any, first: Any, count: Any, values: Any) -> Any:
+    """Return what is gathered of the messages of a vertex, `count` of them from `first` on."""
+    return slots[0][first]
+
+
+def no_gathered() -> Any:
+    """Return a value of the type of what `gather_row` returns."""
+    return _FAR
+
+
+def alike(first: Any, second: Any) -> bool:
+    """Return whether two values count as the same; NaN is like NaN."""
+    return bool(first == second)
+
+
+def precedes(first: Any, second: Any) -> bool:
+    """Return whether a value is before another where messages are sorted; NaN is last."""
+    return bool(first < second)
+
+
+def label_at(slots: Any, place: Any) -> Any:
+    """Return the value of a message, without its weight."""
+    return slots[0][place]
+
+
+def weight_at(slots: Any, place: Any) -> Any:
+    """Return the weight of a message, in the type in which weights are added up."""
+    return 1
+
+
+def no_weight() -> Any:
+    """Return a total weight of zero."""
+    return 0
+
+
+def empty_slots(size: Any) -> Any:
+    """Return a buffer for so many messages."""
+    return (np.empty(size, np.int64),)
+
+
+def sort_slots(slots: Any, count: Any) -> None:
+    """Sort the first messages of a buffer, if their values tell their order."""

@@ -14,10 +14,14 @@ import numpy as np
 from cugraph_ws.kernels.cpu.interface import (
     ANY,
     CHANGES,
+    CHUNK,
     KEEPS,
+    MODE,
     NO_TARGET,
     ORDERED,
     SETTLES,
+    WEIGHTED,
+    alike,
     change,
     initial,
     initial_edge,
@@ -25,13 +29,17 @@ from cugraph_ws.kernels.cpu.interface import (
     is_enough,
     is_settled,
     keep,
+    label_at,
     load,
     load_target,
     merge,
     message,
     next_edge,
+    no_gathered,
+    no_weight,
     nothing,
     order,
+    precedes,
     put,
     put_edge,
     put_message,
@@ -42,6 +50,7 @@ from cugraph_ws.kernels.cpu.interface import (
     take_message,
     terms,
     update,
+    weight_at,
 )
 from cugraph_ws.kernels.cuda.primitives import (
     atomic_compare_and_swap,
@@ -55,18 +64,23 @@ from cugraph_ws.kernels.cuda.primitives import (
 __all__ = [
     "ANY",
     "CHANGES",
+    "CHUNK",
     "CODED",
     "FRONTIER",
     "KEEPS",
     "LANES",
+    "MODE",
     "NO_TARGET",
     "ORDERED",
     "OUTBOX",
+    "PLACED",
     "SETTLES",
     "SWAPS",
     "TARGETS",
     "TERMS",
+    "WEIGHTED",
     "add_terms",
+    "alike",
     "change",
     "code_at",
     "code_of",
@@ -80,6 +94,7 @@ __all__ = [
     "is_enough",
     "is_settled",
     "keep",
+    "label_at",
     "load",
     "load_coded",
     "load_own",
@@ -88,16 +103,21 @@ __all__ = [
     "message",
     "message_near",
     "next_edge",
+    "no_gathered",
     "no_terms",
+    "no_weight",
     "nothing",
     "order",
+    "precedes",
     "put",
     "put_edge",
     "put_message",
     "put_source",
     "put_terms",
+    "rank_at",
     "read_source",
     "replace",
+    "row_result",
     "same",
     "same_edge",
     "shared_messages",
@@ -113,12 +133,14 @@ __all__ = [
     "take_terms",
     "terms",
     "update",
+    "weight_at",
     "with_sums",
 ]
 
 FRONTIER = False  # whether only the messages of active vertices are gathered
 LANES = 8  # of a virtual warp
 SWAPS = False  # whether states are changed by compare-and-swap, and who is active is in a bitmap
+PLACED = False  # whether the order of listed messages matters before they are sorted
 OUTBOX = False  # whether what a vertex sends is the same on every arc, and kept in an outbox
 TARGETS = False  # whether messages read their target
 TERMS = 0  # number of the program's aggregates
@@ -249,3 +271,15 @@ def held_message(
 ) -> Any:  # fmt: skip
     """Return the message along an arc whose source was stored at a place."""
     return message(take_source(held, place), NO_TARGET, edges, arc, values)
+
+
+def row_result(
+    vertex: Any, slots: Any, first: Any, count: Any, chosen: Any, row: Any, values: Any
+) -> Any:
+    """Return what is gathered of the listed messages of a row; of modes, the value of a run."""
+    return slots[0][chosen[row]]
+
+
+def rank_at(totals: Any, bits: Any, place: Any) -> Any:
+    """Return an integer that is greater for greater totals; `bits` are totals as integers."""
+    return totals[place]

@@ -41,6 +41,7 @@ __all__ = [
     "LEVELS",
     "LIMIT",
     "LISTED",
+    "LOWEST",
     "MAXIMUM",
     "MODE",
     "NEAR_ROWS",
@@ -66,6 +67,7 @@ __all__ = [
     "TIGHT_SHARE",
     "TOTAL",
     "TURN",
+    "UNCHOSEN",
     "UNREAD",
     "WAITERS",
     "WAITERS_LEFT",
@@ -153,3 +155,7 @@ NO_PLACE = 0xFFFF  # of a slot that fills a group up
 # After so many places in shared memory one is left free, so that rows of 2, 4, 8 … arcs begin in
 # different banks
 SKEW_BITS = 5
+
+# Of the runs of equal messages in a row: before any is ranked, and before any is chosen
+LOWEST = -(2**63)
+UNCHOSEN = 2**63 - 1

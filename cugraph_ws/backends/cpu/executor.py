@@ -197,16 +197,20 @@ class CpuExecutor:
         alone = context.threads == 1
         longest = arcs + 1 if alone else max(LONG_ROW, arcs // (4 * context.threads))
         ranges, hubs = context.row_ranges(), self._rows_longer_than(longest)
+        if context.bound.program.listing is not None:
+            hubs = []  # a list is gathered by one thread
         values, outbox = context.values, self._prepare()
         totals = np.zeros((len(ranges) + len(hubs), 3))
-        tasks = [
-            (
-                *bounds, longest, rows, self._edges, context.state, fresh, part.constants,
-                values, self._prepares, outbox, totals[place],
-            )
-            for place, bounds in enumerate(ranges)
-        ]  # fmt: skip
-        context.run(context.loops.gather, tasks)
+        seen = (rows, self._edges, context.state, fresh, part.constants, values)
+        if context.bound.program.listing is not None:
+            lists = [(*bounds, *seen, totals[place]) for place, bounds in enumerate(ranges)]
+            context.run(context.loops.gather_lists, lists)
+        else:
+            tasks = [
+                (*bounds, longest, *seen, self._prepares, outbox, totals[place])
+                for place, bounds in enumerate(ranges)
+            ]
+            context.run(context.loops.gather, tasks)
         for place, vertex in enumerate(hubs, start=len(ranges)):
             self._gather_long_row(vertex, fresh, outbox, totals[place])
         if not self._in_place:

@@ -30,6 +30,7 @@ from cugraph_ws.backends.cuda.codegen import (
 )
 from cugraph_ws.backends.cuda.graph import Order
 from cugraph_ws.backends.cuda.layouts import layout_of
+from cugraph_ws.backends.cuda.lists import ListedRows
 from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
@@ -144,6 +145,8 @@ class CudaExecutor:
             shards=layout_name != "csc",
         )
         self._layout_class = layout_of(layout_name)
+        if program.listing is not None:
+            self._layout_class = ListedRows
         interface = interface_source(program, types, variant)
         more = EDGE_STATE_LOOPS if program.edge_state else ()
         dense = (*LOOPS, *self._layout_class.loops, *more)
@@ -204,6 +207,9 @@ class CudaExecutor:
     @cached_property
     def _layout(self) -> Any:
         """The layout of the arcs that dense supersteps read; made when it is first needed."""
+        listing = self._bound.program.listing
+        if listing is not None:
+            return ListedRows(self._device, self._part, listing, self._types)
         fields = source_fields(self._bound.program, self._types, outbox=self._outbox)
         return self._layout_class(
             self._device, self._part, self._bound.types.message, tuple(kind for *_, kind in fields)

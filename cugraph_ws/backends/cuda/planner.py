@@ -93,6 +93,11 @@ class CudaPlan:
                 f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
             )
         self._check_push(bound, direction, in_place, scheduled)
+        if program.listing is not None and scheduled:
+            raise InputError(
+                f"method= is a schedule of folds, and {program.listing!r} of {program.name} lists messages; "
+                "leave it out"
+            )
         sharded = layout in SHARDED
         if sharded:
             self._check_shards(bound, direction, in_place, scheduled, layout)
@@ -184,7 +189,8 @@ class CudaPlan:
             why_layout="in-neighbours are gathered" if layout == "auto" else f"layout={layout!r}",
         )
         self._direction = "pull" if active_only else "gather"
-        if program.jumps:  # they are computed between supersteps
+        # Jumps are computed between supersteps, and rows are sorted even if a run is over.
+        if program.jumps or program.listing is not None:
             self._batch = self._most = 1
 
     @staticmethod
@@ -216,6 +222,11 @@ class CudaPlan:
             raise InputError(
                 f"layout={layout!r}: {bound.program.name} keeps state on edges, in the order of the CSC; leave "
                 "it out"
+            )
+        if bound.program.listing is not None:
+            raise InputError(
+                f"layout={layout!r}: {bound.program.listing!r} of {bound.program.name} lists the messages of a "
+                "row, and shards fold them; leave it out"
             )
         if bound.program.reads_target:
             raise InputError(

@@ -1,0 +1,360 @@
+"""Programs that see all messages of a vertex: `combine = ws.mode()`, and `gather_list`.
+
+Their messages cannot be folded one by one.  A superstep lists the messages of a row in a buffer, by
+the number of the source, parallel edges in input order; sorts it, if the order of values is wanted;
+and computes what `apply` gets as `gathered`.
+
+Compiled code has no list: `messages` is the buffer's arrays, the first place and the length, and
+what the user's function does with it is written as that.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, NoReturn, Protocol
+
+from cugraph_ws.arguments import shown
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.runtime.parsing import parse
+
+__all__ = [
+    "Examples", "Listing", "Messages", "check_list_uses", "compiled_text", "list_lines", "mode", "total_kind",
+    "why_not_listed",
+]  # fmt: skip
+
+MESSAGES = "messages"
+CHUNK = 128  # weights that are added up one after another; their sums then are, on every engine
+ALLOWED = "`len(messages)`, `messages[i]` and `for one in messages`"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """How a program makes `gathered` of all messages of a vertex.
+
+    Attributes
+    ----------
+    kind : {"mode", "weighted mode", "list"}
+        The most frequent message; the value of the greatest total weight; what `gather_list` returns.
+    order : {"source", "value"}
+        The order of `messages` in `gather_list`.
+    """
+
+    kind: Literal["mode", "weighted mode", "list"]
+    order: Literal["source", "value"] = "source"
+
+    @property
+    def sorted_by(self) -> int | None:
+        """How many of a message's parts rows are sorted by, in their order; None: all of them."""
+        if self.kind == "list":
+            return None if self.order == "value" else 0
+        return 1
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of messages before they are sorted matters."""
+        return self.kind != "mode"
+
+    def __repr__(self) -> str:
+        names = {"mode": "ws.mode()", "weighted mode": "ws.mode(weighted=True)"}
+        return names.get(self.kind, "gather_list" + (" by value" if self.order == "value" else ""))
+
+
+def mode(*, weighted: bool = False) -> Any:
+    """Combine messages to the most frequent one, as in label propagation.
+
+    Parameters
+    ----------
+    weighted : bool
+        Whether messages are tuples (value, weight): then it is the value of the greatest total
+        weight.  A value's weights are added up in an order that depends on nothing else, so that
+        results repeat bit by bit.
+
+    Returns
+    -------
+    Listing
+        For a program's `combine`.  `gathered` is a value; the least of equally good ones.
+
+    Raises
+    ------
+    ProgramError
+        If `weighted` is not a bool.
+
+    Notes
+    -----
+    A vertex without messages keeps its state.  With ``contributors = "all"``, `apply` gets inf or the
+    greatest int64 for it.
+    """
+    if not isinstance(weighted, bool):
+        raise ProgramError(f"ws.mode: weighted={shown(weighted)} is not True or False; give one")
+    return Listing("weighted mode" if weighted else "mode")
+
+
+def why_not_listed(listing: Listing, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
+    """Say why messages of these types cannot be gathered; None if they can.
+
+    Parameters
+    ----------
+    listing : Listing
+    kinds : sequence of str
+        NumPy type names of what `compute` returns.
+    is_tuple : bool
+        Whether that is a tuple.
+
+    Returns
+    -------
+    str or None
+    """
+    if listing.kind == "mode" and is_tuple:
+        return "returns a tuple, but ws.mode() counts numbers; return a number, or use ws.mode(weighted=True)"
+    if listing.kind == "weighted mode" and not (is_tuple and len(kinds) == 2):
+        return "does not return what ws.mode(weighted=True) needs: return a tuple (value, weight)"
+    return None
+
+
+# ---------------------------------------------------------------------------- the user's function
+
+
+class Messages(tuple[Any, ...]):
+    """What `gather_list` gets as `messages` in plain Python; an index out of range is an error."""
+
+    def __getitem__(self, place: Any) -> Any:
+        try:
+            return super().__getitem__(place)
+        except IndexError:
+            return self.beyond(int(place))
+
+    def beyond(self, place: int) -> Any:
+        """Raise the error for an index out of range."""
+        raise ProgramError(
+            f"gather_list reads messages[{place}] of {len(self)}; compare with len(messages) first"
+        )
+
+
+class Examples(Messages):
+    """A few messages to try a `gather_list` on: beyond them are others."""
+
+    def beyond(self, place: int) -> Any:
+        """Return the first message."""
+        return self[0]
+
+
+def check_list_uses(owner: str, text: str, location: str) -> None:
+    """Refuse a `gather_list` that uses its messages in a way that cannot be compiled.
+
+    Parameters
+    ----------
+    owner, location : str
+        The program's name, and where the function is defined, for the error.
+    text : str
+        The function's source.
+
+    Raises
+    ------
+    ProgramError
+    """
+
+    def fail(what: str) -> NoReturn:
+        raise ProgramError(
+            f"{owner}.gather_list ({location}): `{what}` is not possible; of messages there are {ALLOWED}"
+        )
+
+    _Compiled(fail).visit(parse(text))
+
+
+@lru_cache
+def compiled_text(text: str) -> str:
+    """Return the source of `gather_list` with `messages` as a buffer's arrays, first place and length.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+
+    def fail(what: str) -> NoReturn:
+        raise AssertionError(what)
+
+    return ast.unparse(ast.fix_missing_locations(_Compiled(fail).visit(parse(text))))
+
+
+class _Fail(Protocol):
+    def __call__(self, what: str) -> NoReturn: ...
+
+
+class _Compiled(ast.NodeTransformer):
+    """Rewrites what is done with the messages."""
+
+    def __init__(self, fail: _Fail) -> None:
+        self._fail = fail
+        self._loops = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        """Rewrite `gather_list`, but no helper."""
+        if node.name == "user_gather_list":
+            node.body = [self.visit(one) for one in node.body]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Rewrite len(messages)."""
+        if isinstance(node.func, ast.Name) and node.func.id == "len" and _is_list(node.args[0]):
+            return parse(f"{MESSAGES}[2]").body[0].value  # type: ignore[attr-defined]
+        return self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """Rewrite messages[i]."""
+        if not _is_list(node.value):
+            return self.generic_visit(node)
+        if isinstance(node.slice, (ast.Slice, ast.Tuple)):
+            self._fail(ast.unparse(node))
+        name = ast.Name("message_at", ast.Load())
+        return ast.Call(name, [ast.Name(MESSAGES, ast.Load()), self.visit(node.slice)], [])
+
+    def visit_For(self, node: ast.For) -> Any:
+        """Rewrite a loop over the messages."""
+        if not _is_list(node.iter):
+            return self.generic_visit(node)
+        self._loops += 1
+        place = f"place_{self._loops}"
+        head, loop = parse(
+            f"one = message_at({MESSAGES}, {place})\nfor {place} in range({MESSAGES}[2]):\n    pass"
+        ).body
+        assert isinstance(head, ast.Assign)
+        assert isinstance(loop, ast.For)
+        head.targets = [node.target]
+        loop.body = [head, *(self.visit(one) for one in node.body)]
+        loop.orelse = [self.visit(one) for one in node.orelse]
+        return loop
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """Refuse the messages as a whole."""
+        if _is_list(node):
+            self._fail(MESSAGES)
+        return node
+
+
+def _is_list(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == MESSAGES
+
+
+# ------------------------------------------------------------------------------ generated functions
+
+
+def total_kind(listing: Listing, message: Sequence[str]) -> str:
+    """Return the NumPy type name in which the weights of messages are added up."""
+    rational = listing.kind == "weighted mode" and message[1].startswith("float")
+    return "float64" if rational else "int64"
+
+
+def list_lines(
+    listing: Listing, message: Sequence[str], gathered: Sequence[str], *, call: str, is_tuple: bool
+) -> list[str]:
+    """Write the functions that loops over lists call; see `kernels/cpu/interface.py`.
+
+    Parameters
+    ----------
+    listing : Listing
+    message, gathered : sequence of str
+        NumPy type names of a message's parts, and of those of what is gathered.
+    call : str
+        A call of the user's `gather_list`; not used for modes.
+    is_tuple : bool
+        Whether what is gathered is a tuple.
+
+    Returns
+    -------
+    list of str
+        Definitions and constants.
+    """
+    label = message[0]
+    total = total_kind(listing, message)
+    rational = label.startswith("float")
+    same, less = "first == second", "first < second"
+    if rational:  # NaN is after all numbers
+        same += " or (first != first and second != second)"
+        less += " or (first == first and second != second)"
+    parts = [f"np.{_type(kind)}(result[{place}])" for place, kind in enumerate(gathered)]
+    cast = _row(parts) if is_tuple else f"np.{_type(gathered[0])}(result)"
+    none = [f"np.{_type(kind)}(0)" for kind in gathered]
+    result, best = call, "gather_row(vertex, slots, first, count, values)"
+    label_read = "slots[0][place] != 0" if label == "bool" else "slots[0][place]"
+    if listing.kind != "list":
+        result = "most_frequent(slots, first, count)"
+        unknown = "nothing()" if listing.kind == "mode" else "nothing()[0]"
+        best = f"label_at(slots, chosen[row]) if count > 0 else {unknown}"
+    rank = ["    return totals[place]"]
+    if total == "float64":
+        rank = [
+            "    total, whole = totals[place], bits[place]",
+            "    if total != total:",
+            f"        return np.int64({-(1 << 63)})",
+            "    if total == 0.0:",
+            "        return np.int64(0)",
+            f"    return whole if whole >= 0 else whole ^ np.int64({(1 << 63) - 1})",
+        ]
+    return [
+        f"MODE = {listing.kind != 'list'}",
+        f"WEIGHTED = {listing.kind == 'weighted mode'}",
+        f"PLACED = {listing.ordered}",
+        f"CHUNK = {CHUNK}",
+        "@inline\ndef row_result(vertex, slots, first, count, chosen, row, values):",
+        f"    return {best}",
+        "@inline\ndef rank_at(totals, bits, place):",
+        *rank,
+        "@inline\ndef message_at(messages, place):",
+        "    slots, first, count = messages",
+        "    at = place + count if place < 0 else place",
+        "    if 0 <= at < count:",
+        "        return take_message(slots, first + at)",
+        "    return nothing()",
+        "@inline\ndef gather_row(vertex, slots, first, count, values):",
+        "    messages = (slots, first, count)",
+        f"    result = {result}",
+        f"    return {cast}",
+        "@inline\ndef no_gathered():",
+        f"    return {_row(none) if is_tuple else none[0]}",
+        "@inline\ndef alike(first, second):",
+        f"    return {same}",
+        "@inline\ndef precedes(first, second):",
+        f"    return {less}",
+        "@inline\ndef label_at(slots, place):",
+        f"    return {label_read}",
+        "@inline\ndef weight_at(slots, place):",
+        f"    return np.{total}({'slots[1][place]' if listing.kind == 'weighted mode' else '1'})",
+        "@inline\ndef no_weight():",
+        f"    return np.{total}(0)",
+        "@inline\ndef empty_slots(size):",
+        f"    return {_row([f'np.empty(size, np.{_type(kind)})' for kind in message])}",
+        "@inline\ndef sort_slots(slots, count):",
+        *_sorting(listing, message),
+    ]
+
+
+def _sorting(listing: Listing, message: Sequence[str]) -> list[str]:
+    """Write the body of a function that sorts the first messages of a buffer."""
+    keys = list(range(len(message)))[: listing.sorted_by]
+    if not keys:
+        return ["    pass"]
+    if len(message) == 1 and not message[0].startswith("float"):
+        return ["    slots[0][:count].sort()"]
+    last = keys.pop()
+    lines = [f'    order = np.argsort(slots[{last}][:count], kind="mergesort")']
+    lines += [
+        f'    order = order[np.argsort(slots[{key}][:count][order], kind="mergesort")]'
+        for key in reversed(keys)
+    ]
+    places = range(len(message))
+    return [*lines, *[f"    slots[{key}][:count] = slots[{key}][:count][order]" for key in places]]
+
+
+def _type(kind: str) -> str:
+    return "bool_" if kind == "bool" else kind
+
+
+def _row(items: Sequence[str]) -> str:
+    return "(" + "".join(f"{item}, " for item in items) + ")"

@@ -1,0 +1,225 @@
+"""Dense supersteps that list the messages of each row: for the most frequent, and `gather_list`.
+
+A superstep is a few launches.  `list_messages` computes the message of each arc and puts it where it
+belongs in its row; the host sorts rows by value, if that is wanted.  In sorted rows equal values
+are runs: `sum_chunks` adds up the weights of a run in chunks, `weigh_runs` adds the sums of its
+chunks, or counts it, `rank_runs` finds a row's greatest total, and `choose_runs` its first run that
+has it.  All of these have a thread for each message, so that a hub is spread over many blocks.
+`apply_lists` has a thread for each vertex.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.interface import (
+    CHUNK,
+    KEEPS,
+    MODE,
+    PLACED,
+    SETTLES,
+    WEIGHTED,
+    alike,
+    is_settled,
+    label_at,
+    load,
+    load_own,
+    load_target,
+    message,
+    no_gathered,
+    no_weight,
+    precedes,
+    put_message,
+    rank_at,
+    row_result,
+    weight_at,
+    with_sums,
+)
+from cugraph_ws.kernels.cuda.layout import LOWEST, NUMBER, STOP, UNCHOSEN
+from cugraph_ws.kernels.cuda.primitives import (
+    atomic_max,
+    atomic_min,
+    block,
+    blocks,
+    inline,
+    kernel,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.superstep import conclude, finish, no_tally
+
+__all__ = ["apply_lists", "choose_runs", "list_messages", "rank_runs", "sum_chunks", "weigh_runs"]
+
+
+@kernel
+def list_messages(
+    vertices: Any, arcs: Any, rows: Any, places: Any, adjacency: Any, edges: Any, state: Any,
+    constants: Any, parameters: Any, sums: Any, control: Any, slots: Any,
+) -> None:  # fmt: skip
+    """Write the message of each arc to its place in `slots`.
+
+    `rows` are the arcs' destinations; `places` are empty if any order will do.
+    """
+    if control[STOP] != 0:
+        return
+    _, indices = adjacency
+    values = with_sums(parameters, sums, vertices, control[NUMBER])
+    for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):
+        source = load(state, constants, indices[arc])
+        target = load_target(state, constants, rows[arc])
+        place = np.int64(arc)
+        if PLACED:
+            place = np.int64(places[arc])
+        put_message(slots, place, message(source, target, edges, arc, values))
+
+
+@inline
+def begins(slots: Any, first: Any, place: Any) -> Any:
+    """Return whether a run begins at a place of a row, which begins at `first`."""
+    return place == first or not alike(label_at(slots, place - 1), label_at(slots, place))
+
+
+@inline
+def run_start(slots: Any, first: Any, place: Any) -> Any:
+    """Return where the run begins that has a place of a row, which begins at `first`."""
+    label = label_at(slots, place)
+    low, high = np.int64(first), np.int64(place)
+    while low < high:
+        middle = (low + high) >> 1
+        if precedes(label_at(slots, middle), label):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inline
+def run_end(slots: Any, place: Any, last: Any) -> Any:
+    """Return where the run ends that has a place of a row, which ends at `last`."""
+    label = label_at(slots, place)
+    low, high = np.int64(place + 1), np.int64(last)
+    while low < high:
+        middle = (low + high) >> 1
+        if precedes(label, label_at(slots, middle)):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def sum_chunks(
+    arcs: Any, rows: Any, adjacency: Any, control: Any, slots: Any, parts: Any
+) -> None:  # fmt: skip
+    """Add up the weights of each chunk of a run, in order, where the chunk begins."""
+    if control[STOP] != 0:
+        return
+    offsets, _ = adjacency
+    for place in range(block() * threads() + thread(), arcs, blocks() * threads()):
+        row = rows[place]
+        start = run_start(slots, offsets[row], place)
+        if (place - start) % CHUNK == 0:
+            label = label_at(slots, place)
+            last = min(np.int64(place + CHUNK), np.int64(offsets[row + 1]))
+            part = no_weight()
+            at = np.int64(place)
+            while at < last and alike(label_at(slots, at), label):
+                part += weight_at(slots, at)
+                at += 1
+            parts[place] = part
+
+
+@kernel
+def weigh_runs(
+    arcs: Any, rows: Any, adjacency: Any, control: Any, slots: Any, parts: Any, totals: Any
+) -> None:  # fmt: skip
+    """Write the total weight of each run where it begins."""
+    if control[STOP] != 0:
+        return
+    offsets, _ = adjacency
+    for place in range(block() * threads() + thread(), arcs, blocks() * threads()):
+        row = rows[place]
+        if begins(slots, offsets[row], place):
+            end = run_end(slots, place, offsets[row + 1])
+            total = no_weight()
+            if WEIGHTED:
+                at = np.int64(place)
+                while at < end:
+                    total += parts[at]
+                    at += CHUNK
+            else:
+                total += end - place
+            totals[place] = total
+
+
+@kernel
+def rank_runs(
+    arcs: Any, rows: Any, adjacency: Any, control: Any, slots: Any, totals: Any, bits: Any, best: Any
+) -> None:  # fmt: skip
+    """Find the greatest rank of the runs of each row.
+
+    `bits` are the totals as integers.
+    """
+    if control[STOP] != 0:
+        return
+    offsets, _ = adjacency
+    for place in range(block() * threads() + thread(), arcs, blocks() * threads()):
+        row = rows[place]
+        if begins(slots, offsets[row], place):
+            atomic_max(best, row, rank_at(totals, bits, place))
+
+
+@kernel
+def choose_runs(
+    arcs: Any, rows: Any, adjacency: Any, control: Any, slots: Any, totals: Any, bits: Any, best: Any,
+    chosen: Any,
+) -> None:  # fmt: skip
+    """Find the first run of each row that has the greatest rank."""
+    if control[STOP] != 0:
+        return
+    offsets, _ = adjacency
+    for place in range(block() * threads() + thread(), arcs, blocks() * threads()):
+        row = rows[place]
+        if begins(slots, offsets[row], place) and rank_at(totals, bits, place) == best[row]:
+            atomic_min(chosen, row, np.int64(place))
+
+
+@kernel
+def apply_lists(
+    shape: Any, slots: Any, runs: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
+    constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any,
+    tallies: Any, records: Any, norm: Any, tol: Any,
+) -> None:  # fmt: skip
+    """Compute every owned vertex from the list of its messages.
+
+    `shape` is the number of vertices, and of owned ones.  `runs` are the greatest ranks and the chosen
+    runs, which are cleared for the next superstep.
+    """
+    if control[STOP] != 0:
+        return
+    vertices, owned = shape
+    best, chosen = runs
+    offsets, _ = adjacency
+    _, next_outbox = outboxes
+    _, after = flags
+    values = with_sums(parameters, sums, vertices, control[NUMBER])
+    memory = (state, fresh, constants, next_outbox, after)
+    zero = no_tally()
+    tally = zero
+    for vertex in range(block() * threads() + thread(), owned, blocks() * threads()):
+        first = np.int64(offsets[vertex])
+        count = np.int64(offsets[vertex + 1]) - first
+        old = load_own(state, constants, vertex)
+        found = not (KEEPS and count == 0)
+        if SETTLES:
+            found = found and not is_settled(old, values)
+        gathered = no_gathered()
+        if found:
+            gathered = row_result(old, slots, first, count, chosen, vertex, values)
+        if MODE:
+            best[vertex] = LOWEST
+            chosen[vertex] = UNCHOSEN
+        tally = finish(vertex, gathered, found, edges, memory, values, tally)
+    conclude(tally, zero, (0, False), control, tallies, sums, records, norm, tol)
