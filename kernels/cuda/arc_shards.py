@@ -156,11 +156,10 @@ def take_sources(
 ) -> None:  # fmt: skip
     """Copy what the arcs [first, last), in the order of sources, read to their places."""
     step = threads()
-    arc = np.int64(first) + thread()
-    while arc + 3 * step < last:
-        two = arc + step
-        three = arc + 2 * step
-        four = arc + 3 * step
+    for arc in range(first + thread(), last, 4 * step):
+        two = min(arc + step, last - 1)
+        three = min(arc + 2 * step, last - 1)
+        four = min(arc + 3 * step, last - 1)
         source_one = load_once(sources, arc)
         source_two = load_once(sources, two)
         source_three = load_once(sources, three)
@@ -170,14 +169,12 @@ def take_sources(
         other_three = read_source(state, constants, outbox, source_three)
         other_four = read_source(state, constants, outbox, source_four)
         put_source(held, skewed(load_once(places, arc)), one)
-        put_source(held, skewed(load_once(places, two)), other_two)
-        put_source(held, skewed(load_once(places, three)), other_three)
-        put_source(held, skewed(load_once(places, four)), other_four)
-        arc += 4 * step
-    while arc < last:
-        one = read_source(state, constants, outbox, load_once(sources, arc))
-        put_source(held, skewed(load_once(places, arc)), one)
-        arc += step
+        if arc + step < last:
+            put_source(held, skewed(load_once(places, two)), other_two)
+        if arc + 2 * step < last:
+            put_source(held, skewed(load_once(places, three)), other_three)
+        if arc + 3 * step < last:
+            put_source(held, skewed(load_once(places, four)), other_four)
 
 
 @inline

@@ -22,9 +22,9 @@ __all__ = ["SIZES", "Look", "layouts", "look", "rows_of"]
 
 SUPERSTEPS = 20
 OFF = 1e-5  # relative, of ranks: sums of float32 in another order
-# KiB of shared memory of a shard, and threads of a block: two blocks share a multiprocessor up to about
-# 110 KiB, if their registers do
-SIZES = ((24, 128), (24, 256), (32, 256), (48, 256), (48, 384), (48, 512), (96, 512))
+# KiB of shared memory of a shard, and threads of a block: as many blocks share a multiprocessor as have
+# room in its shared memory and in its registers
+SIZES = ((24, 128), (24, 256), (48, 256), (48, 384), (96, 256), (96, 384))
 COLUMNS = (
     "layout", "KiB", "threads", "arcs/shard", "shards", "slots/arc", "by source", "B/arc", "made ms",
     "superstep ms", "fill", "gather", "finish", "csc ÷",

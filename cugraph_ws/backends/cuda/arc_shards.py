@@ -25,8 +25,8 @@ __all__ = ["Launches", "ShardedLayout", "Shards", "Sizes", "Slots", "make", "siz
 
 DeviceArray = Any  # CuPy's or NumPy's
 
-BLOCK = 384  # threads: registers for two blocks of a multiprocessor
-SHARED = 96 << 10  # bytes of a shard, or of a window: two blocks share a multiprocessor
+BLOCK = 256  # threads: registers for three blocks of a multiprocessor
+SHARED = 48 << 10  # bytes of a shard, or of a window: room for four blocks
 SHARD_PARTS = 8  # shards are sorted an eighth at a time, if there are so many
 PADDED = 1.25  # slots for each arc, in the mean, of windows of eight arcs for each shard and more
 LEAST = GROUP  # arcs for each shard, in the mean, from which a window has slots
