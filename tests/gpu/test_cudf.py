@@ -117,6 +117,23 @@ def test_duplicates(policy, directed):
     check_same(Graph(frame, **options), Graph(cudf.from_pandas(frame), **options))
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_graphs_made_of_another(directed):
+    frame = edges(0, 40)
+    host, made = (
+        Graph(one, weight="w", directed=directed) for one in (frame, cudf.from_pandas(frame))
+    )
+    label = pd.DataFrame({"vertex": np.arange(40), "label": np.arange(40) % 7})
+
+    def derived(graph, labels):
+        masked = graph.mask(lambda rows: rows["w"] > 0.5)
+        return masked, masked.contract(labels), masked.subgraph(np.arange(0, 40, 3))
+
+    pairs = zip(derived(host, label), derived(made, cudf.from_pandas(label)), strict=True)
+    for one, other in pairs:
+        check_same(one, other)
+
+
 def test_several_columns():
     rng = np.random.default_rng(4)
     frame = pd.DataFrame(

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 import pytest
+import zoo
 from cuda_cases import (
     CASES,
     EXACT,
@@ -108,6 +109,16 @@ def test_programs(case, small, monkeypatch):
         set_classes(monkeypatch, block=64, hub=24, chunk=16, middle=6)
     found = case.run(medley_graph(), engine="cuda")
     check_same(found, expected_of(case.name), case)
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("name", ["rmat", "sparse"])
+@pytest.mark.parametrize("program", [zoo.Hooking, zoo.Named, zoo.SharedHome], ids=repr)
+def test_jumps(program, name, partitions):
+    graph = zoo.graph_of(LARGE[name])
+    expected = ws.run(program, graph, engine="cpu", max_iter=6).frame
+    found = ws.run(program, graph, engine="cuda", max_iter=6, partitions=partitions).frame
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
 @pytest.mark.parametrize("method", METHODS)
