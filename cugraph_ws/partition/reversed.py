@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.errors import InputError
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.reversed import reversed_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["reversed_view"]
 
@@ -40,34 +40,39 @@ def reversed_view(graph: GraphView) -> Any:
 
 def _reversed_shard(shard: ShardGraph) -> ShardGraph:
     """Return a shard with the arcs out of the owned vertices, as arcs into them; collective."""
-    if shard.device_resident:
-        raise InputError(
-            "direction='out' of a phase: a graph of cuDF frames on a cluster has no reversed edges; give "
-            "frames on the host"
-        )
-    vertices = shard._vertices.join(shard.comm)
     # Runs at the same time share what is kept, so all ranks decide together.
     if not all(shard.comm.allgather("reversed" in shard.kept)):
-        csc, names = shard.csc, list(shard.edge_attributes)
-        destinations = np.repeat(shard.positions[: shard.owned], csc.degrees)
-        ends, sources, *values = Halo.of(shard).send_to_owners(
-            shard.positions[csc.indices], destinations, *map(shard.edge_values, names)
-        )
-        # From each rank, by destination; so parallel arcs stay in input order.
-        shard.kept["reversed"] = ShardGraph(
-            shard.comm,
-            shard.cuts,
-            sources,
-            ends,
-            dict(zip(names, values, strict=True)),
-            vertices=vertices,
-            kind=shard._kind,
-            names=(shard._source_names, shard._destination_names),
-            weight=shard.weight,
-            directed=True,
-        )
-    view: ShardGraph = copy(shard.kept["reversed"])  # other runs have communicators of their own
-    view.comm, view._vertices = shard.comm, vertices
-    vertices.settle(view)
+        on_device = shard._open().on_device
+        make = provider("reversed device graphs").reversed_shard if on_device else _sent_to_sources
+        shard.kept["reversed"] = make(shard)
+    kept: ShardGraph = shard.kept["reversed"]
+    view = copy(kept)  # other runs have communicators of their own
+    view.comm, view._vertices = shard.comm, kept._vertices.join(shard.comm)
+    view._vertices.settle(view)
     view.agree_on_what_is_kept()
     return view
+
+
+def _sent_to_sources(shard: ShardGraph) -> ShardGraph:
+    """Build a shard of the arcs out of the owned vertices; collective."""
+    csc, names = shard.csc, list(shard.edge_attributes)
+    destinations = np.repeat(shard.positions[: shard.owned], csc.degrees)
+    ends, sources, *values = Halo.of(shard).send_to_owners(
+        shard.positions[csc.indices], destinations, *map(shard.edge_values, names)
+    )
+    # From each rank, by destination; so parallel arcs stay in input order.
+    vertices = shard._vertices.join(shard.comm)
+    made = ShardGraph(
+        shard.comm,
+        shard.cuts,
+        sources,
+        ends,
+        dict(zip(names, values, strict=True)),
+        vertices=vertices,
+        kind=shard._kind,
+        names=(shard._source_names, shard._destination_names),
+        weight=shard.weight,
+        directed=True,
+    )
+    vertices.settle(made)
+    return made

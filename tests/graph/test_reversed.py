@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import stand_in_cudf
 from emulator.device import emulated
 from shapes import SHAPES, random_edges, undirected
-from thread_ranks import on_ranks, share
+from thread_ranks import on_ranks, over_links, share
 from verify import Edges
 from zoo import attributes_of, graph_of
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda.shard import DeviceShard
 from cugraph_ws.graph.reversed import reversed_graph
+from cugraph_ws.partition.build import build_shard
+from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.reversed import reversed_view
 
 GRAPHS = {
@@ -138,3 +142,53 @@ def test_a_shard_has_the_arcs_out_of_its_vertices(name: str, ranks: int) -> None
             **{column: reverse.edge_values(column) for column in reverse.edge_attributes},
         }
         check_alike(joined, expected)
+
+
+@pytest.mark.parametrize("shift", [0, 100])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("name", ["one edge", "star", "self-loops", "duplicates", "random"])
+def test_a_shard_on_a_gpu_has_the_arcs_out_of_its_vertices(
+    name: str, ranks: int, shift: int
+) -> None:
+    edges = GRAPHS[name]
+    rows = pd.DataFrame({"source": edges.source, "destination": edges.destination})
+    rows = (rows + shift).assign(**attributes_of(edges))
+    options: dict[str, Any] = {"weight": "weight", "attributes": ["signed", "single"]}
+    reverse = ws.Graph(rows, source="destination", destination="source", **options)
+
+    def work(comm: Any) -> dict[str, Any]:
+        cuts = np.linspace(0, len(rows), comm.size + 1).astype(int)
+        own = rows.iloc[cuts[comm.rank] : cuts[comm.rank + 1]].reset_index(drop=True)
+        make = stand_in_cudf.DataFrame
+        shard = build_shard(comm, [(comm.rank, make(own))], meta=make(rows.iloc[:0]), **options)
+        assert isinstance(shard, DeviceShard)
+        view = reversed_view(shard)
+        assert isinstance(view, DeviceShard)
+        graph, numbers, sent = view.laid_out()
+        positions = np.arange(len(numbers))
+        np.testing.assert_array_equal(graph.positions[graph.numbers], positions)
+        own_degrees = np.diff(graph.csc.offsets)
+        assert (np.diff(own_degrees) <= 0).all()
+        for boundary in sent:
+            assert (np.diff(boundary) > 0).all()
+        column = np.where(positions < view.owned, numbers, -1)
+        Part(view, on_device=True).halo.update(column)
+        np.testing.assert_array_equal(column, numbers)  # ghosts are their owners' vertices
+        given, _ = view.vertex_values({int(rows.source[0]): 5}, "given", np.int64, 0)
+        return {
+            "indices": view.positions[view.csc.indices],
+            "degrees": view.csc.degrees,
+            "given": given[: view.owned],
+            **{one: view.edge_values(one) for one in view.edge_attributes},
+        }
+
+    with emulated(), stand_in_cudf.installed():
+        shares = over_links(ranks, work)
+    joined = {key: np.concatenate([one[key] for one in shares]) for key in shares[0]}
+    expected = {
+        "indices": reverse.csc.indices,
+        "degrees": reverse.in_degrees,
+        "given": 5 * (np.arange(reverse.number_of_vertices) == reverse.number(rows.source[0], "x")),
+        **{column: reverse.edge_values(column) for column in reverse.edge_attributes},
+    }
+    check_alike(joined, expected)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from cugraph_ws.backends.cuda.arcs import DeviceArcs
 from cugraph_ws.backends.cuda.graph import DeviceGraph
-from cugraph_ws.backends.cuda.grouping import Ends
+from cugraph_ws.backends.cuda.grouping import Ends, number_dtype
 from cugraph_ws.backends.cuda.memory import check_device_memory, estimate
-from cugraph_ws.backends.cuda.rows import group_edges
-from cugraph_ws.runtime.device import device
+from cugraph_ws.backends.cuda.order import arc_rows
+from cugraph_ws.backends.cuda.rows import Layout, gather, group_edges
+from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.partition.agreement import attempt
+from cugraph_ws.partition.ghosts import order_ghosts
+from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import as_host, device
 
-__all__ = ["reversed_arcs"]
+__all__ = ["reversed_arcs", "reversed_shard"]
+
+DeviceArray = Any  # CuPy's or NumPy's
 
 
 def reversed_arcs(arcs: DeviceArcs) -> DeviceArcs:
@@ -49,3 +59,112 @@ def reversed_arcs(arcs: DeviceArcs) -> DeviceArcs:
     )
     owner.trim()
     return DeviceArcs(reverse, names)
+
+
+def reversed_shard(shard: DeviceShard) -> DeviceShard:
+    """Return a shard of a directed graph with the arcs out of the owned vertices; collective.
+
+    Parameters
+    ----------
+    shard : DeviceShard
+        Its arcs, and their edge attributes, are sent to the owners of their sources.
+
+    Returns
+    -------
+    DeviceShard
+        With the same owned vertices, and its own ghosts.
+
+    Raises
+    ------
+    GraphMemoryError
+        If the rows of a rank would not fit on its GPU; on all ranks.
+    """
+    part, here = Part(shard, on_device=True), device()
+    xp, comm, low, owned = part.xp, shard.comm, part.low, part.owned
+    names, csc = part.laid.edge_attributes, part.csc
+    destinations = part.numbers[arc_rows(csc.offsets, part.laid.arcs)]
+    ends, others, *values = part.halo.send_to_owners(
+        part.numbers[csc.indices], destinations, *map(part.laid.values, names)
+    )
+    del destinations
+    away = (others < low) | (others >= low + owned)
+    outside = xp.unique(others[away])
+    length, index = owned + len(outside), number_dtype(owned + len(outside))
+    wide = sum(column.dtype.itemsize for column in values)
+    needed = estimate(len(ends), length, wide, False)
+    attempt(comm, lambda: check_device_memory(needed))
+    bounds = as_host(xp.searchsorted(outside, xp.asarray(shard.cuts, outside.dtype)))
+    ghosts = list(pairwise(bounds.tolist()))
+    rows = (ends - low).astype(index)
+    held, order = _order(part, rows, outside, ghosts)
+    placed = xp.empty(len(outside), index)  # ghosts by number, in the order of owners' positions
+    placed[order] = xp.arange(owned, length, dtype=index)
+    neighbours = (others - low).astype(index)
+    neighbours[away] = placed[xp.searchsorted(outside, others[away])]
+    del ends, others, away
+    made = group_edges(here, Ends(rows, neighbours), length, both=False, keep=bool(names))
+    del rows, neighbours
+    layout, indices, from_sent, _ = made
+    numbers, positions = layout.numbers.copy(), layout.positions.copy()
+    numbers[owned:], positions[owned:] = owned + order, placed
+    moved = {
+        name: gather(here, column, from_sent) for name, column in zip(names, values, strict=True)
+    }
+    graph = DeviceGraph(
+        here,
+        Layout(numbers, positions, layout.offsets),
+        indices,
+        moved,
+        undirected=False,
+        names=names,
+    )
+    here.trim()
+    return DeviceShard(
+        comm,
+        shard.cuts,
+        graph,
+        xp.concatenate([xp.arange(low, low + owned, dtype=outside.dtype), outside]),
+        bounds,
+        held,
+        [xp.sort(xp.take(positions, one)) for one in held],
+        vertices=shard._vertices.with_ghosts(comm, part.halo, outside),
+        kind=shard._kind,
+        names=(shard._source_names, shard._destination_names),
+        weight=shard.weight,
+        directed=True,
+        number_of_edges=shard.number_of_edges,
+        number_of_arcs=shard.number_of_arcs,
+    )
+
+
+def _order(
+    part: Part, rows: DeviceArray, outside: DeviceArray, ghosts: list[tuple[int, int]]
+) -> tuple[list[DeviceArray], DeviceArray]:
+    """Return what each rank has as ghosts, and the order of the own ones; collective.
+
+    Parameters
+    ----------
+    part : Part
+    rows : device array
+        The row of each arc: the number of an owned vertex less the first one's.
+    outside : device array
+        The ghosts' numbers, ascending.
+    ghosts : list of (int, int)
+        The range of them that each rank owns.
+
+    Returns
+    -------
+    held : list of device array
+        For each rank, numbers of its ghosts that are owned here, less the first owned one's.
+    order : device array
+        See `order_ghosts`.
+    """
+    xp, owned, index = part.xp, part.owned, rows.dtype
+    degrees = xp.bincount(rows, minlength=owned) if len(rows) else xp.zeros(owned, np.int64)
+    falling = xp.argsort(-degrees, kind="stable")  # as vertices are laid out
+    positions = xp.empty(owned, index)
+    positions[falling] = xp.arange(owned, dtype=index)
+    comm = part.halo.comm
+    came = comm.alltoall([[outside[first:last]] for first, last in ghosts])
+    held = [(wanted - part.low).astype(index) for (wanted,) in came]
+    return held, order_ghosts(comm, ghosts, [xp.take(positions, one) for one in held])

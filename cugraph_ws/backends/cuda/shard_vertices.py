@@ -19,6 +19,7 @@ from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.ids import IdType
 from cugraph_ws.graph.numbering import Renumbered
 from cugraph_ws.graph.vertices import id_columns, value_column
+from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import OwnRange, ShardNumbering
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.partition.vertices import ShardVertices
@@ -86,6 +87,31 @@ class DeviceShardVertices(ShardVertices):
     def nbytes(self) -> int:
         """Bytes of the ids, ghosts' ids included."""
         return 0 if self._ids is None else int(self._ids.nbytes)
+
+    def with_ghosts(
+        self, comm: Communicator, halo: Halo, ghosts: DeviceArray
+    ) -> DeviceShardVertices:
+        """Return the same vertices for a shard with other ghosts; collective.
+
+        Parameters
+        ----------
+        comm : Communicator
+        halo : Halo
+            Of this shard.
+        ghosts : device array of int32 or int64
+            The other ghosts' numbers, ascending.
+
+        Returns
+        -------
+        DeviceShardVertices
+            Without a shard: call its `settle`.
+        """
+        found = self.join(comm)
+        assert isinstance(found, DeviceShardVertices)
+        if self._ids is not None:
+            own = self._ids[: self._shard().owned]
+            found._ids = device().xp.concatenate([own, halo.fetch(own, ghosts)])
+        return found
 
     # --------------------------------------------------------------------------------- values
 
