@@ -32,6 +32,7 @@ from zoo import (
 )
 
 import cugraph_ws as ws
+from cugraph_ws.execution.check import _Check
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.partition.build import build_shard
@@ -436,7 +437,7 @@ def test_columns_that_programs_read_are_kept() -> None:
 # -------------------------------------------------------------------------------------- ws.check
 
 
-@pytest.mark.parametrize("entry", PHASED, ids=str)
+@pytest.mark.parametrize("entry", COMPILED[:4], ids=str)
 def test_check_passes(entry: Entry) -> None:
     report = ws.check(entry.program, graph("random"), **entry.given(9))
     assert report, report
@@ -476,7 +477,8 @@ class Hasty:
         return state.value > 1
 
 
-def test_check_tries_what_each_phase_declares() -> None:
+def test_check_tries_what_each_phase_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Check, "configurations", lambda self: [])
     path = pd.DataFrame({"source": [9, 8, 3], "destination": [8, 3, 1]})
     report = ws.check(ws.phases(ws.phase(WholeValue, supersteps=1), Hasty, rounds=2), path)
     found = next(one for one in report.differences if one.configuration == "settled of Hasty")
