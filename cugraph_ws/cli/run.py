@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import functools
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from cugraph_ws.runtime.paths import native_path
 
 if TYPE_CHECKING:
     from cugraph_ws.program.decorator import VertexProgram
+    from cugraph_ws.program.phases import Phases
 
 __all__ = ["load_program", "run_command"]
 
@@ -32,21 +32,26 @@ __all__ = ["load_program", "run_command"]
 def run_command(job: Job, program: str, parameters: tuple[str, ...]) -> None:
     """Run a vertex program of your own.
 
-    The program is a class under @ws.vertex_program in a Python file.  What it declares is given
+    The program is a class under @ws.vertex_program in a Python file, or several of them combined by
+    ws.phases.  What it declares is given
     as NAME=VALUE: a number, a vertex id, vertex ids between commas (ids of several columns
     between semicolons), the name of a column of --vertices, or @FILE for a file of vertices.
     """
     from cugraph_ws.program.conventions import needs_weight
+    from cugraph_ws.program.phases import programs_of
 
     job.check_outputs()
     loaded = load_program(program)
-    weighted = functools.partial(needs_weight, loaded)
+
+    def weighted(columns: Iterable[Any]) -> bool:
+        return any(needs_weight(one, columns) for one in programs_of(loaded))
+
     with job.graph(tuple(loaded.edges), weighted=weighted) as graph:
         given = _parse(job, loaded, parameters)
         job.run(graph, loaded, limited=job.options.max_iter is not None, **given)
 
 
-def load_program(text: str) -> VertexProgram:
+def load_program(text: str) -> VertexProgram | Phases:
     """Import a user's file and return a program in it.
 
     Parameters
@@ -56,7 +61,7 @@ def load_program(text: str) -> VertexProgram:
 
     Returns
     -------
-    VertexProgram
+    VertexProgram or Phases
         The program of that name.
 
     Raises
@@ -68,7 +73,7 @@ def load_program(text: str) -> VertexProgram:
     InputError
         If it has no such program.
     """
-    from cugraph_ws.program.decorator import VertexProgram
+    from cugraph_ws.program.phases import programs_of
 
     file, _, name = text.rpartition(":")
     path = native_path(file)
@@ -77,9 +82,9 @@ def load_program(text: str) -> VertexProgram:
     if not path.is_file():
         raise FileError(f"{path}: there is no such file; check the path")
     module = _import(path)
-    program = getattr(module, name, None)
-    if not isinstance(program, VertexProgram):
-        found = [key for key, value in vars(module).items() if isinstance(value, VertexProgram)]
+    program: VertexProgram | Phases | None = getattr(module, name, None)
+    if program is None or not programs_of(program):
+        found = [key for key, value in vars(module).items() if programs_of(value)]
         raise InputError(
             f"{path} has no vertex program {name!r}; it has: {', '.join(found) or 'none'}"
         )
@@ -111,7 +116,7 @@ def _import(path: Path) -> ModuleType:
     return module
 
 
-def _parse(job: Job, program: VertexProgram, words: Sequence[str]) -> dict[str, Any]:
+def _parse(job: Job, program: VertexProgram | Phases, words: Sequence[str]) -> dict[str, Any]:
     """Turn NAME=VALUE words into the values of the program's declared parameters."""
     given: dict[str, Any] = {}
     for word in words:

@@ -23,6 +23,7 @@ from cugraph_ws.errors import CugraphWsError, EngineError, FileError, InputError
 
 if TYPE_CHECKING:
     from cugraph_ws.program.decorator import VertexProgram
+    from cugraph_ws.program.phases import Phases
 
 __all__ = ["CALLS", "warm_up_command"]
 
@@ -314,11 +315,14 @@ def compile_task(package: Any, task: Task) -> None:
         return
     from cugraph_ws.cli.run import load_program
     from cugraph_ws.execution.run import run
+    from cugraph_ws.program.phases import Phases, programs_of
 
     program = load_program(task.name)
     with _graph(task, list(program.edges)) as graph:
         given = _arguments(program, dict(task.given))
-        run(program, graph, engine=task.engine, max_iter=3, **given)
+        shares = program.shares(given) if isinstance(program, Phases) else [given]
+        for one, own in zip(programs_of(program), shares, strict=True):
+            run(one, graph, engine=task.engine, max_iter=3, **own)
 
 
 def _graph(task: Task, columns: Sequence[str]) -> Any:
@@ -362,7 +366,7 @@ def _frame(task: Task, columns: dict[str, Any]) -> Any:
     return pa.table(columns)
 
 
-def _arguments(program: VertexProgram, given: dict[str, str]) -> dict[str, Any]:
+def _arguments(program: VertexProgram | Phases, given: dict[str, str]) -> dict[str, Any]:
     """Return a value for everything that the program declares and that has no default."""
     from cugraph_ws.program.declarations import (
         Parameter,

@@ -78,6 +78,16 @@ class Phases:
         """The program of each phase."""
         return tuple(one.program for one in self.phases)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The run parameters of all programs, by name."""
+        return {name: value for one in self.programs for name, value in one.parameters.items()}
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The vertex constants of all programs, by name."""
+        return {name: value for one in self.programs for name, value in one.constants.items()}
+
     def shares(self, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return for each phase those arguments of a run that its program has.
 

@@ -439,6 +439,16 @@ def test_programs_that_cannot_run(program, words, code, message, capsys):
     assert sys.path == before
 
 
+def test_run_phases(capsys):
+    example = Path(__file__).parents[2] / "examples" / "phases.py"
+    words = ("run", f"{example}:Dependencies", "edges.parquet")
+    found = result(*words, "start=a", "--engine", "python", "--trace", "trace.csv")
+    assert found.column_names == ["vertex", "level", "paths", "dependency"]
+    assert set(read_frame("trace.csv")["phase"].to_pylist()) == {"Forward", "Backward"}
+    assert run(*words, "begin=a") == 1
+    assert "has no parameter 'begin'; its programs have: start" in capsys.readouterr().err
+
+
 def test_a_program_may_import_its_neighbours_and_replaces_no_module():
     Path("helpers.py").write_text("STEP = 1.0\n")
     Path("json.py").write_text("from helpers import STEP\n" + PROGRAM)

@@ -130,6 +130,19 @@ def test_a_program_with_parameters(tmp_path):
         compile_task(ws, Task(f"{file}:Nearest", "cpu", "float64", given=(("least", "9"),)))
 
 
+def test_every_program_of_phases_is_compiled(monkeypatch):
+    ran = []
+    monkeypatch.setattr(
+        "cugraph_ws.execution.run.run", lambda *given, **named: ran.append((given[0], named))
+    )
+    file = Path(__file__).parents[2] / "examples" / "phases.py"
+    compile_task(ws, Task(f"{file}:Dependencies", "cpu", "float64", given=(("start", "9"),)))
+    assert [(program.name, named.get("start")) for program, named in ran] == [
+        ("Forward", 9),
+        ("Backward", None),
+    ]
+
+
 def test_a_program_that_fails_is_named(tmp_path):
     file = tmp_path / "nearest.py"
     file.write_text(NEAREST)
