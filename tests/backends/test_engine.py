@@ -542,6 +542,16 @@ def test_messages_computed_for_each_vertex_are_those_computed_for_each_arc(
         np.testing.assert_allclose(together, apart, rtol=1e-14)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gathers_from_all_make_no_rows_of_out_neighbours(weighted):
+    edges = random_edges(20, 70, seed=3)
+    with build(edges, weighted=weighted) as graph:
+        ws.run(Paths, graph, engine="python", max_iter=3)
+        assert set(graph.report.layouts) == {"csc"}
+        ws.run(ws.BFS, graph, start=0, engine="python")
+        assert set(graph.report.layouts) == {"csc", "csr"}
+
+
 def test_choose_engine():
     assert [choose_engine(name) for name in ("auto", "cpu", "python")] == ["cpu", "cpu", "python"]
     with pytest.raises(ws.InputError, match="engine='gpu'"):

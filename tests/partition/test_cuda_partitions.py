@@ -28,11 +28,10 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.executor import CudaExecutor
-from cugraph_ws.backends.cuda.partition import graph_partition
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.partition.cut import even_offsets, own_constants, shards_of
 from cugraph_ws.partition.exchange import NoExchange
-from cugraph_ws.partition.partition import partition_of
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import bind
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
@@ -322,7 +321,7 @@ def test_an_update_outlives_the_next_superstep():
         bound = bind(Rank, graph, {})
         shard = shards_of(graph, ThreadRanks(2))[0]
         bound = own_constants(bound, shard)
-        part = graph_partition(shard, bound)
+        part = ProgramPart(shard, bound, on_device=True)
         executor = CudaExecutor(bound, part)
         executor.start()
         kept = []
@@ -353,7 +352,7 @@ COUNTS = (0, 1, 31, 32, 33, 65, 130)
 def kernels_of(device, program, given, **options):
     with graph_of(SHAPES["two components"]) as graph:
         bound = bind(program, graph, given)
-        return CudaExecutor(bound, graph_partition(graph, bound), **options)._kernels
+        return CudaExecutor(bound, ProgramPart(graph, bound, on_device=True), **options)._kernels
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -442,8 +441,8 @@ def test_layout(name, parts):
         bound = bind(Steps if parts == 9 else ws.SSSP, graph, {} if parts == 9 else {"source": []})
         shards = shards_of(graph, ThreadRanks(parts))
         bounds = [own_constants(bound, shard) for shard in shards]
-        host = [partition_of(*pair) for pair in zip(shards, bounds, strict=True)]
-        held = [graph_partition(*pair) for pair in zip(shards, bounds, strict=True)]
+        host = [ProgramPart(*pair, on_device=False) for pair in zip(shards, bounds, strict=True)]
+        held = [ProgramPart(*pair, on_device=True) for pair in zip(shards, bounds, strict=True)]
         for one, there in zip(host, held, strict=True):
             assert (there.vertices, there.owned) == (one.vertices, one.owned)
             assert (there.size, there.ghosts) == (one.size, [*map(tuple, one.ghosts)])
@@ -453,15 +452,15 @@ def test_layout(name, parts):
             assert (np.diff(degrees[: one.owned]) <= 0).all(), "falling in-degree"
             assert not degrees[one.owned :].any(), "ghosts have no rows"
             np.testing.assert_array_equal(numbers[one.owned :], one.numbers[one.owned :])
-            np.testing.assert_array_equal(there.outside(numbers), one.numbers[: one.owned])
-            np.testing.assert_array_equal(there.inside(one.numbers), numbers)
-            assert there.vertices_with(2) == np.count_nonzero(np.diff(one.csc.offsets) >= 2)
+            np.testing.assert_array_equal(there.by_number(numbers), one.numbers[: one.owned])
+            np.testing.assert_array_equal(there.laid.by_position(one.numbers), numbers)
+            assert there.laid.vertices_with(2) == np.count_nonzero(np.diff(one.csc.offsets) >= 2)
             for given, laid in zip(one.constants, there.constants, strict=True):
                 if len(given) == one.size:
-                    np.testing.assert_array_equal(there.inside(given), laid)
+                    np.testing.assert_array_equal(there.laid.by_position(given), laid)
             arcs = set(zip(*arcs_of(there.csc, numbers, there.edges("csc")), strict=True))
             assert arcs == set(zip(*arcs_of(one.csc, one.numbers, one.edges("csc")), strict=True))
-            turned = arcs_of(there.graph.csr, numbers, there.edges("csr"))
+            turned = arcs_of(there.laid.csr, numbers, there.edges("csr"))
             assert {(v, u, w) for u, v, w in zip(*turned, strict=True)} == arcs
         for place, there in enumerate(held):
             for peer, boundary in enumerate(there.boundaries):
@@ -492,7 +491,7 @@ def test_a_partition_is_made_of_arrays_alone():
                 vertices=None, kind=None, names=(["source"], ["destination"]),
             )  # fmt: skip
             starts = (shard.positions == 12,)
-            return graph_partition(shard, replace(bound, constants=starts))
+            return ProgramPart(shard, replace(bound, constants=starts), on_device=True)
 
         parts = ThreadRanks(2).call(part_of)
         assert [part.numbers.tolist() for part in parts] == [[11, 10, 12], [12, 10, 11]]
@@ -522,7 +521,7 @@ def test_a_partition_that_does_not_fit():
         bound = bind(Rank, graph, {})
         shard, _ = shards_of(graph, ThreadRanks(2))
         with pytest.raises(ws.GraphMemoryError):
-            graph_partition(shard, own_constants(bound, shard))
+            ProgramPart(shard, own_constants(bound, shard), on_device=True)
 
 
 # ------------------------------------------------------------------------------ checkpoints, errors
@@ -582,7 +581,7 @@ def test_impossible_runs_are_refused(options, told):
 def test_one_partition_exchanges_nothing():
     with graph_of(SHAPES["path"]) as graph, emulated():
         bound = bind(Hops, graph, {"start": 0})
-        executor = CudaExecutor(bound, graph_partition(graph, bound))
+        executor = CudaExecutor(bound, ProgramPart(graph, bound, on_device=True))
         executor.start()
         executor.superstep(_gather(0), executor.counts().sums)
         assert NoExchange().settle(executor, _gather(0))[1] == (0, 0)

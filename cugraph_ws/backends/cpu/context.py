@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.errors import NumbaError
 
-from cugraph_ws.partition.partition import Partition
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.codegen import compiled_module, python_module
 from cugraph_ws.program.decorator import VertexProgram
@@ -57,7 +57,7 @@ class Context:
     ----------
     bound : BoundProgram
         The program, its types and its arguments.
-    partition : Partition
+    part : ProgramPart
         Adjacency, edge attributes and constants.
     plain : bool
         Whether to run as plain Python, in one thread.
@@ -70,7 +70,7 @@ class Context:
         The loops of `kernels/cpu`, instantiated for the program.
     run : callable
         Calls a loop for each task of a list, on all threads.
-    state : tuple of ndarray, each of shape (partition.size,)
+    state : tuple of ndarray, each of shape (part.size,)
         The state fields.
     sums : ndarray of float64
         The program's aggregates over all partitions, from before the superstep.
@@ -81,19 +81,19 @@ class Context:
     def __init__(
         self,
         bound: BoundProgram,
-        partition: Partition,
+        part: ProgramPart,
         *,
         plain: bool = False,
         threads: int | None = None,
     ) -> None:
         self.bound = bound
-        self.part = partition
+        self.part = part
         self.loops = (python_module if plain else compiled_module)(bound.program, bound.types)
         self.threads = 1 if plain else threads or number_of_threads()
         self.run = _serial if self.threads == 1 else parallel
-        self.index = np.int64 if partition.size > np.iinfo(np.int32).max else np.int32
+        self.index = np.int64 if part.size > np.iinfo(np.int32).max else np.int32
         self.state: tuple[Array, ...] = tuple(
-            np.empty(partition.size, kind) for kind in bound.types.state
+            np.empty(part.size, kind) for kind in bound.types.state
         )
         self.sums = np.zeros(len(bound.program.aggregates))
         self.number = 0

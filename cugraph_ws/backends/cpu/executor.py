@@ -17,10 +17,11 @@ from cugraph_ws.backends.cpu.frontier import Frontier, on_words
 from cugraph_ws.backends.cpu.predecessors import PredecessorTrees
 from cugraph_ws.backends.cpu.queues import Queues
 from cugraph_ws.backends.cpu.start import declared_frontier, first_frontier
+from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
-from cugraph_ws.partition.partition import Partition
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.threads import cut_evenly
 
@@ -39,7 +40,7 @@ class CpuExecutor:
     ----------
     bound : BoundProgram
         The program, its types and its arguments.
-    partition : Partition
+    part : ProgramPart
         Adjacency, edge attributes and constants.
     in_place : bool
         Whether dense supersteps write into the state that they read.
@@ -56,35 +57,35 @@ class CpuExecutor:
     def __init__(
         self,
         bound: BoundProgram,
-        partition: Partition,
+        part: ProgramPart,
         *,
         in_place: bool = False,
         ordered: bool = False,
         plain: bool = False,
         threads: int | None = None,
     ) -> None:
-        self._context = Context(bound, partition, plain=plain, threads=threads)
-        self._part = partition
+        self._context = Context(bound, part, plain=plain, threads=threads)
+        self._part = part
         self._in_place = in_place
         self._ordered = ordered
         self._fresh: tuple[Array, ...] = ()  # where supersteps write, if not in place
         self._outbox: tuple[Array, ...] = ()  # the message of each vertex
         # In place, others must see a vertex's new state within the superstep.
-        self._prepares = bound.prepares and not in_place and len(partition.csc.indices) > 0
+        self._prepares = bound.prepares and not in_place and len(part.csc.indices) > 0
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None
         self._trees = PredecessorTrees(self._context)
-        arcs = len(partition.csc.indices)
+        arcs = part.arcs
         kinds = bound.program.edge_state_kinds
         self._edge_state = tuple(np.zeros(arcs, kind) for kind in kinds)  # in the order of the CSC
         self._hubs: list[int] | None = None  # rows that are split among all threads
-        self._gathered = False  # whether the last superstep was dense
+        self._gathered = gathers_from_all(bound)  # whether the last superstep was dense
         self._news: npt.NDArray[np.bool_] | None = None  # changed in the last superstep; cached
         self._did = Counts()
 
     @property
     def state(self) -> tuple[Array, ...]:
-        """The state fields, each of shape (partition.size,)."""
+        """The state fields, each of shape (part.size,)."""
         return self._context.state
 
     def start(self) -> None:
@@ -457,7 +458,8 @@ class CpuExecutor:
 
     def by_position(self, place: int) -> Array:
         """Return the array of a vertex constant."""
-        return self._part.constants[place]
+        column: Array = self._part.constants[place]
+        return column
 
     def predecessors(self) -> npt.NDArray[np.int64]:
         """Return each owned vertex's predecessor as a vertex number, −1 for none."""

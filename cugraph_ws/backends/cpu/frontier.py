@@ -69,7 +69,9 @@ class Frontier:
         offsets = part.csr.offsets
         if self._list is not None:
             own = (
-                int(np.count_nonzero(self._list < part.owned)) if part.ghosted else len(self._list)
+                len(self._list)
+                if part.size == part.owned
+                else int(np.count_nonzero(self._list < part.owned))
             )
             return own, int((offsets[self._list + 1] - offsets[self._list]).sum())
         assert self._bitmap is not None

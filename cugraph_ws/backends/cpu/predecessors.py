@@ -54,7 +54,7 @@ class PredecessorTrees:
         queue = np.empty(part.size, context.index)
         queue[:begun] = self._attached
         # Ghosts are attached between levels; without ghosts one call does all levels.
-        most = 1 if part.ghosted else part.size
+        most = 1 if part.size > part.owned else part.size
         size, last = context.loops.search_ties(
             part.numbers, context.rows("csr"), part.edges("csr"), context.state, part.constants,
             context.values, self._parents, self._levels, queue,

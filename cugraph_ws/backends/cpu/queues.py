@@ -66,7 +66,7 @@ class Queues:
 
     Attributes
     ----------
-    marks, locks : ndarray of uint8, shape (partition.size,)
+    marks, locks : ndarray of uint8, shape (part.size,)
         See `kernels/cpu/buckets.py` and `kernels/cpu/push.py`.
     piles : tuple of ndarray
         The middle pile, the far pile, and their scalars.

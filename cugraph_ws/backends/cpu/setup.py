@@ -9,7 +9,7 @@ from cugraph_ws.backends.planner import Plan
 from cugraph_ws.contract import Setup
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
-from cugraph_ws.partition.partition import partition_of
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def set_up(
         exchange = RankExchange(graph, method=options.exchange, dense=not plan.strategy.active_only)
     executor = CpuExecutor(
         bound,
-        partition_of(graph, bound),
+        ProgramPart(graph, bound, on_device=False),
         in_place=bool(in_place),
         ordered=plan.strategy.ordered,
         plain=plain,

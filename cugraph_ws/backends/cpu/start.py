@@ -102,7 +102,7 @@ def may_be_quiet(bound: BoundProgram, part: Whole) -> bool:
     ----------
     bound : BoundProgram
         The program and its traits.
-    part : Partition
+    part : ProgramPart
         A part of a graph lacks the arcs into other parts, so there every vertex is active.
 
     Returns

@@ -15,10 +15,10 @@ import numpy as np
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import bits_for, number_dtype, run
 from cugraph_ws.backends.cuda.memory import check_layout_memory
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.schedule import BLOCKS_A_MULTIPROCESSOR
 from cugraph_ws.contract import LayoutCost, LayoutName
 from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE, SKEW_BITS
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.runtime.device import Device, KernelModule
 
 __all__ = ["Launches", "ShardedLayout", "Shards", "Sizes", "Slots", "make", "sizes_of"]
@@ -285,7 +285,7 @@ class ShardedLayout:
     Parameters
     ----------
     device : Device
-    part : DevicePartition
+    part : ProgramPart
     message : tuple of str
         NumPy dtype names of a message's fields.
     sources : tuple of str
@@ -310,9 +310,9 @@ class ShardedLayout:
     windows = False
 
     def __init__(
-        self, device: Device, part: DevicePartition, message: tuple[str, ...], sources: tuple[str, ...]
+        self, device: Device, part: ProgramPart, message: tuple[str, ...], sources: tuple[str, ...]
     ) -> None:  # fmt: skip
-        xp, graph = device.xp, part.graph
+        xp, graph = device.xp, part.laid
         self._part = part
         sizes = sizes_of(device, sources)
         each = sum(np.dtype(kind).itemsize for kind in sources)

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.executor import CudaExecutor
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
 from cugraph_ws.partition.exchange import RankExchange, Traffic
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.partition.refinement import ExchangeMethod, Refinement
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Links
@@ -33,7 +33,7 @@ LEVELS = 8  # levels of tree growth that are queued before the host reads how ma
 LEAST_APART = 1 << 18  # vertices sent to a rank, from which most are sent before a superstep ends
 
 
-def _extents(shard: ShardGraph, part: DevicePartition, *, outward: bool) -> npt.NDArray[np.int64]:
+def _extents(shard: ShardGraph, part: ProgramPart, *, outward: bool) -> npt.NDArray[np.int64]:
     """Return each rank's counts: owned vertices, arcs, arcs of updates, vertices of each boundary.
 
     Collective on the first call; the result is kept.  The arcs of updates are those out of owned
@@ -41,7 +41,7 @@ def _extents(shard: ShardGraph, part: DevicePartition, *, outward: bool) -> npt.
     """
     name = f"extents {outward}"
     if name not in shard.learned:
-        news = int(part.graph.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
+        news = int(part.laid.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
         own = [part.owned, part.arcs, news, *map(len, part.boundaries)]
         shard.learned[name] = np.array(shard.comm.allgather(own), np.int64)
     told: npt.NDArray[np.int64] = shard.learned[name]
@@ -55,7 +55,7 @@ class DeviceRankExchange(RankExchange):
     ----------
     shard : ShardGraph
         This rank's shard.
-    part : DevicePartition
+    part : ProgramPart
         The same shard on the device.
     links : Links
         To the other ranks' GPUs.
@@ -74,7 +74,7 @@ class DeviceRankExchange(RankExchange):
     def __init__(
         self,
         shard: ShardGraph,
-        part: DevicePartition,
+        part: ProgramPart,
         links: Links,
         *,
         swaps: bool,

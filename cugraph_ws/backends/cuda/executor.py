@@ -31,7 +31,6 @@ from cugraph_ws.backends.cuda.codegen import (
 from cugraph_ws.backends.cuda.graph import Order
 from cugraph_ws.backends.cuda.layouts import layout_of
 from cugraph_ws.backends.cuda.lists import ListedRows
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
 from cugraph_ws.backends.cuda.rows import expand_rows
@@ -40,6 +39,7 @@ from cugraph_ws.backends.cuda.start import mark_starters
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Device, Prepared, device
 
@@ -61,7 +61,7 @@ class CudaExecutor:
     ----------
     bound : BoundProgram
         The program, its types and its arguments.
-    part : DevicePartition
+    part : ProgramPart
         Adjacency, edge attributes and constants.
     frontier : bool
         Whether only active vertices send messages.
@@ -99,7 +99,7 @@ class CudaExecutor:
     def __init__(
         self,
         bound: BoundProgram,
-        part: DevicePartition,
+        part: ProgramPart,
         *,
         frontier: bool = False,
         in_place: bool = False,
@@ -117,7 +117,7 @@ class CudaExecutor:
         self._device: Device = device()
         self._bound = bound
         self._part = part
-        self._graph = part.graph
+        self._graph = part.laid
         self._in_place = in_place
         self._lanes = _METHODS[method]
         self._tol = tol
@@ -599,13 +599,13 @@ class CudaExecutor:
     def columns(self) -> dict[str, Any]:
         """Return the state fields of the owned vertices."""
         fields = zip(self._bound.program.state, self._state, strict=True)
-        return {name: self._part.outside(column) for name, column in fields}
+        return {name: self._part.by_number(column) for name, column in fields}
 
     def queue(self) -> npt.NDArray[np.int64]:
         """Return 1, 2, … for active vertices and 0 for others; all are active in a dense run."""
         if not self._frontier:
             return np.arange(1, self._part.owned + 1)
-        flags = self._device.to_host(self._part.outside(self._flags[self._now]))
+        flags = self._device.to_host(self._part.by_number(self._flags[self._now]))
         places: npt.NDArray[np.int64] = np.where(flags != 0, np.cumsum(flags, dtype=np.int64), 0)
         return places
 
@@ -627,10 +627,10 @@ class CudaExecutor:
                     f"the checkpoint has no column {name!r}; resume with the same program"
                 )
             given = columns[name].astype(column.dtype, casting="same_kind")
-            column[:] = self._part.inside(xp.asarray(given))
+            column[:] = self._part.laid.by_position(xp.asarray(given))
         if self._frontier:
             active = xp.asarray((queue != 0).astype(np.uint8))
-            self._flags[0][:] = self._part.inside(active)
+            self._flags[0][:] = self._part.laid.by_position(active)
         if self._part.size:
             self._take_stock()
 

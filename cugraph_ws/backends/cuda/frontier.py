@@ -16,11 +16,11 @@ from cugraph_ws.backends.cuda.codegen import (
     reads_states_alone,
 )
 from cugraph_ws.backends.cuda.executor import CudaExecutor
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.schedule import launch_shape, room_for_long_rows
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Prepared
 
@@ -84,7 +84,7 @@ class CudaFrontierExecutor(CudaExecutor):
     ----------
     bound : BoundProgram
         A program for which `why_not_swapped` finds no reason.
-    part : DevicePartition
+    part : ProgramPart
         Adjacency, edge attributes and constants.
     wanted : {"auto", "push", "pull"}
         The directions that supersteps may use.
@@ -103,14 +103,14 @@ class CudaFrontierExecutor(CudaExecutor):
     def __init__(
         self,
         bound: BoundProgram,
-        part: DevicePartition,
+        part: ProgramPart,
         *,
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
         ordered: bool = False,
     ) -> None:
         super().__init__(bound, part, frontier=True, in_place=True, swaps=True, ordered=ordered)
-        graph = part.graph
+        graph = part.laid
         xp, n, index = self._device.xp, graph.size, graph.numbers.dtype
         self._rows = graph.csr if wanted != "pull" else graph.csc
         words = -(-n // 32)
@@ -335,7 +335,7 @@ class CudaFrontierExecutor(CudaExecutor):
 
         def marked(bitmap: Any) -> npt.NDArray[np.bool_]:
             flags = ((bitmap[:, None] >> bits) & 1).ravel()[: part.size]
-            held = here.to_host(part.outside(flags.astype(np.uint8)))
+            held = here.to_host(part.by_number(flags.astype(np.uint8)))
             found: npt.NDArray[np.bool_] = held != 0
             return found
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.kernels.cuda.layout import LOWEST, UNCHOSEN
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.lists import Listing, total_kind
 from cugraph_ws.runtime.device import Device, KernelModule
@@ -28,7 +28,7 @@ class ListedRows:
     Parameters
     ----------
     device : Device
-    part : DevicePartition
+    part : ProgramPart
     listing : Listing
     types : Types
 
@@ -46,9 +46,7 @@ class ListedRows:
     loops: tuple[str, ...] = ("lists",)
     in_parts = False
 
-    def __init__(
-        self, device: Device, part: DevicePartition, listing: Listing, types: Types
-    ) -> None:
+    def __init__(self, device: Device, part: ProgramPart, listing: Listing, types: Types) -> None:
         xp, arcs = device.xp, part.arcs
         self._device, self._part, self._listing = device, part, listing
         width = sum(np.dtype(kind).itemsize for kind in types.message)

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.frontier import MODES, NO_LIMIT, CudaFrontierExecutor
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
 from cugraph_ws.backends.cuda.tree_growth import DividedBranches
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Prepared
 
@@ -34,7 +34,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     ----------
     bound : BoundProgram
         A program for which `why_not_swapped` finds no reason.
-    part : DevicePartition
+    part : ProgramPart
         The shard.
     wanted, filter
         See `CudaFrontierExecutor`.
@@ -48,7 +48,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     def __init__(
         self,
         bound: BoundProgram,
-        part: DevicePartition,
+        part: ProgramPart,
         *,
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
@@ -83,7 +83,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         if self._pulls or not settles:
             return 0
         groups = [(0, part.owned), *(one for one in part.ghosts if one[0] < one[1])]
-        return part.graph.busiest(groups)
+        return int(part.laid.busiest(groups))
 
     def _take_stock(self) -> None:
         """Make the first frontier from the flagged vertices and ghosts."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.schedule import launch_shape, room_for_long_rows
 from cugraph_ws.backends.cuda.tree_growth import Branches, Unattached
 from cugraph_ws.kernels.cuda.layout import (
@@ -21,6 +20,7 @@ from cugraph_ws.kernels.cuda.layout import (
     WAITERS_LEFT,
     WAITING,
 )
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
 
 __all__ = ["DeviceTrees"]
@@ -53,7 +53,7 @@ class DeviceTrees:
     ----------
     device : Device
         Where the graph is.
-    part : DevicePartition
+    part : ProgramPart
         The graph, or a part of it.
     kernels : KernelModule
         The program's kernels.
@@ -80,7 +80,7 @@ class DeviceTrees:
     def __init__(
         self,
         device: Device,
-        part: DevicePartition,
+        part: ProgramPart,
         kernels: KernelModule,
         state: tuple[Any, ...],
         constants: tuple[Any, ...],
@@ -137,7 +137,7 @@ class DeviceTrees:
         )  # fmt: skip
         low = 0
         for degree, lanes in classes:
-            high = part.vertices_with(degree)
+            high = part.laid.vertices_with(degree)
             if high > low:
                 for place, value in enumerate((low, high, lanes)):
                     choose.change(place, value)
@@ -165,8 +165,8 @@ class DeviceTrees:
         See `kernels/cuda/predecessor_codes.py`.
         """
         part = self._part
-        wide = part.vertices_with(WIDEST)
-        least = part.graph.least_senders(part.numbers, wide, part.owned)
+        wide = part.laid.vertices_with(WIDEST)
+        least = part.laid.least_senders(part.numbers, wide, part.owned)
         if least is None:
             return False
         receivers = self._give(rows, edges)
@@ -218,7 +218,7 @@ class DeviceTrees:
             return 0
         if len(self._lists) == 1:
             self._lists = (*self._lists, here.xp.empty_like(self._lists[0]))
-        queue = room_for_long_rows(here, part.graph)
+        queue = room_for_long_rows(here, part.laid)
         most = 1 if part.divided else LEVELS_A_LAUNCH
         going = True
         while going:
@@ -347,7 +347,7 @@ class DeviceTrees:
         part, here = self._part, self._device
         arguments = (
             part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
-            self._found, self._codes, receivers, sure, room_for_long_rows(here, part.graph), lists,
+            self._found, self._codes, receivers, sure, room_for_long_rows(here, part.laid), lists,
             most, ALONE, ALONE_ARCS, control,
         )  # fmt: skip
         return self._kernels.prepare_together("grow_forward", part.size, FRONTIER_BLOCK, *arguments)
@@ -412,7 +412,7 @@ class DeviceTrees:
                 "mark_levels", *shape, owned, self._bits, self._levels, self._found
             )
         found = self._device.xp.empty(owned, np.int64)
-        positions = self._part.graph.positions
+        positions = self._part.laid.positions
         self._kernels.launch("write_out", *shape, owned, positions, self._found, found)
         return found
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.backends.cuda.graph import DeviceGraph
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.kernels.cuda.layout import PIECE
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.runtime.device import Device, device
 
 __all__ = [
@@ -103,14 +103,14 @@ def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:
     return device.xp.empty(pieces, graph.numbers.dtype), device.xp.empty(pieces, np.int32)
 
 
-def plan_schedule(device: Device, part: DevicePartition, message: tuple[str, ...]) -> Schedule:
+def plan_schedule(device: Device, part: ProgramPart, message: tuple[str, ...]) -> Schedule:
     """Split a partition's owned vertices into classes by in-degree.
 
     Parameters
     ----------
     device : Device
         Where the partition is.
-    part : DevicePartition
+    part : ProgramPart
     message : tuple of str
         NumPy dtype names of a message's fields.
 
@@ -119,22 +119,22 @@ def plan_schedule(device: Device, part: DevicePartition, message: tuple[str, ...
     Schedule
     """
     owned = part.owned
-    middle = part.vertices_with(HUB)
-    low = max(middle, part.vertices_with(MIDDLE))
+    middle = part.laid.vertices_with(HUB)
+    low = max(middle, part.laid.vertices_with(MIDDLE))
     most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
     hubs = _hubs(device, part, middle, message)
     positions = (part.vertices, middle, low, owned)
     return _planned(positions, hubs, min(hubs[-1], most), most, 0, more=False)
 
 
-def cut_in_two(part: DevicePartition) -> int:
+def cut_in_two(part: ProgramPart) -> int:
     """Return where to cut a superstep: the positions before have about a quarter of the arcs.
 
     The hubs are before the cut.
 
     Parameters
     ----------
-    part : DevicePartition
+    part : ProgramPart
 
     Returns
     -------
@@ -142,7 +142,7 @@ def cut_in_two(part: DevicePartition) -> int:
     """
     offsets = part.csc.offsets[: part.owned + 1]
     share = device().xp.asarray([part.arcs // HEAD_PART], offsets.dtype)
-    return max(part.vertices_with(HUB), int(offsets.searchsorted(share)[0]))
+    return max(int(part.laid.vertices_with(HUB)), int(offsets.searchsorted(share)[0]))
 
 
 def _planned(
@@ -167,11 +167,11 @@ def _planned(
 
 
 def _hubs(
-    device: Device, part: DevicePartition, count: int, message: tuple[str, ...]
+    device: Device, part: ProgramPart, count: int, message: tuple[str, ...]
 ) -> tuple[Any, ...]:
     """Return the chunks of the first `count` vertices, and room for the result of each chunk."""
     xp = device.xp
-    chunks = part.graph.chunks(count, CHUNK)
+    chunks = part.laid.chunks(count, CHUNK)
     total = len(chunks[0])
     parts = tuple(xp.empty(total, kind) for kind in message)
     return (*chunks, xp.zeros(count, np.int64), parts, xp.zeros(total, np.uint8), total)

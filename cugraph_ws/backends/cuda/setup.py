@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Any
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
-from cugraph_ws.backends.cuda.partition import (
-    DevicePartition,
-    graph_partition,
-)
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
@@ -18,6 +14,7 @@ from cugraph_ws.contract import Executor, Setup, Strategy
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 
 if TYPE_CHECKING:
@@ -72,7 +69,7 @@ def set_up(
         raise InputError(
             f"filter={options.filter!r}: {bound.program.name} lists no frontier; leave it out"
         )
-    part = graph_partition(graph, bound)
+    part = ProgramPart(graph, bound, on_device=True)
     exchange: Exchange = NoExchange(options.exchange)
     if divided:
         exchange = _among_gpus(graph, part, bound, strategy, options)
@@ -82,7 +79,7 @@ def set_up(
 
 def _executor(
     bound: BoundProgram,
-    part: DevicePartition,
+    part: ProgramPart,
     strategy: Strategy,
     options: Options,
     divided: bool,
@@ -108,7 +105,7 @@ def _executor(
 
 
 def _among_gpus(
-    graph: Any, part: DevicePartition, bound: BoundProgram, strategy: Strategy, options: Options
+    graph: Any, part: ProgramPart, bound: BoundProgram, strategy: Strategy, options: Options
 ) -> Exchange:
     """Return the exchange of a rank on a GPU: over the links between GPUs, if there are any."""
     links = _links_of(graph)

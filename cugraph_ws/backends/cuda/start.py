@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.backends.cpu.start import FEW, FEW_SHARE, SAMPLE, may_be_quiet
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.schedule import launch_shape
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Device
 
@@ -19,7 +19,7 @@ __all__ = ["mark_starters"]
 def mark_starters(
     device: Device,
     bound: BoundProgram,
-    part: DevicePartition,
+    part: ProgramPart,
     launch: Callable[..., None],
     state: tuple[Any, ...],
     constants: tuple[Any, ...],
@@ -38,7 +38,7 @@ def mark_starters(
         Where the graph is.
     bound : BoundProgram
         The program and its arguments.
-    part : DevicePartition
+    part : ProgramPart
         The graph, or a part of it.
     launch : callable
         Launches one of the program's kernels.

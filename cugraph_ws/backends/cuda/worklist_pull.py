@@ -18,11 +18,11 @@ from cugraph_ws.backends.cuda.frontier import (
     NO_LIMIT,
     PULL_PART,
 )
-from cugraph_ws.backends.cuda.partition import DevicePartition
 from cugraph_ws.backends.cuda.schedule import room_for_long_rows
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 
 __all__ = ["CudaWorklistExecutor"]
@@ -44,7 +44,7 @@ class CudaWorklistExecutor(CudaExecutor):
     ----------
     bound : BoundProgram
         The program, its types and its arguments.
-    part : DevicePartition
+    part : ProgramPart
         Adjacency, edge attributes and constants of the whole graph.
     wanted : {"auto", "push"}
         The directions that supersteps may use.
@@ -62,13 +62,13 @@ class CudaWorklistExecutor(CudaExecutor):
     def __init__(
         self,
         bound: BoundProgram,
-        part: DevicePartition,
+        part: ProgramPart,
         *,
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
     ) -> None:
         super().__init__(bound, part, frontier=True, worklist=True)
-        graph = part.graph
+        graph = part.laid
         here, n, index = self._device, graph.size, graph.numbers.dtype
         xp = here.xp
         self._out = graph.csr

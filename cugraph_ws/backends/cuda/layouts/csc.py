@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cugraph_ws.backends.cuda.partition import DevicePartition
+from cugraph_ws.backends.cuda.rows import Rows
 from cugraph_ws.backends.cuda.schedule import plan_schedule
 from cugraph_ws.contract import LayoutCost, LayoutName
+from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.runtime.device import Device, KernelModule
 
 __all__ = ["Layout"]
@@ -19,7 +20,7 @@ class Layout:
     Parameters
     ----------
     device : Device
-    part : DevicePartition
+    part : ProgramPart
     message, sources : tuple of str
         NumPy dtype names of a message's fields, and of what an arc reads of its source.
 
@@ -34,9 +35,9 @@ class Layout:
     in_parts = True
 
     def __init__(
-        self, device: Device, part: DevicePartition, message: tuple[str, ...], sources: tuple[str, ...]
+        self, device: Device, part: ProgramPart, message: tuple[str, ...], sources: tuple[str, ...]
     ) -> None:  # fmt: skip
-        self._rows = part.csc
+        self._rows: Rows = part.csc
         self.schedule = plan_schedule(device, part, message)
 
     @classmethod
