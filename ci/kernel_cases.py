@@ -19,9 +19,12 @@ import numpy as np
 import pandas as pd
 import stand_in_cudf
 import thread_ranks
+import zoo
 from cuda_cases import graph_of
 from phased import PHASED
+from shapes import random_edges
 from verify import Edges
+from zoo_edges import EDGE_ZOO
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components
@@ -55,7 +58,7 @@ CALLED = (
 
 def cases() -> list[Case]:
     """Return all calls, each of them over graphs that nothing has used."""
-    return [*_builds(), *_loops(), *_programs()]
+    return [*_builds(), *_loops(), *_programs(), *_edge_programs()]
 
 
 def wide_cases() -> list[Case]:
@@ -358,3 +361,21 @@ def _run_over(program: Any, graph: ws.Graph, layout: Any, **options: Any) -> Non
     """Run a superstep over a layout."""
     with patch.object(arc_shards, "LEAST", 0):
         _superstep(program, graph, layout=layout, **options)()
+
+
+# ---------------------------------------------------------------------------------- edge programs
+
+
+def _edge_programs() -> list[Case]:
+    """Return runs of the edge programs of the zoo over all edges, and over given pairs."""
+    edges = random_edges(8, 16, seed=5)
+    graph = zoo.graph_of(edges)
+    pairs = pd.DataFrame({"first": [0, 1], "second": [1, 2]})
+    return [
+        (
+            one.program.name,
+            partial(ws.run, one.program, graph, engine="cuda", **one.given(edges.n), **which),
+        )
+        for one in EDGE_ZOO
+        for which in ({}, {"pairs": pairs})
+    ]

@@ -116,6 +116,7 @@ from cugraph_ws.program.declarations import (
     int32,
     int64,
     like,
+    neighbour_count,
     nullable,
     optional_vertex_set,
     out_degree,
@@ -135,6 +136,7 @@ from cugraph_ws.program.decorator import (
     max_norm,
     vertex_program,
 )
+from cugraph_ws.program.edge_program import EdgeProgram, edge_program
 from cugraph_ws.program.jumps import at, greatest_at, least_at, sum_at
 from cugraph_ws.program.lists import mode
 from cugraph_ws.program.phases import Phases, phase, phases
@@ -159,6 +161,7 @@ __all__ = [
     "CugraphWsError",
     "DeltaPageRank",
     "DistanceSums",
+    "EdgeProgram",
     "EigenvectorCentrality",
     "EngineError",
     "FileError",
@@ -217,6 +220,7 @@ __all__ = [
     "distribution",
     "edge",
     "edge_betweenness_centrality",
+    "edge_program",
     "edge_state",
     "ego_graph",
     "eigenvector_centrality",
@@ -255,6 +259,7 @@ __all__ = [
     "modularity",
     "multi_source_bfs",
     "multi_source_sssp",
+    "neighbour_count",
     "neural_network",
     "nullable",
     "optional_vertex_set",

@@ -471,7 +471,8 @@ class Similarity:
         some = slice(*self._bounds[self._done])
         ends = [end[some] for end in self._pairs]
         if self._oriented is not None:
-            common, arcs = self._count_by_edge()
+            counts, arcs = self._oriented.common_neighbours(self._lister)
+            common = counts.astype(np.float64)
         else:
             rows, which = near.of_distinct(xp.concatenate(ends))
             count = len(ends[0])
@@ -482,15 +483,6 @@ class Similarity:
         self._done += 1
         left, read, sent = near.halo.totals(len(self._scores) - some.stop, arcs)
         return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
-
-    def _count_by_edge(self) -> tuple[Array, int]:
-        """Count the common neighbours of all edges; return them and arcs read; collective."""
-        oriented: Any = self._oriented
-        near, xp = self._near, self._near.xp
-        supports, read = oriented.supports(self._lister)
-        low, high, counts = near.halo.send_to_owners(*oriented.ends(), supports)
-        order = xp.argsort(low * near.vertices + high)
-        return counts[order].astype(np.float64), read
 
     def _prepare(self, near: Neighbourhoods) -> tuple[Array, str]:
         """Return the sum of each owned vertex for the score, and what is added up; collective."""

@@ -20,8 +20,10 @@ from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.execution.checkpoint import Checkpoints
 from cugraph_ws.execution.coalescing import CoalescingLoop
+from cugraph_ws.execution.edge_loop import EdgeLoop
 from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Stopped
 from cugraph_ws.execution.options import Options, shows_options
+from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
@@ -38,6 +40,7 @@ from cugraph_ws.graph.memory import check_run_memory
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import columns_read, names_columns, reads_weights
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.interrupts import HeldInterrupts
@@ -61,7 +64,7 @@ class Run(Protocol):
 
     def __call__(
         self,
-        program: VertexProgram | Phases | Loop | type[Any],
+        program: VertexProgram | EdgeProgram | Phases | Loop | type[Any],
         graph: GraphView[FrameT] | FrameT,
         *,
         source_column: str | list[str] = "source",
@@ -101,7 +104,7 @@ def _typed(function: Callable[..., Any]) -> Run:
 @spreads
 @shows_options
 def run(
-    program: VertexProgram | Phases | Loop,
+    program: VertexProgram | EdgeProgram | Phases | Loop,
     graph: GraphView[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
@@ -114,9 +117,9 @@ def run(
 
     Parameters
     ----------
-    program : VertexProgram, Phases or Loop
-        A class decorated with `ws.vertex_program`, several of them combined by `ws.phases`, or an
-        algorithm with its own loop.
+    program : VertexProgram, EdgeProgram, Phases or Loop
+        A class decorated with `ws.vertex_program` or `ws.edge_program`, several vertex programs
+        combined by `ws.phases`, or an algorithm with its own loop.
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column : str or list of str
@@ -131,7 +134,8 @@ def run(
     <options>
     **parameters : Any
         The program's own parameters, vertex values and vertex sets, by name; unknown names are
-        errors.
+        errors.  For an edge program also `pairs`, a frame with the columns `first` and `second`; by
+        default its values are computed for all pairs of neighbours.
 
     Returns
     -------
@@ -161,7 +165,7 @@ def run(
     ):
         raise InputError(
             f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
-            "above the class"
+            "or @ws.edge_program above the class"
         )
     check_columns(source_column, destination_column, weight_column, directed)
     choose_engine(options.engine)
@@ -170,7 +174,7 @@ def run(
         program, graph, source_column, destination_column, weight_column, directed
     )
     bound_graph.check_outputs(getattr(loop, "outputs", {}))
-    if isinstance(loop, (VertexLoop, PhasedLoop)):
+    if isinstance(loop, (VertexLoop, PhasedLoop, EdgeLoop)):
         loop = _over_ranks(loop, bound_graph, options.partitions)
     here = choose_engine(options.engine, bound_graph)
     if here != "cuda" and bound_graph.whole:
@@ -182,13 +186,17 @@ def run(
 
 
 def _loop(
-    program: VertexProgram | Phases | Loop, options: Options, parameters: dict[str, Any]
+    program: VertexProgram | EdgeProgram | Phases | Loop,
+    options: Options,
+    parameters: dict[str, Any],
 ) -> Loop:
     """Return the loop to run; refuse options for vertex programs if it is not one."""
     if isinstance(program, VertexProgram):
         return VertexLoop(program, parameters, options)
     if isinstance(program, Phases):
         return PhasedLoop(program, parameters, options)
+    if isinstance(program, EdgeProgram):
+        return EdgeLoop(program, parameters, options)
     refused = [*options.given("program", "gpu"), *parameters]
     if refused:
         raise InputError(
@@ -198,9 +206,13 @@ def _loop(
     return copy(program)  # the caller's object keeps no graph, and can run again anywhere
 
 
-def _over_ranks(loop: VertexLoop | PhasedLoop, graph: GraphView, partitions: int) -> Loop:
-    """Return the loop that runs vertex programs on a shard, or in partitions of a whole graph."""
+def _over_ranks(
+    loop: VertexLoop | PhasedLoop | EdgeLoop, graph: GraphView, partitions: int
+) -> Loop:
+    """Return the loop that runs programs on a shard, or in partitions of a whole graph."""
     if graph.whole:
+        if isinstance(loop, EdgeLoop):
+            return loop if partitions == 1 else PartitionedEdges(loop, partitions)
         return loop if partitions == 1 else PartitionedLoop(loop, partitions)
     if partitions != 1:
         raise InputError(
@@ -211,7 +223,7 @@ def _over_ranks(loop: VertexLoop | PhasedLoop, graph: GraphView, partitions: int
 
 
 def program_graph(
-    program: VertexProgram | Phases | Loop,
+    program: VertexProgram | EdgeProgram | Phases | Loop,
     graph: Any,
     source_column: Any,
     destination_column: Any,
@@ -222,7 +234,7 @@ def program_graph(
 
     Parameters
     ----------
-    program : VertexProgram, Phases or Loop
+    program : VertexProgram, EdgeProgram, Phases or Loop
     graph : Graph or DataFrame
     source_column, destination_column, weight_column, directed
         As in `run`.

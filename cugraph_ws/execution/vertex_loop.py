@@ -28,12 +28,13 @@ from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["VertexLoop"]
+__all__ = ["VertexLoop", "as_columns"]
 
 
 class VertexLoop:
@@ -463,7 +464,7 @@ class VertexLoop:
 
 
 def as_columns(
-    program: VertexProgram | Phases,
+    program: VertexProgram | Phases | EdgeProgram,
     state: Mapping[str, npt.NDArray[Any]],
     infinities: Mapping[str, int],
     predecessors: npt.NDArray[np.int64] | None,
@@ -473,7 +474,7 @@ def as_columns(
 
     Parameters
     ----------
-    program : VertexProgram or Phases
+    program : VertexProgram, Phases or EdgeProgram
         Declares the state.
     state : mapping of ndarray, each of shape (n,)
         Its state fields.

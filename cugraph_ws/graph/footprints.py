@@ -228,8 +228,9 @@ def estimate_run(
     csr = 0
     if directed and not has_csr:
         csr = _OFFSET * vertices + index_dtype(vertices).itemsize * arcs
-    if not hasattr(program, "state") or not isinstance(program.state, dict):
-        by_vertex, by_arc, reads_csr = _LOOPS.get(program.name, (32, 0, True))
+    own = getattr(program, "footprint", None)
+    if own is not None or not isinstance(getattr(program, "state", None), dict):
+        by_vertex, by_arc, reads_csr = own or _LOOPS.get(program.name, (32, 0, True))
         return by_vertex * vertices + by_arc * arcs + (csr if reads_csr else 0)
     state = sum(_width_of(field.type) for field in program.state.values())
     kept = sum(_width_of(field.type) for field in getattr(program, "edge_state", {}).values())

@@ -223,6 +223,25 @@ class Oriented:
             heads.fetched.add_to_owners(everything, supports)
         return supports, read
 
+    def common_neighbours(self, lister: Any) -> tuple[Array, int]:
+        """Count the common neighbours of the ends of all edges; collective.
+
+        Parameters
+        ----------
+        lister : Lister
+            The backend's, of this object.
+
+        Returns
+        -------
+        counts : array of int64
+            In the order of `Neighbourhoods.edges`.
+        read : int
+            Arcs.
+        """
+        supports, read = self.supports(lister)
+        low, high, counts = self.near.halo.send_to_owners(*self.ends(), supports)
+        return counts[self.xp.argsort(low * self.near.vertices + high)], read
+
     def _orient(self, given: NeighbourRows, outside: Array) -> NeighbourRows:
         """Return the rows by label, given the known vertex of each entry of the rows by number."""
         xp, size = self.xp, self.size

@@ -64,7 +64,7 @@ REPLACED = {
     "__future__",
     *(
         f"cugraph_ws.kernels.cpu.{name}"
-        for name in (*LOOPS, *EDGE_STATE, LISTS, "interface", "pair_interface", "jit")
+        for name in (*LOOPS, *EDGE_STATE, LISTS, "interface", "pair_interface", "search", "jit")
     ),
 }
 INFINITY = {"int32": 2**30, "int64": 2**62}  # represents math.inf in an integer state field

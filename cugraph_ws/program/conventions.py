@@ -16,6 +16,7 @@ from cugraph_ws.graph.columns import AUTO, WEIGHT, column_names, is_auto, weight
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.declarations import Constant
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases, programs_of
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+PROGRAMS = (VertexProgram, EdgeProgram)
 COLUMNS = ("source", "destination", "weight")
 
 
@@ -36,7 +38,7 @@ def reads_weights(program: Any) -> bool:
 
     Parameters
     ----------
-    program : VertexProgram, Phases or Loop
+    program : VertexProgram, EdgeProgram, Phases or Loop
 
     Returns
     -------
@@ -48,18 +50,18 @@ def reads_weights(program: Any) -> bool:
     return bool(getattr(program, "reads_weights", False))
 
 
-def _adds_weights(program: VertexProgram) -> bool:
+def _adds_weights(program: VertexProgram | EdgeProgram) -> bool:
     """Tell whether a program has constants that are sums of weights."""
     kinds = program.constants.values()
     return any(isinstance(one, Constant) and one.source.endswith("_weight") for one in kinds)
 
 
-def needs_weight(program: VertexProgram, columns: Iterable[Any]) -> bool:
+def needs_weight(program: VertexProgram | EdgeProgram, columns: Iterable[Any]) -> bool:
     """Tell whether a program needs a weight besides the columns that it declares by name.
 
     Parameters
     ----------
-    program : VertexProgram
+    program : VertexProgram or EdgeProgram
     columns : iterable of str
         Columns of an edge frame.
 
@@ -80,7 +82,7 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
 
     Parameters
     ----------
-    program : VertexProgram, Phases or Loop
+    program : VertexProgram, EdgeProgram, Phases or Loop
     frame : frame
         A frame of edges.
     weight : str or None
@@ -195,7 +197,7 @@ def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
     """Tell whether a program has such a parameter, or an alias for one that is not given."""
     if isinstance(program, Phases):
         return any(_declares(one, name, options) for one in program.programs)
-    if not isinstance(program, VertexProgram):
+    if not isinstance(program, PROGRAMS):
         return False
     if name in program.parameters:
         return True

@@ -50,6 +50,7 @@ __all__ = [
     "int32",
     "int64",
     "like",
+    "neighbour_count",
     "nullable",
     "optional_vertex_set",
     "out_degree",
@@ -142,7 +143,8 @@ class EdgeState:
 class Constant:
     """A constant of each vertex, computed from the graph: a degree or a sum of weights.
 
-    `run()` accepts other values under the name `argument`, or the declared name.
+    For edge programs also the number of distinct neighbours.  `run()` accepts other values under
+    the name `argument`, or the declared name.
     """
 
     source: str
@@ -245,6 +247,7 @@ if TYPE_CHECKING:
     out_degree: TypeAlias = Any
     in_weight: TypeAlias = Any
     out_weight: TypeAlias = Any
+    neighbour_count: TypeAlias = Any
     distribution: TypeAlias = Any
     vertex_parameter: TypeAlias = Any
     vertex_set: TypeAlias = Any
@@ -262,6 +265,7 @@ else:
     out_degree = Constant("out_degree")
     in_weight = Constant("in_weight")
     out_weight = Constant("out_weight")
+    neighbour_count = Constant("neighbour_count")
     distribution = Distribution()
     vertex_parameter = VertexParameter()
     vertex_set = VertexSet()

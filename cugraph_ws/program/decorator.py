@@ -632,7 +632,13 @@ def recognised_combine(
 
 
 def _check_names(program: VertexProgram) -> None:
-    """Refuse names that would be ambiguous in a function."""
+    """Refuse names that would be ambiguous in a function, and constants of edge programs."""
+    for name, declared in program.constants.items():
+        if isinstance(declared, Constant) and declared.source == "neighbour_count":
+            raise ProgramError(
+                f"{program.name}.{name}: ws.neighbour_count is a constant of edge programs; use "
+                "ws.in_degree or ws.out_degree"
+            )
     for name in program.aggregates:
         if name in (*program.parameters, *BUILT_IN_PARAMETERS) or name.startswith("_"):
             raise ProgramError(f"{program.name}.{name}: that name is taken; choose another")

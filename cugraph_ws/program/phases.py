@@ -10,6 +10,7 @@ from cugraph_ws.arguments import check_choice, check_count, check_number, shown
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.program.declarations import Edge, Jump, ScalarType, State, VertexSet
 from cugraph_ws.program.decorator import Norm, VertexProgram
+from cugraph_ws.program.edge_program import EdgeProgram
 
 __all__ = ["Phase", "PhaseDirection", "Phases", "phase", "phases", "programs_of"]
 
@@ -230,11 +231,11 @@ def phases(
     return Phases(name, tuple(made), rounds, until, tol, state, edges)
 
 
-def programs_of(program: Any) -> tuple[VertexProgram, ...]:
-    """Return the vertex programs of what `run` is given: one, several, or none of a loop."""
+def programs_of(program: Any) -> tuple[Any, ...]:
+    """Return the vertex or edge programs of what `run` is given: one, several, or none of a loop."""
     if isinstance(program, Phases):
         return program.programs
-    return (program,) if isinstance(program, VertexProgram) else ()
+    return (program,) if isinstance(program, (VertexProgram, EdgeProgram)) else ()
 
 
 def _named(given: list[Phase]) -> list[Phase]:

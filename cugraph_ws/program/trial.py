@@ -70,8 +70,10 @@ class Trial:
         self.Edge = _record("Edge", program.edge_fields)
         self.Own = _record("Own", program.constants)
         parameters = _record("Parameters", program.parameter_names)
-        sums = [np.float64(0.5)] * len(program.aggregates)
-        self.p = parameters(*values, *sums, np.int64(max(vertices, 1)), np.int64(0))
+        known = dict(zip(program.parameters, values, strict=True))
+        known |= dict.fromkeys(program.aggregates, np.float64(0.5))
+        known |= {"number_of_vertices": np.int64(max(vertices, 1)), "superstep": np.int64(0)}
+        self.p = parameters(*(known[name] for name in program.parameter_names))
         # Constants of real vertices, so that the trial sees no value that the run never would.
         lengths = [len(array) for array, one in zip(constants, uniform, strict=True) if not one]
         places = list(range(lengths[0] if lengths else min(vertices, EXAMPLES)))

@@ -1,7 +1,7 @@
 """Folds over the common neighbours of pairs of vertices, on ascending rows.
 
 Rows of similar length are merged.  In a much longer row each element of the shorter one is looked
-up, from where the last one was, with steps that double (Demaine, López-Ortiz and Munro, SODA 2000).
+up, from where the last one was (`search`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.jit import inline, jit
+from cugraph_ws.kernels.cpu.search import leap
 
 __all__ = ["fold_common"]
 
@@ -21,23 +22,6 @@ Integers = npt.NDArray[np.int64]
 # What is added up over common neighbours.
 COUNT, LEAST, PRODUCT = 0, 1, 2
 MUCH_LONGER = 16
-
-
-@inline
-def leap(indices: Array, low: int, high: int, value: int) -> int:
-    """Return the first place from `low` on with an entry of at least `value`; `high` if none."""
-    step = 1
-    while low + step < high and indices[low + step] < value:
-        low += step
-        step *= 2
-    end = min(low + step, high)
-    while low < end:
-        middle = (low + end) // 2
-        if indices[middle] < value:
-            low = middle + 1
-        else:
-            end = middle
-    return low
 
 
 @inline

@@ -138,7 +138,7 @@ class EmulatedDevice:
     ) -> EmulatedKernels:
         key = "\n".join([interface, *loops])
         if key not in self._modules:
-            served = {"interface": load(interface)}
+            served = dict.fromkeys(("interface", "pair_interface"), load(interface))
             space: dict[str, Any] = {}
             for loop in loops:
                 space |= load(kernel_file("cuda", loop), served)

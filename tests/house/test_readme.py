@@ -35,6 +35,7 @@ assert list(near["distance"]) == [0.0, 3.0, 1.0]
 assert abs(ranks["pagerank"].sum() - 1) < 1e-9
 assert graph.number_of_vertices == 3
 assert result.converged
+assert similar.values.tolist() == [[1.0, 2.0, 1 / 3], [1.0, 7.0, 1 / 3], [2.0, 7.0, 1 / 3]]
 """
     script.write_text("\n".join(blocks("python")) + checks)
     done = subprocess.run(

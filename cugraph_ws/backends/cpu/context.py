@@ -13,7 +13,6 @@ from numba.core.errors import NumbaError
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.codegen import compiled_module, python_module
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.inference import compile_error
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
@@ -30,12 +29,12 @@ def _serial(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> lis
 
 
 @contextmanager
-def running(program: VertexProgram) -> Iterator[None]:
+def running(program: Any) -> Iterator[None]:
     """Run loops of a program with IEEE 754 arithmetic, and translate compile errors for the user.
 
     Parameters
     ----------
-    program : VertexProgram
+    program : VertexProgram or EdgeProgram
         The program.
 
     Raises

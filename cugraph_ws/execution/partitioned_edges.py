@@ -1,0 +1,122 @@
+"""An edge program on a whole graph in several partitions, whose ranks are threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy.typing as npt
+
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.edge_loop import EdgeLoop
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.cut import shards_of
+from cugraph_ws.partition.neighbourhoods import neighbourhoods
+from cugraph_ws.runtime.device import array_module, as_host, device, module_of
+from cugraph_ws.runtime.saved_state import SavedState
+from cugraph_ws.runtime.thread_ranks import ThreadCommunicator, ThreadRanks
+
+__all__ = ["PartitionedEdges"]
+
+Value = TypeVar("Value")
+
+
+class PartitionedEdges:
+    """Runs an edge program on the shards of a graph; see `Loop` for the interface.
+
+    Parameters
+    ----------
+    loop : EdgeLoop
+        The program, not started.
+    size : int
+        Number of partitions, at least 2.
+    """
+
+    by_vertex = False
+    by_vertex_state: tuple[str, ...] = ()
+    diverged = False
+    max_iter: int | None = None
+    tol: float | None = None
+
+    def __init__(self, loop: EdgeLoop, size: int) -> None:
+        self._loop = loop  # bound to the whole graph; its copies run
+        self.name = loop.name
+        self._ranks = ThreadRanks(size)
+        self._loops: list[EdgeLoop] = []
+
+    @property
+    def converged(self) -> bool:
+        """Whether all pairs are computed."""
+        return self._loops[0].converged
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Bind the program to the whole graph, cut the graph, and begin on the shards."""
+        assert isinstance(graph, Graph)
+        if self._loop.saves:
+            raise InputError(
+                f"{self._loop.saves}: with partitions, a run of an edge program has no checkpoints; "
+                "leave one of them out"
+            )
+        self._on_device, self._graph = on_device, graph
+        degrees = neighbourhoods(graph, on_device=False).rows.degrees
+        bound, given = self._loop.bind(graph, degrees), self._loop.numbered(graph)
+        shards, xp = shards_of(graph, self._ranks), array_module(on_device)
+
+        def begun(rank: int) -> EdgeLoop:
+            shard, own = shards[rank], slice(*shards[rank].cuts[rank : rank + 2].tolist())
+            constants = tuple(
+                xp.asarray(column if uniform else column[own])
+                for column, uniform in zip(bound.constants, bound.types.uniform, strict=True)
+            )
+            some = None
+            if given is not None:
+                count, size = len(given[0]), self._ranks.size
+                share = slice(count * rank // size, count * (rank + 1) // size)
+                some = as_host(given[0])[share], as_host(given[1])[share]
+            near = neighbourhoods(shard, on_device=on_device).without_values()
+            own_bound = replace(bound, constants=constants)
+            return self._loop.moved(own_bound, near, some, shard, on_device=on_device)
+
+        self._loops = self._on_ranks(begun)
+
+    def _on_ranks(self, work: Callable[[int], Value]) -> list[Value]:
+        """Run a function of a rank's number on every rank; collectives may be called there."""
+        if not self._on_device:
+            return self._ranks.call(lambda comm: work(comm.rank))
+        here = device().here()
+
+        def there(comm: ThreadCommunicator) -> Value:
+            with here():
+                return work(comm.rank)
+
+        return self._ranks.call(there)
+
+    def step(self) -> Step:
+        """Compute the values of the next pairs of all shards."""
+        step = self._on_ranks(lambda rank: self._loops[rank].step())[0]
+        return replace(step, partitions=self._ranks.size)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: there are no checkpoints."""
+        return {}
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return nothing: there are no checkpoints."""
+        return {}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse nothing: there are no checkpoints."""
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Restore nothing: there are no checkpoints."""
+
+    def columns(self) -> dict[str, Column]:
+        """Return one row for each pair that is computed, in the order of the pairs."""
+        shares = [loop.arrays() for loop in self._loops]
+        xp = module_of(next(iter(shares[0].values())))
+        return self._loops[0].as_columns(
+            {name: xp.concatenate([share[name] for share in shares]) for name in shares[0]}
+        )

@@ -1,0 +1,105 @@
+"""The rows of neighbours of pairs of vertices, with attributes of edges and constants of vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.partition.neighbourhoods import Neighbourhoods, NeighbourRows
+
+__all__ = ["PairRows", "pair_rows"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+@dataclass
+class PairRows:
+    """What a fold over the common neighbours of pairs reads.
+
+    Vertices have *places* here, in the order of their numbers: on a whole graph their numbers.
+
+    Attributes
+    ----------
+    offsets, indices : array of int
+        Rows of places of neighbours, ascending.
+    first_rows, second_rows : array of int64, shape (pairs,)
+        The rows of each pair.
+    firsts, seconds : array of int64, shape (pairs,)
+        The places of its vertices.
+    edges : tuple of array of float64, each of shape (arcs,)
+        Attributes of edges.
+    constants : tuple of array, each of shape (places,), or with one entry for all
+    """
+
+    offsets: Array
+    indices: Array
+    first_rows: Array
+    second_rows: Array
+    firsts: Array
+    seconds: Array
+    edges: tuple[Array, ...]
+    constants: tuple[Array, ...]
+
+    @property
+    def pairs(self) -> tuple[Array, Array, Array, Array]:
+        """The rows and places of the pairs, as kernels take them."""
+        return self.first_rows, self.second_rows, self.firsts, self.seconds
+
+
+def pair_rows(
+    near: Neighbourhoods,
+    edges: Sequence[Array],
+    constants: Sequence[Array],
+    uniform: Sequence[bool],
+    firsts: Array,
+    seconds: Array,
+) -> PairRows:
+    """Read the rows of the vertices of pairs; collective.
+
+    Parameters
+    ----------
+    near : Neighbourhoods
+    edges : sequence of array of float64
+        By arc of the rows of `near`.
+    constants : sequence of array
+        By owned vertex, or with one entry for all vertices.
+    uniform : sequence of bool
+        Which of them have one entry.
+    firsts, seconds : array of int64, shape (pairs,)
+        Vertex numbers.
+
+    Returns
+    -------
+    PairRows
+    """
+    rows = near.rows
+    if near.halo.alone:
+        return PairRows(
+            rows.offsets, rows.indices, firsts, seconds, firsts, seconds, tuple(edges), tuple(constants)
+        )  # fmt: skip
+    xp, count = near.xp, len(firsts)
+    ends = xp.concatenate([firsts, seconds])
+    distinct, which = xp.unique(ends, return_inverse=True)
+    came = near.fetch(NeighbourRows(rows.offsets, rows.indices), distinct).rows
+    columns = tuple(
+        near.fetch(NeighbourRows(rows.offsets, rows.indices, column), distinct).rows.values
+        for column in edges
+    )
+    known = xp.unique(xp.concatenate([distinct, came.indices.astype(np.int64)]))
+    places = xp.searchsorted(known, distinct)[which]
+    return PairRows(
+        came.offsets,
+        xp.searchsorted(known, came.indices).astype(came.indices.dtype),
+        which[:count],
+        which[count:],
+        places[:count],
+        places[count:],
+        columns,
+        tuple(
+            column if one else near.halo.fetch(column, known)
+            for column, one in zip(constants, uniform, strict=True)
+        ),
+    )

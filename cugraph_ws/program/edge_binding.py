@@ -1,0 +1,155 @@
+"""Binds an edge program to a graph: types resolved, arguments checked, functions tried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.graph.view import EXAMPLES, GraphView
+from cugraph_ws.program.binding import (
+    argument_name,
+    by_own_names,
+    check_edge_values,
+    constant_values,
+    edge_columns,
+    parameter_value,
+    refuse_unknown,
+)
+from cugraph_ws.program.declarations import Constant, Distribution, Parameter
+from cugraph_ws.program.edge_codegen import EdgeTypes
+from cugraph_ws.program.edge_inference import infer_pairs
+from cugraph_ws.program.edge_program import EdgeProgram
+from cugraph_ws.program.edge_trial import EdgeTrial
+from cugraph_ws.program.inference import CompileError
+from cugraph_ws.runtime.device import array_module, as_host
+
+__all__ = ["BoundEdgeProgram", "bind_edges"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+@dataclass
+class BoundEdgeProgram:
+    """An edge program with everything that it needs to run on one graph.
+
+    Attributes
+    ----------
+    program : EdgeProgram
+    types : EdgeTypes
+        Its types on this graph.
+    edge_columns : tuple of str
+        For each declared edge attribute, the graph's attribute that provides it.
+    constants : tuple of array
+        One for each declared vertex constant: by owned vertex, in the order of their numbers, or
+        with one entry for all.
+    values : tuple
+        The run's parameters, as NumPy scalars, and the number of vertices.
+    """
+
+    program: EdgeProgram
+    types: EdgeTypes
+    edge_columns: tuple[str, ...]
+    constants: tuple[Array, ...]
+    values: tuple[Any, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether the combined messages are the number of common neighbours times one whole number."""
+        types = self.types
+        whole = not types.tuple_message and types.message == ("int64",)
+        return self.program.combine == "sum" and whole and self.program.counts
+
+
+def bind_edges(
+    program: EdgeProgram,
+    graph: GraphView,
+    arguments: Mapping[str, Any],
+    neighbours: Array,
+    *,
+    on_device: bool = False,
+    plain: bool = False,
+) -> BoundEdgeProgram:
+    """Resolve a program's types and arguments on a graph, and try out its functions; collective.
+
+    Parameters
+    ----------
+    program : EdgeProgram
+    graph : GraphView
+    arguments : mapping
+        The arguments of `run()` for the declared parameters, vertex values and vertex sets.
+    neighbours : array of int64, shape (owned,)
+        The number of distinct neighbours of each owned vertex.
+    on_device : bool
+        Whether vertex constants are placed on the device.
+    plain : bool
+        Whether it runs as plain Python: then functions that do not compile are tried out instead.
+
+    Returns
+    -------
+    BoundEdgeProgram
+
+    Raises
+    ------
+    InputError
+        If an argument is missing, unknown, or not of the declared kind.
+    ProgramError
+        If a function fails, or returns what its declaration does not allow.
+    """
+    arguments = by_own_names(program, arguments)
+    refuse_unknown(program, arguments)
+    columns, _, _ = edge_columns(program, graph)
+    state = tuple(one.type.name for one in program.state.values())  # type: ignore[union-attr]
+    check_edge_values(program, graph, columns, state)
+    xp = array_module(on_device)
+    there = on_device and graph.binds_on_device
+    by_name: dict[str, tuple[Array, bool]] = {}
+    for name, declared in program.constants.items():
+        argument = argument_name(name, declared)
+        fallback = declared.default if isinstance(declared, Distribution) else None
+        if isinstance(declared, Constant) and declared.source == "neighbour_count":
+            by_name[name] = neighbours, False
+        elif fallback is not None and arguments.get(argument) is None:
+            by_name[name] = by_name[fallback]
+        else:
+            weight = columns[0] if len(columns) == 1 else graph.weight
+            array = constant_values(
+                program, argument, declared, graph, weight, arguments, on_device=there
+            )
+            uniform = array.shape != (graph.length,)
+            array = array if uniform else array[: graph.owned]
+            by_name[name] = xp.asarray(array if there else as_host(array)), uniform
+    constants = tuple(array for array, _ in by_name.values())
+    uniforms = tuple(uniform for _, uniform in by_name.values())
+    values = tuple(
+        parameter_value(program, name, one, graph, arguments)
+        for name, one in program.parameters.items()
+    )
+    kinds = tuple(np.dtype(array.dtype).name for array in constants)
+    telling = tuple(
+        value
+        for value, declared in zip(values, program.parameters.values(), strict=True)
+        if isinstance(declared, Parameter)
+    )
+    key = (state, kinds, uniforms, telling, plain)
+    if graph.any_rank(key not in program.memory):
+        shown = graph.comm.allgather([as_host(array[:EXAMPLES]) for array in constants])
+        examples = [np.concatenate(parts)[:EXAMPLES] for parts in zip(*shown, strict=True)]
+        trial = EdgeTrial(program, state, examples, uniforms, values, graph.number_of_vertices)
+        seen = trial.run_pairs()
+        parameters = tuple(value.dtype.name for value in values)
+        try:
+            found = infer_pairs(program, state, kinds, parameters)
+        except CompileError:
+            if not plain:
+                raise
+            found = seen
+        program.memory[key] = EdgeTypes(
+            state, kinds, uniforms, parameters, found.message, found.tuple_message
+        )
+    everyone = np.int64(graph.number_of_vertices)
+    return BoundEdgeProgram(
+        program, program.memory[key], tuple(map(str, columns)), constants, (*values, everyone)
+    )

@@ -1,0 +1,294 @@
+"""The decorator for edge programs: values of edges, or of pairs, from their common neighbours."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from cugraph_ws.arguments import shown
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.combines import Fold
+from cugraph_ws.program.declarations import (
+    Constant,
+    Distribution,
+    Edge,
+    EdgeState,
+    Floating,
+    Jump,
+    Like,
+    Parameter,
+    Predecessor,
+    State,
+    VertexParameter,
+    VertexSet,
+    VertexValue,
+)
+from cugraph_ws.program.decorator import (
+    check_arguments,
+    declarations_of,
+    is_declaration,
+    of_kind,
+    plain,
+    recognised_combine,
+)
+from cugraph_ws.program.snapshot import Snapshot
+from cugraph_ws.program.source import FunctionSource, read_function
+
+__all__ = ["FUNCTIONS", "EdgeProgram", "edge_program"]
+
+SETTINGS = ("combine", "identity")
+# The arguments that each function may take, by name and in any order.
+FUNCTIONS = {
+    "common": ("w", "u", "v", "uw", "vw", "p"),
+    "value": ("u", "v", "edge", "common", "p"),
+}
+MEANINGLESS = {Predecessor: "predecessors", EdgeState: "state on edges", Jump: "jumps"}
+VERTICES, EDGES = ("w", "u", "v"), ("uw", "vw", "edge")
+TAKEN = ("pairs", "first", "second")  # an argument of `run`, and the columns of the pairs
+
+
+@dataclass(eq=False)
+class EdgeProgram(Snapshot):
+    """A checked edge program; `ws.run` runs it.
+
+    Attributes
+    ----------
+    name, doc : str
+        The class's name and docstring.
+    state : dict
+        Declarations of the values of a pair, which are columns of the result, by name.
+    edges, constants, parameters : dict
+        Declarations by name.
+    combine : str
+        "sum", "min", "max", "any" or "custom".
+    identity : Any
+        Identity of `combine`, for a custom one.
+    functions : dict
+        The user's functions, for plain Python and for compilation.
+    sources : dict
+        Their checked sources.
+    memory : dict
+        Cached results of binding and code generation, by types and values.
+    frozen : bool
+        Whether it came from another process; then its sources hold that process's globals.
+    """
+
+    name: str
+    doc: str
+    state: dict[str, State]
+    edges: dict[str, Edge]
+    constants: dict[str, Constant | VertexValue | Distribution | VertexSet]
+    parameters: dict[str, Parameter | VertexParameter]
+    combine: str
+    identity: Any
+    functions: dict[str, Any]
+    sources: dict[str, FunctionSource] = field(default_factory=dict)
+    memory: dict[Any, Any] = field(default_factory=dict, repr=False)
+    frozen: bool = field(default=False, repr=False)
+
+    # What only vertex programs have
+    aggregates: ClassVar[dict[str, Any]] = {}
+    predecessor: ClassVar[None] = None
+    fold: ClassVar[None] = None
+    edge_state: ClassVar[dict[str, Any]] = {}
+    edge_state_kinds: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names that `p` has in the program's functions, in the order in which they are passed."""
+        return (*self.parameters, "number_of_vertices")
+
+    @property
+    def edge_fields(self) -> tuple[str, ...]:
+        """Names that an edge has in the program's functions."""
+        return tuple(self.edges)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the message of a common neighbour is the same for all of them, in all pairs."""
+        read = self.sources["common"].attributes
+        return not any(read[name] for name in read if name != "p")
+
+    @property
+    def footprint(self) -> tuple[int, int, bool]:
+        """Bytes of a run by vertex and by arc, and whether it reads the CSR."""
+        return 48 + 8 * len(self.constants), 48 + 8 * (len(self.edges) + len(self.state)), True
+
+    def read_sources(self) -> None:
+        """Read and check the source of every function."""
+        p, own, attributes = set(self.parameter_names), set(self.constants), set(self.edges)
+        reads: dict[str, Collection[str]] = {
+            "p": p,
+            **dict.fromkeys(VERTICES, own),
+            **dict.fromkeys(EDGES, attributes),
+        }
+        for key, function in self.functions.items():
+            source = read_function(
+                function,
+                f"user_{key}",
+                owner=self.name,
+                attributes={} if key == "combine" else {n: reads[n] for n in FUNCTIONS[key] if n in reads},
+            )  # fmt: skip
+            if key != "combine":
+                check_arguments(self, key, source, FUNCTIONS[key])
+            elif len(source.parameters) != 2:
+                raise ProgramError(
+                    f"{self.name}.combine ({source.location}) takes {len(source.parameters)} arguments; "
+                    "write it as combine(a, b)"
+                )
+            self.sources[key] = source
+
+    def __repr__(self) -> str:
+        return f"<edge program {self.name}: {', '.join(self.state)}>"
+
+
+def edge_program(cls: type) -> EdgeProgram:
+    """Make an edge program from a class that declares values and plain functions.
+
+    Its values belong to pairs of vertices: all pairs of neighbours, or the pairs that `run()` is
+    given.  The messages of the common neighbours of both are combined, in the order of vertex
+    numbers.
+
+    Parameters
+    ----------
+    cls : type
+        A class that declares, by annotation or assignment, the values of a pair (`ws.float64`, …),
+        edge attributes (`ws.edge`), vertex constants (`ws.neighbour_count`, `ws.vertex_value`,
+        `ws.out_degree`, …) and run parameters (`ws.parameter`, …), and which defines
+
+        - ``common(w, u, v, uw, vw, p)``: the message of a common neighbour `w` of `u` and `v`;
+          `uw` and `vw` have the attributes of the edges between;
+        - ``combine``: `sum`, `min`, `max`, `any`, or a function of two messages with `identity`;
+        - ``value(u, v, edge, common, p)``: the values of the pair, from the combined messages
+          `common`; `edge` has the attributes of the edge between `u` and `v`.
+
+        Arguments are bound by name, in any order; a function may leave out those that it does
+        not need.
+
+    Notes
+    -----
+    Neighbours are distinct: the direction of edges does not matter, parallel edges and edges in
+    both directions count once, and self-loops do not count.  An edge attribute is the sum over all
+    edges between two vertices, float64; it is 0 if there are none.  `ws.neighbour_count` is
+    the number of distinct neighbours.
+
+    Without common neighbours, `common` is the identity of `combine`: 0 for `sum`; for `min` inf,
+    the greatest int64, or True; for `max` -inf, the smallest int64, or False; for `any` 0 or
+    False.  `any` takes the first message, or the first that is True.  Sums of floats are added up in
+    float64 if a value of the pair is float64.
+
+    Returns
+    -------
+    EdgeProgram
+        The checked program.
+
+    Raises
+    ------
+    ProgramError
+        If the program is wrong; the message names the function and the line.
+
+    Examples
+    --------
+    Jaccard's coefficient of every edge::
+
+        @ws.edge_program
+        class Jaccard:
+            coefficient: ws.float64
+            degree: ws.neighbour_count
+            combine = sum
+
+            def common():
+                return 1
+
+            def value(u, v, common):
+                return common / (u.degree + v.degree - common)
+    """
+    if not isinstance(cls, type):
+        raise ProgramError(f"{shown(cls)} is not a class; put @ws.edge_program above a class")
+    name = cls.__name__
+    declared = declarations_of(cls)
+    _check_declarations(name, declared)
+    functions = _functions(cls, name)
+    settings = {
+        key: plain(cls.__dict__[key])
+        for key in SETTINGS
+        if key in cls.__dict__ and key not in declared
+    }
+    if isinstance(settings.get("combine"), Fold):
+        raise ProgramError(
+            f"{name}.combine is {settings['combine']!r}, which is for vertex programs; set it to sum, "
+            "min, max, any, or define combine(a, b)"
+        )
+    combine, identity = recognised_combine(name, settings, functions)
+    program = EdgeProgram(
+        name=name,
+        doc=inspect.cleandoc(cls.__doc__ or ""),
+        state=of_kind(declared, State),
+        edges=of_kind(declared, Edge),
+        constants={
+            key: value
+            for key, value in declared.items()
+            if isinstance(value, (Constant, VertexValue, Distribution, VertexSet))
+        },
+        parameters={
+            key: value
+            for key, value in declared.items()
+            if isinstance(value, (Parameter, VertexParameter))
+        },
+        combine=combine,
+        identity=identity,
+        functions=functions,
+    )
+    program.read_sources()
+    return program
+
+
+def _check_declarations(name: str, declared: dict[str, Any]) -> None:
+    """Refuse declarations that have no meaning in an edge program."""
+    if not any(isinstance(value, State) for value in declared.values()):
+        raise ProgramError(
+            f"{name} declares no value of a pair; annotate one, as in `coefficient: ws.float64`"
+        )
+    for key, value in declared.items():
+        if key in TAKEN or key.startswith(("first_", "second_")):
+            raise ProgramError(f"{name}.{key}: that name is taken; choose another")
+        for kind, what in MEANINGLESS.items():
+            if isinstance(value, kind):
+                raise ProgramError(f"{name}.{key}: an edge program has no {what}; leave it out")
+        if isinstance(value, State) and isinstance(value.type, Like):
+            raise ProgramError(
+                f"{name}.{key} is like `{value.type.attribute}`, but sums of edges are float64; "
+                "declare it as ws.float64"
+            )
+        if isinstance(value, State) and not value.visible:
+            raise ProgramError(
+                f"{name}.{key} is hidden, but nothing else reads the values of a pair; leave it out"
+            )
+        if isinstance(value, Edge) and value.default is not None:
+            raise ProgramError(
+                f"{name}.{key} has a default; an edge program adds up the values of the edges between "
+                "two vertices, which the graph must have: leave the default out"
+            )
+        type_ = value.type if isinstance(value, Edge) else None
+        if type_ is not None and not isinstance(type_, Floating) and type_.name != "float64":
+            raise ProgramError(
+                f"{name}.{key} is declared {type_!r}, but sums of edges are float64; write ws.edge()"
+            )
+
+
+def _functions(cls: type, name: str) -> dict[str, Any]:
+    """Collect the class's functions; refuse members without a role."""
+    functions: dict[str, Any] = {}
+    for key, value in cls.__dict__.items():
+        if is_declaration(plain(value)) or key in SETTINGS or key.startswith("__"):
+            continue
+        if key not in FUNCTIONS:
+            known = ", ".join([*FUNCTIONS, *SETTINGS])
+            raise ProgramError(f"{name}.{key} has no role in an edge program; known: {known}")
+        functions[key] = plain(value)
+    for key, arguments in FUNCTIONS.items():
+        if key not in functions:
+            raise ProgramError(f"{name} has no `{key}`; define {key}({', '.join(arguments)})")
+    return functions

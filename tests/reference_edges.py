@@ -1,0 +1,135 @@
+"""What an edge program means: a plain interpreter, which every engine is held to.
+
+Neighbours are a set; the messages of common ones are combined in the order of their numbers.  An
+edge attribute is the sum over all edges between two vertices, whatever their direction.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, namedtuple
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import reference
+from reference import Graph
+
+__all__ = ["edges_of", "neighbours_of", "run_pairs"]
+
+
+def neighbours_of(graph: Graph) -> list[set[int]]:
+    """Return the distinct neighbours of each vertex."""
+    near: list[set[int]] = [set() for _ in range(graph.n)]
+    for u, v in graph.edges:
+        if u != v:
+            near[u].add(v)
+            near[v].add(u)
+    return near
+
+
+def edges_of(graph: Graph) -> list[tuple[int, int]]:
+    """Return the pairs of neighbours, each once, in order."""
+    return sorted((u, v) for u, row in enumerate(neighbours_of(graph)) for v in row if u < v)
+
+
+def run_pairs(
+    program: Any,
+    graph: Graph,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    pairs: Iterable[tuple[int, int]] | None = None,
+    message: type | tuple[type, ...] = int,
+) -> dict[str, list[Any]]:
+    """Run an edge program.
+
+    Parameters
+    ----------
+    program : EdgeProgram
+    graph : Graph
+    arguments : mapping
+        Its parameters and vertex constants, with vertices by number.
+    pairs : iterable of (int, int)
+        By default all pairs of neighbours.
+    message : type or tuple of type
+        What messages are, which tells the identity of min and max.
+
+    Returns
+    -------
+    dict of list
+        By value, one for each pair.
+
+    Raises
+    ------
+    Unfit
+        If a value is given that its type does not hold.
+    """
+    with np.errstate(all="ignore"):
+        return _Pairs(program, graph, arguments or {}, message).all_of(pairs)
+
+
+class _Pairs(reference._Run):
+    """One run: the program and the graph, prepared."""
+
+    def __init__(self, program: Any, graph: Graph, given: Mapping[str, Any], message: Any) -> None:
+        self.program, self.graph, self.message = program, graph, message
+        self.rows = graph.rows()
+        self.near = neighbours_of(graph)
+        self.kinds = [declared.type.name for declared in program.state.values()]
+        self.sums: dict[tuple[int, int], Any] = defaultdict(lambda: [0.0] * len(program.edges))
+        for place, (u, v) in enumerate(graph.edges):
+            values = [float(graph.attributes[name][place]) for name in program.edges]
+            for key in {(u, v), (v, u)}:
+                before = self.sums[key]
+                self.sums[key] = [a + b for a, b in zip(before, values, strict=True)]
+        constants = [self.constant(*one, given) for one in program.constants.items()]
+        vertex = namedtuple("Vertex", program.constants)
+        rows = zip(*constants, strict=True) if constants else [()] * graph.n
+        self.own = [vertex(*row) for row in rows]
+        self.parameters = {
+            name: self.parameter(name, declared, given)
+            for name, declared in program.parameters.items()
+        }
+
+    def of_arcs(self, way: str, what: str) -> list[Any]:
+        """Return numbers of neighbours, degrees, or sums of weights."""
+        if way == "neighbour":
+            return [np.int64(len(row)) for row in self.near]
+        return super().of_arcs(way, what)
+
+    def edge(self, u: int, v: int) -> Any:
+        """Return the attributes of the edge between two vertices."""
+        values = self.sums[u, v] if u != v else [0.0] * len(self.program.edges)
+        return namedtuple("Edge", self.program.edges)(*map(np.float64, values))
+
+    def all_of(self, pairs: Iterable[tuple[int, int]] | None) -> dict[str, list[Any]]:
+        """Return the values of pairs."""
+        rows = [self.of_pair(*pair) for pair in (edges_of(self.graph) if pairs is None else pairs)]
+        columns = zip(*rows, strict=True) if rows else [()] * len(self.kinds)
+        return {name: list(one) for name, one in zip(self.program.state, columns, strict=True)}
+
+    def of_pair(self, u: int, v: int) -> tuple[Any, ...]:
+        """Return the values of a pair."""
+        ends, p = {"u": self.own[u], "v": self.own[v]}, self.p()
+        messages = [
+            reference._call(
+                self.program.functions["common"],
+                w=self.own[w], uw=self.edge(u, w), vw=self.edge(v, w), p=p, **ends,
+            )
+            for w in sorted(self.near[u] & self.near[v])
+        ]  # fmt: skip
+        gathered = self.fold(messages) if messages else self.none()
+        value = self.program.functions["value"]
+        return self.kept(reference._call(value, common=gathered, edge=self.edge(u, v), p=p, **ends))
+
+    def fold(self, messages: list[Any]) -> Any:
+        """Combine messages in order; numbers as programs see them."""
+        if self.program.combine != "any":
+            return super().fold(messages)
+        flags = [one for one in messages if isinstance(one, (bool, np.bool_))]
+        return any(flags) if flags else messages[0]
+
+    def none(self) -> Any:
+        """Return what is combined from no messages."""
+        if self.program.combine == "any":
+            return np.bool_(False) if self.message is bool else self.message(0)
+        return super().fold([])
