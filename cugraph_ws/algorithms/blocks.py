@@ -114,6 +114,10 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array) -> Blocks:
     .. [1] R. E. Tarjan and U. Vishkin, "An efficient parallel biconnectivity algorithm", SIAM
        Journal on Computing 14, 1985.
     """
+    own = xp.arange(size)
+    if not len(one):
+        none, nowhere = xp.zeros(0, np.int64), xp.zeros(size, np.bool_)
+        return Blocks(none, none, own, nowhere, own, nowhere)
     tree, label = spanning_forest(xp, size, one, other)
     child, parent, first, count = _rooted(xp, one[tree], other[tree], label)
     rest = xp.ones(len(one), np.bool_)
@@ -122,7 +126,6 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array) -> Blocks:
     # By preorder from here on: a vertex's subtree is the range [v, v + count[v]).
     order = xp.argsort(first)
     above, below = first[parent[order]], count[order]
-    own = xp.arange(size)
     least, most = own.copy(), (GREATEST - own)
     for tail, head in (ends, ends[::-1]):
         _lower(xp, least, tail, head)
@@ -174,6 +177,8 @@ def certificate(xp: Any, blocks: Blocks) -> tuple[Array, Array, Array]:
     places = xp.flatnonzero(blocks.bridge[blocks.child])
     bridges = blocks.child[places]
     rest = xp.flatnonzero((blocks.parent != xp.arange(len(blocks.parent))) & ~blocks.bridge)
+    if not len(rest):
+        return places, bridges, blocks.parent[bridges]
     block, order = blocks.block[rest], xp.argsort(blocks.block[rest], kind="stable")
     rest, block = rest[order], block[order]
     begins = xp.ones(len(rest), np.bool_)
@@ -186,7 +191,7 @@ def certificate(xp: Any, blocks: Blocks) -> tuple[Array, Array, Array]:
     top = xp.zeros(len(starts), np.int64)
     top[member[outside]] = blocks.parent[rest[outside]]
     before = xp.where(begins, top[member], xp.concatenate([rest[:1], rest[:-1]]))
-    last = xp.concatenate([starts[1:] - 1, xp.full(len(starts[:1]), len(rest) - 1)])
+    last = xp.concatenate([starts[1:] - 1, xp.full(1, len(rest) - 1)])
     one = xp.concatenate([bridges, rest, rest[last]])
     other = xp.concatenate([blocks.parent[bridges], before, top])
     return places, one, other
@@ -215,7 +220,7 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     ends = following == offsets[head + 1]
     final = ends & (label[head] == head)
     following = xp.where(ends, offsets[head], following)
-    after = xp.where(final, arcs, order[following]) if edges else arcs
+    after = xp.where(final, arcs, order[following])
     left = _ranks(xp, after, final)
     members = xp.bincount(label, minlength=size)
     roots = xp.flatnonzero(label == own)
@@ -264,7 +269,7 @@ def _least_of_ranges(xp: Any, values: Array, lengths: Array) -> Array:
     found = values.copy()
     own = xp.arange(len(values))
     width, window = 1, values
-    longest = int(lengths.max()) if len(lengths) else 0
+    longest = int(lengths.max())
     while width <= longest:
         # A range of width to 2 * width - 1 entries is covered by two windows of width entries.
         rows = own[(lengths >= width) & (lengths < 2 * width)]
@@ -279,4 +284,5 @@ def _least_of_ranges(xp: Any, values: Array, lengths: Array) -> Array:
 def _lower(xp: Any, column: Array, places: Array, values: Array) -> None:
     """Lower entries of a column to the least of the values given for them; none is negative."""
     # CuPy has atomic minima of unsigned integers of 64 bits, not of signed ones.
-    xp.minimum.at(column.view(np.uint64), places, values.view(np.uint64))
+    if len(places):
+        xp.minimum.at(column.view(np.uint64), places, values.view(np.uint64))

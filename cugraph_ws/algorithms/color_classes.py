@@ -6,6 +6,7 @@ sees what it would if they changed one after the other.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from cugraph_ws.algorithms.neighbourhood import Array
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import as_host
 
 __all__ = ["ColorClass", "color_classes"]
 
@@ -98,10 +100,10 @@ def color_classes(
     begins = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(degree[rows])])
     greatest = int(color.max()) if part.owned else -1
     count = max(graph.comm.allgather(greatest)) + 1
+    places = xp.searchsorted(color[rows], xp.arange(count + 1))
+    bounds = zip(as_host(places).tolist(), as_host(begins[places]).tolist(), strict=True)
     found = []
-    for one in range(count):
-        first, last = (int(xp.searchsorted(color[rows], bound)) for bound in (one, one + 1))
-        low, high = int(begins[first]), int(begins[last])
+    for (first, low), (last, high) in pairwise(bounds):
         owned = last - first
         neighbours = Rows(begins[first : last + 1] - low, tails[low:high] + owned)
         found.append(

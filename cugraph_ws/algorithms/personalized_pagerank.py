@@ -316,6 +316,8 @@ class PersonalizedPageRank(ArrayLoop):
             least = float(xp.partition(values, len(values) - self._top)[len(values) - self._top])
         places = xp.flatnonzero((values >= least) & (values > 0.0))
         ranks = values[places]
+        if not len(places):
+            return places, ranks
         order = xp.lexsort(xp.stack((places.astype(np.float64), -ranks)))[: self._top]
         return places[order] + self.near.part.low, ranks[order]
 

@@ -95,6 +95,12 @@ def calls(edges: Edges) -> dict[str, tuple[Callable[[Any], Any], dict[str, float
         "belief": (lambda g: ws.belief_propagation(g, priors, coupling, max_iter=500), CLOSE),
         "many searches": (lambda g: ws.multi_source_bfs(g, [0, 1]), {}),
         "many paths": (lambda g: ws.multi_source_sssp(g, [1, 0]), {}),
+        "many ranks": (lambda g: ws.personalized_pagerank(g, [1, 0], tol=1e-3), CLOSE),
+        "highest ranks": (lambda g: ws.personalized_pagerank(g, [2, 0], tol=1e-3, top=2), CLOSE),
+        "bridges": (ws.bridges, {}),
+        "articulation points": (ws.articulation_points, {}),
+        "settled labels": (lambda g: ws.label_propagation(g, seed=1), {}),
+        "lengths": (lambda g: ws.closeness_centrality(g, [0, 1], weighted=True), CLOSE),
         "program": (lambda g: ws.run(Nearest, g, seeds=[0, 2], engine="python"), {}),
         "another program": (lambda g: ws.run(Peel, g, k=2, engine="python"), {}),
     }
