@@ -454,6 +454,29 @@ class Shortcut:
         return old.grand
 
 
+@ws.vertex_program
+class Listed:
+    """Messages in their order: of sources, then of edges, which differ along reversed edges."""
+
+    hash: ws.int64
+    whole: ws.edge(ws.int64)
+
+    def init(vertex):
+        return vertex + 1
+
+    def compute(src, edge):
+        return src.hash + edge.whole
+
+    def gather_list(old, messages):
+        found = old.hash % 7
+        for one in messages:
+            found = (found * 31 + one) % 1009
+        return found
+
+    def apply(gathered):
+        return gathered
+
+
 def ranks(n: int) -> dict[str, Any]:
     return {"rank": {v: v * 7 % 23 for v in range(n)}}
 
@@ -529,6 +552,12 @@ PHASED = [
         ),
         (int, int, int, bool, bool),
         ranks,
+        compiled=True,
+    ),
+    Entry(
+        "lists",
+        ws.phases(ws.phase(Listed, supersteps=1), ws.phase(Listed, "out", 2), rounds=2),
+        (int, int),
         compiled=True,
     ),
     Entry(
