@@ -31,7 +31,9 @@ def test_medusas_figure_1_is_short():
 @pytest.mark.parametrize("engine", ["cpu", "python"])
 def test_medusas_figure_1_runs(engine, tmp_path):
     script = tmp_path / "figure.py"
-    text = program().replace("ws.run(PageRank, edges)", f"ws.run(PageRank, edges, engine={engine!r})")
+    text = program().replace(
+        "ws.run(PageRank, edges)", f"ws.run(PageRank, edges, engine={engine!r})"
+    )
     assert engine in text
     script.write_text(text + CHECK)
     done = subprocess.run(
