@@ -287,6 +287,17 @@ def _programs() -> list[Case]:
         for case in cuda_cases.WORKLISTS
         if case.name in CALLED
     ]
+    listed = zoo.graph_of(edges)
+    cases += [
+        (f"zoo: {program.name}", _superstep(program, listed))
+        for program in (
+            zoo.Communities,
+            zoo.WeighedCommunities,
+            zoo.WeighedFlags,
+            zoo.Median,
+            zoo.InOrder,
+        )
+    ]
     cut = [
         one
         for one in cuda_cases.CASES

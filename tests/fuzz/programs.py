@@ -477,6 +477,56 @@ def _first(choose: Choices, kind: str) -> str:
     return choose.pick("vertex * 5 % 8", "vertex", "3", "0 if vertex == 0 else 9", "own.degree")
 
 
+IN_ORDER = """def gather_list(old, messages):
+    found = old.x % 3
+    for one in messages:
+        found = (found * 5 + one) % 97
+    return found"""
+MIDDLE = """message_order = "value"
+def gather_list(messages):
+    if len(messages) < 3:
+        return messages[-1], len(messages)
+    return messages[len(messages) // 2], messages[1] - messages[0]"""
+BOUNDED = "heard = {0} if -5000 < {0} < 5000 else 7\n"
+# A combine with a name, what messages are, the lines that precede `apply`'s, and what they hear
+NAMED: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("combine = ws.histogram(4)", "({}) % 4", "", ("gathered[0]", "gathered[1]", "gathered[3]")),
+    ("combine = ws.top(3)", "{}", BOUNDED.format("gathered[2]"), ("heard", "(gathered[0] % 9)")),
+    ("combine = ws.bitset(7)", "({}) % 7", "", ("gathered",)),
+    ("combine = ws.bitset(70)", "({}) % 70", "", ("(gathered[0] % 31)", "gathered[1]")),
+    ("combine = ws.first_by(1)", "({}) % 3, {}", BOUNDED.format("gathered[1]"), ("heard", "(gathered[0] % 7)")),
+    ("combine = ws.mode()", "({}) % 3", BOUNDED.format("gathered"), ("heard",)),
+    ("combine = ws.mode(weighted=True)", "({}) % 3, edge.k - {}", BOUNDED.format("gathered"), ("heard",)),
+    (IN_ORDER, "{}", "", ("gathered",)),
+    (MIDDLE, "{}", "", ("gathered[0]", "gathered[1]")),
+)  # fmt: skip
+
+
+def named(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
+    """Write programs with a combine that has a name, or that list messages."""
+    combine, wrap, first, heard = choose.pick(*NAMED)
+    fields = (("x", "int64"), ("y", choose.pick("int64", "int32")))
+    lists = "ws.mode" in combine or "gather_list" in combine
+    who = choose.pick(None, None, "all" if combine != MIDDLE else None, None if lists else "active")
+    settings = [f'contributors = "{who}"'] if who else []
+    if choose.chance(6):
+        settings.append(f"def settled(state):\n    return state.x {choose.pick('<', '>=')} 5")
+    made = []
+    for _ in range(members):
+        near = [*constants(False), "p.superstep", "p.number_of_vertices"]
+        sending = ["src.x", "src.x", "src.y", "edge.k", "src.degree", *near]
+        if choose.chance(3):
+            sending += ["dst.x", "dst.degree"]
+        parts = [number(choose, sending, choose.below(3), False) for _ in range(wrap.count("{}"))]
+        hearing = ["old.x", "old.y", *heard, *heard, "old.degree", *near]
+        kept = [_kept(choose, kind, hearing, False) for _, kind in fields]
+        starts = [_first(choose, kind) for _, kind in fields]
+        apply = f"{first}return {', '.join(kept)}"
+        made.append(Member(", ".join(starts), wrap.format(*parts), apply))
+    message: Any = (int, int) if wrap.count("{}") == 2 else int
+    return Frame(fields, combine, message, settings), made, False
+
+
 # ----------------------------------------------------------------------------------- whole cases
 
 
@@ -500,7 +550,8 @@ def write_case(
     -------
     Case
     """
-    family = choose.pick(search, search, search, anything, anything, anything, flags, levels)
+    families = (search, search, search, anything, anything, anything, named, named, flags, levels)
+    family = choose.pick(*families)
     frame, made, quiet = search(choose, members, True) if in_order else family(choose, members)
     text = _module(choose, frame, made)
     graph = _graph(choose, positive=quiet)
