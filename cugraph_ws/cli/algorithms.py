@@ -33,7 +33,7 @@ def _values(name: str, help_text: str, *, required: bool = False) -> Callable[[F
             f"--{name}-file",
             type=A_FILE,
             metavar="FILE",
-            help="The same, from a file with a row for each vertex.",
+            help="File with these values: a row for each vertex.",
         )
         more = " (This or the file is required.)" if required else ""
         word = click.option(f"--{name}", metavar="NUMBER|COLUMN", help=help_text + more)
@@ -249,7 +249,7 @@ def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
 
     if job.trace is not None:
         raise click.UsageError(
-            "k-core writes no trace; core-number does the same run and writes one"
+            "k-core writes no trace; core-number runs the same computation and writes one"
         )
     with job.graph() as graph:
         deliver(job, k_core(graph, k, degree_type=degree_type, **job.options.given()))
@@ -570,7 +570,9 @@ def k_truss_command(job: Job, k: int) -> None:
     from cugraph_ws.cli.output import deliver
 
     if job.trace is not None:
-        raise click.UsageError("k-truss writes no trace; truss-number does a like run and has one")
+        raise click.UsageError(
+            "k-truss writes no trace; truss-number runs the same computation and writes one"
+        )
     with job.graph() as graph:
         deliver(job, k_truss(graph, k, **job.options.given()))
 

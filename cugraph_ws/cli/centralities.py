@@ -248,7 +248,7 @@ def edge_betweenness_command(job: Job, **given: Any) -> None:
 
 @click.command("personalized-pagerank")
 @job_options
-@set_option("seed", "Vertex with ranks of its own; can be repeated.")
+@set_option("seed", "Vertex to compute personalized ranks for; can be repeated.")
 @click.option(
     "--alpha", type=float, default=0.85, show_default=True, help="Probability of following an edge."
 )
@@ -287,7 +287,11 @@ CENTRALITIES = (
     _distance_command(
         "closeness_centrality",
         "Rank vertices by their mean distance.",
-        click.option("--wf-improved/--no-wf-improved", default=True, help="Scale by the reach."),
+        click.option(
+            "--wf-improved/--no-wf-improved",
+            default=True,
+            help="Scale by the share of vertices that reach it.",
+        ),
     ),
     _distance_command(
         "harmonic_centrality",

@@ -411,7 +411,7 @@ GRAPH_OPTIONS = (
     click.option(
         "--weight",
         metavar="COLUMN",
-        help="Column of the weights; default: weight, if there is one and weights matter.",
+        help="Column of the weights; default: the column weight, if there is one and the command reads weights.",
     ),
     click.option("--unweighted", is_flag=True, help="Ignore weights, even a column named weight."),
     click.option("--undirected", is_flag=True, help="Treat edges as undirected."),
@@ -460,7 +460,10 @@ CLUSTER_OPTIONS = (
         help="Run on a Dask cluster: tcp://…, tls://… or a scheduler file, .json.",
     ),
     click.option(
-        "--tls-ca", type=A_FILE, metavar="FILE", help="Certificate of the cluster's authority."
+        "--tls-ca",
+        type=A_FILE,
+        metavar="FILE",
+        help="Certificate of the authority that signed the cluster's certificates.",
     ),
     click.option("--tls-cert", type=A_FILE, metavar="FILE", help="Certificate of this client."),
     click.option("--tls-key", type=A_FILE, metavar="FILE", help="Key of this client."),

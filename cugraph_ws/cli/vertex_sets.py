@@ -23,7 +23,7 @@ def set_option(name: str, help_text: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         file = click.option(
-            f"--{name}-file", type=A_FILE, metavar="FILE", help="A file with more of them."
+            f"--{name}-file", type=A_FILE, metavar="FILE", help="File with further vertices."
         )
         return click.option(f"--{name}", multiple=True, metavar="ID", help=help_text)(
             file(function)
