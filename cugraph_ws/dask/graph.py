@@ -64,8 +64,7 @@ from cugraph_ws.graph.graph import Balance, check_as_built
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition.known_vertices import KnownVertices
-from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.phases import programs_of
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["ClusterGraph", "ClusterResult"]
@@ -490,7 +489,7 @@ class ClusterGraph:
         }
         metas = {name: arguments[name]._meta for name in divided}
         carried = {
-            name: CachedProgram(dumps(one)) if isinstance(one, (VertexProgram, Phases)) else one
+            name: CachedProgram(dumps(one)) if programs_of(one) else one
             for name, one in arguments.items()
             if name not in divided
         }

@@ -21,6 +21,7 @@ import pyarrow as pa
 from cugraph_ws.arguments import check_count
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.execution.check_edges import compare_pairs
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
@@ -33,6 +34,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.declarations import VertexParameter
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import as_host
@@ -61,7 +63,7 @@ class Difference:
     superstep : int
         Number of supersteps done.
     vertex : str
-        The vertex's id, as text.
+        The vertex's id, as text; of an edge program, both ids of the pair.
     field : str
         The state field.
     expected, found : Any
@@ -131,7 +133,7 @@ class CheckReport:
 
 
 def check(
-    program: VertexProgram | Phases | type[Any],
+    program: VertexProgram | Phases | EdgeProgram | type[Any],
     graph: Graph[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
@@ -147,7 +149,7 @@ def check(
     Parameters
     ----------
     program : VertexProgram or Phases
-        What `ws.vertex_program` or `ws.phases` made.
+        What `ws.vertex_program`, `ws.phases` or `ws.edge_program` made.
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column, weight_column, directed
@@ -156,7 +158,8 @@ def check(
         Maximum number of supersteps; by default the program's own, else 200.
     max_edges : int
         Limit above which a sample of the graph is checked: vertices around those that the
-        arguments name, and the edges between them.
+        arguments name, and the edges between them.  Of an edge program, so many pairs at most are
+        compared.
     **parameters : Any
         The program's own parameters, as for `run`.
 
@@ -173,7 +176,7 @@ def check(
     ProgramError
         If the program is wrong, or the reference computes a number that its field cannot hold.
     """
-    if not isinstance(program, (VertexProgram, Phases)):
+    if not isinstance(program, (VertexProgram, Phases, EdgeProgram)):
         raise InputError(
             f"program={program!r} is not a vertex program; give what ws.vertex_program made"
         )
@@ -189,6 +192,8 @@ def check(
     whole = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
+    if isinstance(program, EdgeProgram):
+        return _check_edges(program, whole, parameters, max_iter, max_edges)
     bound = [part.bound for part in _bound_parts(program, whole, parameters)]
     sampled = whole.number_of_arcs > max_edges
     names = np.arange(whole.number_of_vertices)
@@ -196,6 +201,29 @@ def check(
     if sampled:
         tried, arguments, names = _sample(bound, whole, parameters, max_edges)
     return _Check(program, whole, tried, arguments, names, max_iter, sampled=sampled).run()
+
+
+def _check_edges(
+    program: EdgeProgram, graph: Any, parameters: Any, max_iter: Any, most: int
+) -> CheckReport:
+    """Compare the runs of an edge program, which is done in one superstep."""
+    if max_iter is not None:
+        raise InputError(f"max_iter={max_iter}: {program.name} has no supersteps; leave it out")
+    found = compare_pairs(program.current(), graph, parameters, most)
+    return CheckReport(
+        program=program.name,
+        vertices=graph.number_of_vertices,
+        edges=graph.number_of_arcs,
+        sampled=found.sampled,
+        supersteps=1,
+        converged=True,
+        configurations=found.configurations,
+        declined=found.declined,
+        differences=[
+            Difference(one.configuration, 1, one.pair, one.field, one.expected, one.found)
+            for one in found.differences
+        ],
+    )
 
 
 class _Check:

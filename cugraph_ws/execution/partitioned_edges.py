@@ -113,10 +113,12 @@ class PartitionedEdges:
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Restore nothing: there are no checkpoints."""
 
-    def columns(self) -> dict[str, Column]:
-        """Return one row for each pair that is computed, in the order of the pairs."""
+    def arrays(self) -> dict[str, Any]:
+        """Return the numbers and values of the pairs that are computed, in their order."""
         shares = [loop.arrays() for loop in self._loops]
         xp = module_of(next(iter(shares[0].values())))
-        return self._loops[0].as_columns(
-            {name: xp.concatenate([share[name] for share in shares]) for name in shares[0]}
-        )
+        return {name: xp.concatenate([share[name] for share in shares]) for name in shares[0]}
+
+    def columns(self) -> dict[str, Column]:
+        """Return one row for each pair that is computed."""
+        return self._loops[0].as_columns(self.arrays())

@@ -30,8 +30,7 @@ from cugraph_ws.program.declarations import (
     VertexSet,
     VertexValue,
 )
-from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["GIVEN", "Directory", "KnownVertices", "NoAnswerError"]
@@ -213,12 +212,12 @@ GIVEN: dict[str, Look] = {
 
 def _given(options: Mapping[str, Any]) -> Iterator[tuple[str, Any, Look]]:
     """Yield the arguments that name vertices: name, value and check of each."""
-    program = options.get("program")
+    program: Any = options.get("program")
     if isinstance(program, Phases):
         for one in program.programs:
             yield from _given({**options, "program": one})
         return
-    if not isinstance(program, VertexProgram):
+    if not programs_of(program):
         named = options if program is None else getattr(program, "vertices_given", {})
         yield from ((name, named[name], look) for name, look in GIVEN.items() if name in named)
         return

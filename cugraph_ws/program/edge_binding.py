@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.errors import InputError
 from cugraph_ws.graph.view import EXAMPLES, GraphView
 from cugraph_ws.program.binding import (
     argument_name,
@@ -110,6 +111,10 @@ def bind_edges(
         argument = argument_name(name, declared)
         fallback = declared.default if isinstance(declared, Distribution) else None
         if isinstance(declared, Constant) and declared.source == "neighbour_count":
+            if arguments.get(argument) is not None:
+                raise InputError(
+                    f"{argument}: {program.name} counts the neighbours in the graph; leave it out"
+                )
             by_name[name] = neighbours, False
         elif fallback is not None and arguments.get(argument) is None:
             by_name[name] = by_name[fallback]

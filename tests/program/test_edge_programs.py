@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import zoo_edges
+from clusters import workers
 from emulator.device import emulated
 from reference_edges import edges_of, run_pairs
-from shapes import SHAPES, random_edges, undirected
+from shapes import SHAPES, frame, random_edges, undirected, vertex_frame
 from verify import Edges
-from zoo import difference, graph_of, reference_graph, shown
+from zoo import attributes_of, difference, graph_of, reference_graph, shown
 from zoo_edges import EDGE_ZOO, EdgeEntry
 
 import cugraph_ws as ws
 from cugraph_ws.execution import edge_loop
+from cugraph_ws.partition.oriented import Oriented
 
 pytestmark = pytest.mark.xdist_group("edge programs")
 
@@ -72,11 +75,11 @@ def expected_of(place: int, name: str, given: bool) -> dict[str, list[Any]]:
 
 def columns_of(result: ws.Result, program: Any) -> dict[str, list[Any]]:
     """Return a result's values, None for null."""
-    frame = result.frame
+    rows = result.frame
     return {
         name: [
             None if declared.null is not None and pd.isna(one) else one
-            for one in frame[name].tolist()
+            for one in rows[name].tolist()
         ]
         for name, declared in program.state.items()
     }
@@ -90,10 +93,10 @@ def check(entry: EdgeEntry, name: str, given: bool, **options: Any) -> ws.Result
     if given:
         named["pairs"] = pd.DataFrame(pairs, columns=["first", "second"], dtype=np.int64)
     result = ws.run(entry.program, graph(name), **entry.given(edges.n), **named, **options)
-    frame = result.frame
+    rows = result.frame
     where = f"{entry} on {name}, {'pairs' if given else 'edges'}, {options}"
-    assert list(frame) == ["first", "second", *entry.program.state], where
-    assert list(zip(frame["first"].tolist(), frame["second"].tolist(), strict=True)) == pairs, where
+    assert list(rows) == ["first", "second", *entry.program.state], where
+    assert list(zip(rows["first"].tolist(), rows["second"].tolist(), strict=True)) == pairs, where
     expected = expected_of(EDGE_ZOO.index(entry), name, given)
     tolerance = entry.tolerance
     wrong = difference(columns_of(result, entry.program), expected, tolerance)
@@ -185,14 +188,101 @@ def some_frame(n: int) -> pd.DataFrame:
 
 
 def test_frames_with_text_ids() -> None:
-    frame = pd.DataFrame({"a": ["x", "y", "x", "z"], "b": ["y", "z", "z", "w"]})
-    result = ws.run(zoo_edges.Triangles, frame, source="a", destination="b")
+    named = pd.DataFrame({"a": ["x", "y", "x", "z"], "b": ["y", "z", "z", "w"]})
+    result = ws.run(zoo_edges.Triangles, named, source="a", destination="b")
     assert result.frame.values.tolist() == [
         ["w", "z", 0], ["x", "y", 1], ["x", "z", 1], ["y", "z", 1]
     ]  # fmt: skip
     pairs = pd.DataFrame({"first": ["w"], "second": ["x"]})
-    found = ws.run(zoo_edges.Triangles, frame, source="a", destination="b", pairs=pairs).frame
+    found = ws.run(zoo_edges.Triangles, named, source="a", destination="b", pairs=pairs).frame
     assert found.values.tolist() == [["w", "x", 1]]
+
+
+# ---------------------------------------------------------------------------------------- Dask
+
+ON_WORKERS = ("Jaccard", "InOrder", "OfEdges", "AnyChosen", "Several")
+
+
+@pytest.fixture(scope="module")
+def on_workers() -> Iterator[ws.Graph]:
+    """A graph on the workers of a cluster."""
+    import dask.dataframe as dd
+
+    edges = GRAPHS["random"]
+    columns = attributes_of(edges)
+    rows = frame({"source": edges.source, "destination": edges.destination, **columns})
+    with workers(2):
+        yield ws.Graph(
+            dd.from_pandas(rows, npartitions=3, sort=False),
+            weight="weight",
+            attributes=[one for one in columns if one != "weight"],
+            vertices=vertex_frame(edges),
+        )
+
+
+@pytest.mark.parametrize("name", ON_WORKERS)
+def test_workers(name: str, on_workers: ws.Graph) -> None:
+    import dask.dataframe as dd
+
+    place = next(at for at, one in enumerate(EDGE_ZOO) if one.program.name == name)
+    entry, n = EDGE_ZOO[place], GRAPHS["random"].n
+    pairs = pd.DataFrame(some_pairs("random"), columns=["first", "second"])
+    ends = edges_of(reference_graph(GRAPHS["random"]))
+    for given in (None, pairs, dd.from_pandas(pairs, npartitions=2, sort=False)):
+        named = {} if given is None else {"pairs": given}
+        result = ws.run(entry.program, on_workers, engine="python", **entry.given(n), **named)
+        rows = result.frame.compute().reset_index(drop=True)
+        wanted = some_pairs("random") if named else ends
+        expected = expected_of(place, "random", bool(named))
+        found = dict(zip(zip(rows["first"], rows["second"], strict=True), rows.index, strict=True))
+        assert set(found) == set(wanted)
+        for pair, *values in zip(wanted, *expected.values(), strict=True):
+            row = rows.iloc[found[pair]]
+            assert [row[field] for field in expected] == values, pair
+
+
+def test_a_cluster_refuses_as_one_machine_does(on_workers: ws.Graph) -> None:
+    with pytest.raises(ws.InputError, match="99 is not a vertex"):
+        ws.run(
+            zoo_edges.AnyChosen, on_workers, chosen=[99], engine="python"
+        )  # the client asks first
+    with pytest.raises(ws.InputError, match="checkpoint: on a cluster"):
+        ws.run(zoo_edges.Triangles, on_workers, engine="python", checkpoint="state.parquet")
+
+
+# ------------------------------------------------------------------------------------- ws.check
+
+
+@pytest.mark.parametrize("program", [zoo_edges.Triangles, zoo_edges.OfEdges], ids=str)
+def test_right_programs_pass_the_check(program: Any) -> None:
+    report = ws.check(program, graph("random"))
+    assert report, str(report)
+    assert not report.sampled
+    assert "engine='cpu', partitions=4" in report.configurations
+    assert "engine='cpu', by pair" in report.configurations
+    some = ws.check(program, graph("random"), max_edges=7, pairs=some_frame(12))
+    assert some, str(some)
+    assert some.sampled
+    with pytest.raises(ws.InputError, match=r"max_iter=3: .* has no supersteps"):
+        ws.check(program, graph("random"), max_iter=3)
+
+
+def test_the_check_names_the_first_pair_that_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts of a kernel that forgets one triangle."""
+    count = Oriented.common_neighbours
+
+    def forgetful(oriented: Oriented, lister: Any) -> Any:
+        counts, read = count(oriented, lister)
+        return np.maximum(counts - 1, 0), read
+
+    monkeypatch.setattr(Oriented, "common_neighbours", forgetful)
+    report = ws.check(zoo_edges.Triangles, graph("random"))
+    assert not report
+    first = report.differences[0]
+    assert (first.configuration, first.field) == ("engine='cpu'", "triangles")
+    assert first.vertex == "0 – 2"  # the first edge of a triangle
+    assert first.found == first.expected - 1
+    assert "engine='cpu', by pair" not in {one.configuration for one in report.differences}
 
 
 # ------------------------------------------------------------------------------------ refusals
@@ -273,6 +363,8 @@ def test_wrong_arguments_are_refused() -> None:
         run(zoo_edges.Triangles, built, pairs=pd.DataFrame({"first": [1], "second": [99]}))
     with pytest.raises(ws.InputError, match="has no parameter 'start'"):
         run(zoo_edges.Triangles, built, start=1)
+    with pytest.raises(ws.InputError, match="degree: Jaccard counts the neighbours"):
+        run(zoo_edges.Jaccard, built, degree=3.0)
     with pytest.raises(ws.InputError, match="needs each="):
         run(zoo_edges.CountedTimes, built)
     with pytest.raises(ws.InputError, match="reads the edge attribute 'weight'"):
