@@ -12,13 +12,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from cugraph_ws.algorithms.louvain import Level, Louvain, merge, row_sums
+from cugraph_ws.algorithms.louvain import Level, Louvain, communities, merge, row_sums
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
-from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
-from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
@@ -31,7 +29,6 @@ TURNS = 1 << 32  # the first turn of refinements, beyond those of sweeps
 REFINING = 4  # most sweeps of a refinement
 
 
-@spreads
 def leiden(
     graph: Graph[FrameT] | FrameT,
     max_level: int = 100,
@@ -54,7 +51,8 @@ def leiden(
     Parameters
     ----------
     graph : Graph or DataFrame
-        The graph, or an edge frame; not a graph on a cluster.
+        The graph, or an edge frame.  On a cluster every worker receives all edges, and needs about
+        150 bytes of memory for each.
     max_level : int
         Maximum number of levels, at least 1.
     threshold : float
@@ -73,7 +71,8 @@ def leiden(
     directed : bool
         How an edge frame is read; it does not change the result.
     **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
+        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
+        checkpoints.
 
     Returns
     -------
@@ -87,7 +86,9 @@ def leiden(
     Raises
     ------
     InputError
-        If the frame or an argument is invalid, a weight is negative, or the graph is on a cluster.
+        If the frame or an argument is invalid, or a weight is negative.
+    GraphMemoryError
+        If the edges of a graph on a cluster do not fit into the memory of a worker.
     ConvergenceError
         If the run is stopped early; `.result` has the communities so far, which may not be
         connected.
@@ -106,16 +107,15 @@ def leiden(
     >>> frame.partition.tolist(), modularity
     ([0, 0, 1, 1], 0.5)
     """
-    loop = Leiden(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed)
-    opened = as_graph(
+    result = communities(
         graph,
+        Leiden(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed),
         source=source,
         destination=destination,
         weight=weight,
         directed=directed,
-        weighted=True,
+        **options,
     )
-    result = run(loop, opened, **options).require_convergence("leiden")
     return result.frame, -result.residual
 
 

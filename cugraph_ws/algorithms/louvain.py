@@ -15,10 +15,17 @@ from typing import Any, ClassVar, NamedTuple, Unpack
 import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import mixed, row_of_arcs
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    refuse_cluster_checkpoints,
+    refuse_negative,
+)
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import Step
+from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.execution.loop import Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
@@ -28,9 +35,19 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.fixed_point import exponent, fixed_point
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["Level", "Louvain", "both_ways", "contract", "louvain", "merge", "row_sums"]
+__all__ = [
+    "Level",
+    "Louvain",
+    "both_ways",
+    "communities",
+    "contract",
+    "louvain",
+    "merge",
+    "row_sums",
+]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -40,9 +57,9 @@ ON_HOST = 1 << 16  # arcs of a level up to which a GPU leaves it to the CPU
 MOST_SWEEPS = 100  # of a level
 UNIT = 2.0**61  # squares of shares are rounded to its inverse, and summed as integers
 MOST_SEED = 2**63 - 1
+BYTES_AN_ARC = 72  # of all ranks' arcs, while they are sorted
 
 
-@spreads
 def louvain(
     graph: Graph[FrameT] | FrameT,
     max_level: int = 100,
@@ -65,7 +82,8 @@ def louvain(
     Parameters
     ----------
     graph : Graph or DataFrame
-        The graph, or an edge frame; not a graph on a cluster.
+        The graph, or an edge frame.  On a cluster every worker receives all edges, and needs about
+        150 bytes of memory for each.
     max_level : int
         Maximum number of levels, at least 1.
     threshold : float
@@ -85,7 +103,8 @@ def louvain(
     directed : bool
         How an edge frame is read; it does not change the result.
     **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
+        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
+        checkpoints.
 
     Returns
     -------
@@ -99,7 +118,9 @@ def louvain(
     Raises
     ------
     InputError
-        If the frame or an argument is invalid, a weight is negative, or the graph is on a cluster.
+        If the frame or an argument is invalid, or a weight is negative.
+    GraphMemoryError
+        If the edges of a graph on a cluster do not fit into the memory of a worker.
     ConvergenceError
         If the run is stopped early; `.result` has the communities so far.
 
@@ -119,7 +140,46 @@ def louvain(
     >>> frame.partition.tolist(), modularity
     ([0, 0, 1, 1], 0.5)
     """
-    loop = Louvain(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed)
+    result = communities(
+        graph,
+        Louvain(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed),
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        **options,
+    )
+    return result.frame, -result.residual
+
+
+@spreads
+def communities(
+    graph: Graph[FrameT] | FrameT,
+    loop: Louvain,
+    *,
+    source: Columns,
+    destination: Columns,
+    weight: Weight,
+    directed: bool,
+    **options: Unpack[RunOptions],
+) -> Result[FrameT]:
+    """Run a method that finds communities, on a cluster too.
+
+    Parameters
+    ----------
+    graph : Graph or DataFrame
+    loop : Louvain
+        The method.
+    source, destination, weight, directed
+        See `louvain`.
+    **options
+        See `run`.
+
+    Returns
+    -------
+    Result
+        Its residual is the modularity times −1.
+    """
     opened = as_graph(
         graph,
         source=source,
@@ -128,8 +188,8 @@ def louvain(
         directed=directed,
         weighted=True,
     )
-    result = run(loop, opened, **options).require_convergence("louvain")
-    return result.frame, -result.residual
+    refuse_cluster_checkpoints(opened, options, loop.name)
+    return run(loop, opened, **options).require_convergence(loop.name)
 
 
 class Level(NamedTuple):
@@ -196,17 +256,13 @@ class Louvain:
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights, and put every vertex into a community of its own."""
-        self._part = part = Part(graph, on_device=on_device)
-        if not graph.whole:
-            part.halo.refuse(
-                f"{self.name}: the graph is partitioned across the workers of a cluster, which "
-                "this algorithm cannot read; build a Graph of the edges on one machine"
-            )
         refuse_negative(graph)
+        self._part = part = Part(graph, on_device=on_device)
+        self._vertices = graph.number_of_vertices
         self._finished: list[Array] = []  # communities of vertices, one array for each level
         self._xp, self._on_device = part.xp, on_device
-        self._member = part.xp.arange(part.owned)
-        self._begin(contract(part.xp, *both_ways(part), part.owned))
+        self._member = part.xp.arange(self._vertices)
+        self._begin(contract(part.xp, *both_ways(part), self._vertices))
         self._best = self._quality()
         self.converged = self._twice == 0
 
@@ -256,9 +312,9 @@ class Louvain:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Resume after the finished levels."""
-        xp, owned = self._part.xp, self._part.owned
+        xp, vertices = self._part.xp, self._vertices
         self._xp, self._on_device = xp, self._part.on_device
-        saved = state["levels"].astype(np.int64).reshape(-1, max(1, owned))
+        saved = state["levels"].astype(np.int64).reshape(-1, max(1, vertices))
         self._finished = [xp.asarray(level.copy()) for level in saved]
         if self._finished:
             self._member = self._finished[-1]
@@ -270,11 +326,12 @@ class Louvain:
         self.converged = bool(state["converged"][0])
 
     def columns(self) -> dict[str, Array]:
-        """Return the community of each vertex, and those of the levels if they are wanted."""
+        """Return the community of each owned vertex, and those of the levels if they are wanted."""
         levels = self._finished
         if not self.converged or not levels:
             levels = [*levels, self._label[self._member]]
-        named = [_in_order(level) for level in levels]
+        own = slice(self._part.low, self._part.low + self._part.owned)
+        named = [_in_order(level)[own] for level in levels]
         found = {"partition": named[-1]}
         if self._hierarchy:
             found |= {f"level_{place}": level for place, level in enumerate(named)}
@@ -354,19 +411,34 @@ class Louvain:
 
 
 def both_ways(part: Part) -> tuple[Array, Array, Array]:
-    """Return arcs by vertex number, each with its reverse: ends, and weights as integers.
+    """Return arcs by vertex number, each with its reverse: ends, and weights as integers; collective.
 
-    A self-loop counts twice in a degree.
+    Every rank receives the arcs of all, of which it makes the same communities.  A self-loop counts
+    twice in a degree.
     """
     xp, csc = part.xp, part.csc
     numbers = part.numbers.astype(np.int64)
     rows = numbers[row_of_arcs(part)]
     columns = numbers[csc.indices]
     weights = fixed_point(part, exponent(part.graph))
+    if not part.halo.alone:
+        _refuse_too_many(part.graph)
+        came = part.halo.exchange([[rows, columns, weights]] * part.graph.comm.size)
+        rows, columns, weights = (xp.concatenate(one) for one in zip(*came, strict=True))
     if part.directed:
         ends = xp.concatenate([rows, columns]), xp.concatenate([columns, rows])
         return *ends, xp.concatenate([weights, weights])
     return rows, columns, xp.where(rows == columns, 2 * weights, weights)
+
+
+def _refuse_too_many(graph: GraphView) -> None:
+    """Refuse a graph whose arcs do not all fit into the memory of each rank; collective."""
+    arcs = sum(graph.comm.allgather(graph.own_arcs)) * (2 if graph.directed else 1)
+    if graph.any_rank(arcs * BYTES_AN_ARC > available_memory()):
+        raise GraphMemoryError(
+            f"every worker needs all {arcs:,} arcs, about {arcs * BYTES_AN_ARC / 1e9:.1f} GB; give "
+            f"the workers more memory, or drop edges of little weight"
+        )
 
 
 def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -> Level:

@@ -136,9 +136,18 @@ def test_every_function_gives_the_same(crowd, place):
         teams = pd.DataFrame({"vertex": range(edges.n), "team": np.arange(edges.n) % 3})
         here, there = (ws.modularity(graph, teams) for graph in (whole, spread))
         assert there == pytest.approx(here, abs=1e-12, nan_ok=True)
-        with pytest.raises(ws.InputError, match="on one machine"):
-            ws.louvain(spread)
     assert not wrong
+
+
+@pytest.mark.parametrize("method", [ws.louvain, ws.leiden])
+def test_communities(pair, method):
+    edges = Edges(np.arange(30), np.arange(30) // 3, 30)
+    with build(edges) as whole, on_workers(edges) as spread:
+        (here, best), (there, found) = (method(graph, 2, seed=1) for graph in (whole, spread))
+        assert_same(there, here)
+        assert found == best
+        with pytest.raises(ws.InputError, match="checkpoint"):
+            method(spread, checkpoint="communities")
 
 
 @pytest.mark.parametrize("exchange", ["vr", "ms"])
