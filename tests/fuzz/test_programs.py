@@ -9,9 +9,10 @@ import pytest
 from conftest import COMPILED
 from hypothesis import strategies as st
 
+from fuzz.phases import PhasedCase, check_phases, write_phases
 from fuzz.programs import Case, Choices, Tally, check, quick_loops, write_case
 
-UNCOMPILED, BUNDLES, MEMBERS, ALONE = 2_000, 18, 5, 10
+UNCOMPILED, IN_PHASES, BUNDLES, MEMBERS, ALONE = 2_000, 150, 18, 5, 10
 NUMBERS = [st.integers(0, most) for most in range(40)]
 
 
@@ -19,6 +20,12 @@ NUMBERS = [st.integers(0, most) for most in range(40)]
 def cases(draw: st.DrawFn) -> Case:
     """Write cases by choices that can be shrunk."""
     return write_case(Choices(lambda n: draw(NUMBERS[n - 1])))
+
+
+@st.composite
+def phased_cases(draw: st.DrawFn) -> PhasedCase:
+    """Write cases of phases by choices that can be shrunk."""
+    return write_phases(Choices(lambda n: draw(NUMBERS[n - 1])))
 
 
 many = hypothesis.settings(
@@ -42,6 +49,12 @@ def quickly() -> Iterator[None]:
 @hypothesis.given(case=cases())
 def test_programs_as_plain_python(case: Case) -> None:
     check(case, Tally())
+
+
+@hypothesis.settings(many, max_examples=IN_PHASES)
+@hypothesis.given(case=phased_cases())
+def test_phases_as_plain_python(case: PhasedCase) -> None:
+    check_phases(case, Tally())
 
 
 @pytest.mark.skipif(not COMPILED, reason="there is no compiler")

@@ -108,7 +108,10 @@ class CpuExecutor:
             np.copyto(column, columns[name], casting="same_kind")
         context.number = 0
         self._queues = self._news = None
-        self._gathered = False
+        self._gathered = gathers_from_all(context.bound)
+        if self._gathered:  # no frontier has to be counted
+            arcs = len(self._part.csc.indices)
+            self._did = Counts(active=self._part.owned, arcs=arcs)
         with running(context.bound.program):
             self._frontier.set_list(declared_frontier(context))
 
