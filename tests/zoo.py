@@ -2594,6 +2594,54 @@ class SortedPairs:
         return gathered
 
 
+@entry()
+class ListedWithEdgeState:
+    """The most frequent of messages that read the state of edges, which changes."""
+
+    x: ws.int64
+    whole: ws.edge(ws.int64)
+    seen: ws.edge_state(ws.int64)
+    max_iter = 4
+
+    def init(vertex):
+        return vertex
+
+    def init_edge(edge):
+        return edge.whole
+
+    def compute(src, edge):
+        return (src.x + edge.seen) % 4
+
+    combine = ws.mode()
+
+    def update_edge(src, dst, edge):
+        return (edge.seen + src.x * dst.x) % 11
+
+    def apply(old, gathered):
+        return (old.x * 2 + gathered) % 13
+
+
+@entry()
+class CountedFromAfar:
+    """A histogram of what sources read at other vertices."""
+
+    x: ws.int64
+    at: ws.hidden(ws.int64)
+    far: ws.at("x", "at")
+    max_iter = 4
+
+    def init(vertex, p):
+        return vertex + 1, (vertex * 3 + 1) % p.number_of_vertices
+
+    def compute(src):
+        return (src.x + src.far) % 3
+
+    combine = ws.histogram(3)
+
+    def apply(old, gathered):
+        return old.x % 5 + gathered[0] + 2 * gathered[2], old.at
+
+
 # ------------------------------------------------------ constants, parameters, aggregates, edges
 
 

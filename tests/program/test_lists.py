@@ -221,6 +221,60 @@ def test_on_workers() -> None:
             assert spread.equals(alone[spread.columns])
 
 
+@ws.vertex_program
+class Weighing:
+    """The digits of messages, in order."""
+
+    x: ws.int64
+    whole: ws.edge(ws.int64)
+    max_iter = 2
+
+    def init(vertex):
+        return vertex + 1
+
+    def compute(src, edge):
+        return src.x + 3 * edge.whole
+
+    def gather_list(messages):
+        found = 1
+        for one in messages:
+            found = (found * 7 + one) % 1009
+        return found
+
+    def apply(gathered):
+        return gathered
+
+
+@pytest.mark.parametrize("options", [{"engine": "python", "partitions": 3}, {"engine": "cuda"}])
+def test_in_phases_along_edges_and_against_them(options: dict[str, Any]) -> None:
+    """Parallel edges are in input order on the reversed graph too."""
+    phases = ws.phases(ws.phase(Weighing, "out", 1), ws.phase(Weighing, "in", 1), rounds=2)
+    for edges in (random_edges(6, 40, seed=8), undirected(random_edges(7, 15, seed=3))):
+        graph = zoo.graph_of(edges)
+        whole = zoo.attributes_of(edges)["whole"].tolist()
+        x = list(range(1, edges.n + 1))
+        for direction in ("out", "in", "out", "in"):
+            rows: list[list[tuple[int, int]]] = [[] for _ in range(edges.n)]
+            for place, (u, v) in enumerate(zip(edges.source, edges.destination, strict=True)):
+                ends = [(u, v)] if edges.directed or u == v else [(u, v), (v, u)]
+                for here, there in ends:
+                    source, target = (here, there) if direction == "in" else (there, here)
+                    rows[target].append((int(source), place))
+            x = [
+                _digits([x[u] + 3 * whole[place] for u, place in sorted(row)]) if row else x[v]
+                for v, row in enumerate(rows)
+            ]
+        with emulated(seed=3):
+            assert ws.run(phases, graph, **options).frame["x"].tolist() == x
+
+
+def _digits(messages: list[int]) -> int:
+    found = 1
+    for one in messages:
+        found = (found * 7 + one) % 1009
+    return found
+
+
 @pytest.mark.parametrize("program", [zoo.WeighedCommunities, zoo.InOrder], ids=lambda one: one.name)
 def test_check_finds_no_difference(program: Any) -> None:
     report = ws.check(program, zoo.graph_of(random_edges(7, 20, seed=3)))
