@@ -21,6 +21,7 @@ from cugraph_ws.backends.cuda.codegen import (
     module_source,
     sent_fields,
 )
+from cugraph_ws.backends.cuda.lists import ListedRows
 from cugraph_ws.program.binding import bind
 from cugraph_ws.runtime.generated import kernel_file
 
@@ -29,6 +30,25 @@ PROGRAMS = [(Hops, {"start": 0}), (Paths, {}), (Rank, {}), (Reached, {"start": 0
 IDS = [program.name for program, _ in PROGRAMS]
 VARIANTS = [Variant(), Variant(outbox=True), Variant(frontier=True), Variant(in_place=True),
             Variant(outbox=True, frontier=True, lanes=16)]  # fmt: skip
+
+
+LIST_LOOPS = (*LOOPS, *ListedRows.loops)
+
+
+@ws.vertex_program
+class Modes:
+    x: ws.int64
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.x, 1.5
+
+    combine = ws.mode(weighted=True)
+
+    def apply(gathered):
+        return gathered
 
 
 def interface_of(program, given, variant=VARIANTS[0]):
@@ -81,7 +101,13 @@ def test_relays_find_all_that_they_ask_for(program, given):
     check_names(module_source(interface, WORKLIST_LOOPS), WORKLIST_LOOPS)
 
 
-@pytest.mark.parametrize("loops", [FRONTIER_LOOPS, WORKLIST_LOOPS], ids=["frontier", "worklist"])
+def test_lists_find_all_that_they_ask_for():
+    check_names(module_source(interface_of(Modes, {}), LIST_LOOPS), LIST_LOOPS)
+
+
+@pytest.mark.parametrize(
+    "loops", [FRONTIER_LOOPS, WORKLIST_LOOPS, LIST_LOOPS], ids=["frontier", "worklist", "lists"]
+)
 def test_no_two_loops_define_the_same_name(loops):
     """They become one module, in which the last would win."""
     seen: dict[str, str] = {}
@@ -108,7 +134,8 @@ def test_the_interfaces_own_program_offers_the_same_names():
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
     made = load(interface_of(Hops, {"start": 0}, Variant(swaps=True, shards=True)))
-    assert [name for name in offered if name not in made] == []
+    listed = load(interface_of(Modes, {}))
+    assert [name for name in offered if name not in made and name not in listed] == []
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
