@@ -59,10 +59,10 @@ def count_codes(
     size: Any, owned: Any, step: Any, codes: Any, levels: Any, forward: Any, backward: Any,
     counts: Any,
 ) -> None:  # fmt: skip
-    """Count arcs by code, of 32 vertices of every 32 * `step`.
+    """Count arcs by code, for 32 vertices of every 32 * `step`.
 
-    `counts` is int64[SUMS]: the arcs out of vertices with each code, then those into own vertices that
-    wait.  `forward` and `backward` are rows' offsets.
+    `counts` is int64[SUMS]: the arcs out of vertices with each code, then the arcs into owned undecided
+    vertices.  `forward` and `backward` are rows' offsets.
     """
     local = shared(SUMS, np.int64)
     for place in range(thread(), SUMS, threads()):
@@ -84,7 +84,7 @@ def count_codes(
 
 @inline
 def is_above(code: Any, other: Any, state: Any, constants: Any, values: Any) -> Any:
-    """Tell whether who has a code is worse than who has another, for all that codes tell."""
+    """Return whether a state with one code is worse than a state with another, as far as codes show."""
     own = load_coded(np.uint8(code), state, constants, np.int64(0))
     source = load_coded(np.uint8(other), state, constants, np.int64(0))
     return other == CODES - 1 or is_active(own, keep(source), values)
@@ -95,25 +95,25 @@ def weigh_codes(
     step: Any, counts: Any, giving: Any, worth: Any, vertices: Any, state: Any, constants: Any,
     parameters: Any, sums: Any, number: Any, told: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Choose the codes of those who give their numbers along their arcs, and of those who are given.
+    """Choose the codes of senders, which send their numbers along their arcs, and of receivers.
 
-    Those who are given have nobody better but those who give.  Looking for one among the in-neighbours
-    is reckoned by the part that all who are better have in the arcs: so probable it is for each of
-    four who are asked that it leads; only if none does a row is read.  One block.
+    All better in-neighbours of a receiver are senders.  The alternative, a search among in-neighbours,
+    is estimated by the share of arcs that come from better vertices: with that probability each of the
+    four cached in-neighbours leads, and the row is read only if none does.  One block.
 
     Parameters
     ----------
     step : int
-        How many arcs each of those counted stands for.
+        How many arcs each counted arc represents.
     counts : int64[SUMS]
         See `count_codes`.
     giving, worth : int
-        How many times as long an arc takes along which a number is given as one that is looked at, and
-        how many are not to be looked at for it, at least.
+        The cost of sending a number along an arc, as a multiple of reading an arc; and the least number
+        of arcs that need not be read if numbers are sent.
     told : uint8[SUMS + 1]
-        Written: 1 for the codes of the former, and of the latter, and where there are any.
+        Output: 1 for each sender's code, then for each receiver's code, then whether there are any.
     control : int64[32]
-        Of `grow_forward`, which is told to begin with level -1.
+        That of `grow_forward`; set to begin with level -1.
     """
     values = with_sums(parameters, sums, vertices, number)
     rows, ahead = shared(CODES, np.float64), shared(CODES, np.int64)
@@ -182,7 +182,7 @@ def weigh_codes(
 def list_senders(
     size: Any, codes: Any, told: Any, offsets: Any, listed: Any, control: Any
 ) -> None:  # fmt: skip
-    """List the vertices with the codes of those who give, and count their out-arcs, for `grow_forward`."""
+    """List the vertices that have a sender's code, and count their out-arcs, for `grow_forward`."""
     top = size if told[SUMS] != 0 else 0
     arcs = np.int64(0)
     for first in range(block() * threads() + thread() - lane(), top, blocks() * threads()):
@@ -201,7 +201,7 @@ def ask(
     at: Any, vertex: Any, own: Any, before: Any, numbers: Any, edges: Any, state: Any, constants: Any,
     values: Any, codes: Any,
 ) -> Any:  # fmt: skip
-    """Return the number of an in-neighbour if it leads to a vertex, else that of nobody; -1 is none."""
+    """Return the number of an in-neighbour if it leads to a vertex, else the one for none; -1 is no vertex."""
     position = np.int64(at) if at >= 0 else np.int64(vertex)
     source = load_coded(code_at(codes, True, position), state, constants, position)
     if leads(at >= 0, source, own, before, edges, np.int64(0), values):
@@ -215,11 +215,11 @@ def choose_of_least(
     constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any, codes: Any,
     receivers: Any, least: Any, left: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Find the least better in-neighbours of those who wait; from `wide` on all of them.
+    """Find the least better in-neighbours of undecided vertices; from `wide` on, of all of them.
 
-    Those with a receiver's code have been given theirs.  Others ask the four `least`; where none of them
-    leads, a few lanes go through the row.  Who is found gets level 0, others are listed in `left`; of
-    positions below `wide`, which have long rows, only those are looked at that have been given a number.
+    Vertices with a receiver's code have received a number.  Others try the four in-neighbours in `least`;
+    if none of them leads, a few lanes read the row.  A vertex that is decided gets level 0, others are
+    listed in `left`.  Positions below `wide` have long rows; of these only receivers are decided here.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
@@ -243,7 +243,7 @@ def choose_of_least(
         mask = ballot(FULL, more)
         while mask != 0:
             group = np.int32(lane() // SEEKERS)
-            place = np.int32(-1)  # of the lane for whose vertex this group of lanes looks
+            place = np.int32(-1)  # of the lane that has the vertex of this group of lanes
             for turn in range(32 // SEEKERS):
                 if turn == group:
                     place = np.int32(ffs(mask) - 1)

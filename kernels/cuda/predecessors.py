@@ -79,13 +79,13 @@ def source_along(row: Any, place: Any, degree: Any, vertex: Any, indices: Any) -
 
 @inline
 def makes(gathered: Any, own: Any, before: Any, values: Any) -> Any:
-    """Tell whether a message alone turns a vertex's first state into its own."""
+    """Return whether one message alone turns a vertex's first state into its own."""
     return same(own, update(before, gathered, values))
 
 
 @inline
 def is_tight(source: Any, own: Any, before: Any, edges: Any, arc: Any, values: Any) -> Any:
-    """Tell whether the message along an arc alone turns a vertex's first state into its own."""
+    """Return whether an arc is tight: its message alone turns a vertex's first state into its own."""
     return makes(message(source, NO_TARGET, edges, arc, values), own, before, values)
 
 
@@ -93,7 +93,7 @@ def is_tight(source: Any, own: Any, before: Any, edges: Any, arc: Any, values: A
 def leads(
     belongs: Any, source: Any, own: Any, before: Any, edges: Any, arc: Any, values: Any
 ) -> Any:  # fmt: skip
-    """Tell whether an arc of the row comes from a better in-neighbour, and is tight."""
+    """Return whether an arc of the row is tight and comes from a better in-neighbour."""
     better = belongs and is_active(own, keep(source), values)
     return better and makes(
         message_near(source, NO_TARGET, edges, arc, values), own, before, values
@@ -102,7 +102,7 @@ def leads(
 
 @inline
 def number_if(leading: Any, position: Any, vertex: Any, numbers: Any) -> Any:
-    """Return the number of an in-neighbour that leads to a vertex, or that of nobody."""
+    """Return the number of an in-neighbour if it leads to a vertex, else the number that stands for none."""
     number = np.int64(numbers[position if leading else vertex])
     return number if leading else np.int64(NOBODY)
 
@@ -112,7 +112,7 @@ def four_along(
     row: Any, one: Any, stride: Any, degree: Any, vertex: Any, indices: Any, codes: Any, coded: Any,
     state: Any, constants: Any,
 ) -> Any:  # fmt: skip
-    """Return four places of a row, who is there, and their states; all codes are read before a state."""
+    """Return four places of a row, their vertices and states; all codes are read before a state."""
     two = np.int32(one + stride)
     three = np.int32(two + stride)
     four = np.int32(three + stride)
@@ -139,9 +139,9 @@ def least_tight(
 ) -> Any:  # fmt: skip
     """Return the least number of a better in-neighbour with a tight arc, of every `stride`-th arc.
 
-    States are read before numbers, since few arcs are tight: of an R-MAT graph one in seven for BFS, one
-    in 25 for shortest paths.  Of four arcs all states are read before the first is judged, and all are
-    judged before the first number is read: a wait for memory each, and not four.
+    States are read before numbers, since few arcs are tight: one in seven for BFS on an R-MAT graph, one
+    in 25 for shortest paths.  The states of four arcs are loaded together, and the four are judged before
+    the first number is read, so a warp waits for memory once per four arcs.
     """
     own = load(state, constants, vertex)
     before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
@@ -170,9 +170,9 @@ def start_trees(
     size: Any, vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
     number: Any, levels: Any, found: Any, codes: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Begin the forest with the vertices, ghosts too, that are still in their first state: level 0.
+    """Set level 0 for the vertices, ghosts included, that are still in their first state.
 
-    Where states have codes of one byte, these are kept in `codes`; counted is whether most have one.
+    If states have codes of one byte, `codes` is filled.  Counts whether most vertices have a code.
     """
     values = with_sums(parameters, sums, vertices, number)
     without = np.int64(0)
@@ -195,7 +195,7 @@ def start_trees(
 
 @inline
 def list_those(waits: Any, vertex: Any, left: Any, control: Any, which: Any) -> None:
-    """List the vertices of lanes that wait."""
+    """List the undecided vertices of a warp's lanes."""
     if any_of(FULL, waits):
         slot = reserve(control, which, np.int32(waits))
         if waits:
@@ -208,10 +208,10 @@ def choose(
     state: Any, constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any,
     codes: Any, left: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Find the least better in-neighbour of the waiting vertices in [low, high).
+    """Find the least better in-neighbour of the undecided vertices in [low, high).
 
-    Each vertex has `lanes` threads: a power of two, 32 at most, or a whole block.  It gets level 0, or is
-    listed in `left`.  Codes of floats are asked first where most have one.
+    Each vertex has `lanes` threads: a power of two up to 32, or a whole block.  It gets level 0, or is
+    listed in `left`.  Codes of floats are compared first if most vertices have one.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
@@ -221,7 +221,7 @@ def choose(
     first = (here - lane()) // lanes  # of the groups of threads in the warp
     for base in range(low + first, high, blocks() * threads() // lanes):
         vertex = min(base + here // lanes - first, high - 1)
-        # Asked for with its row, which may be in vain, not before it
+        # Loaded together with its row, although it may not be needed
         row, end, level = offsets[vertex], offsets[vertex + 1], levels[vertex]
         waits = base + here // lanes - first < high and level >= WAITING
         degree = np.int32(end - row if waits else 0)  # as in `frontier.py`: registers are scarce
@@ -250,7 +250,7 @@ def settle(
     first: Any, count: Any, vertex: Any, level: Any, levels: Any, found: Any, left: Any,
     control: Any, which: Any,
 ) -> Any:  # fmt: skip
-    """Give `level` to a vertex that has found a predecessor, or list it; return whether it has."""
+    """Give `level` to a vertex that has found a predecessor, else list it; return whether it was found."""
     attached = np.int64(0)
     waits = False
     if first + lane() < count and levels[vertex] == WAITING:
@@ -269,11 +269,12 @@ def grow(
     parameters: Any, sums: Any, number: Any, levels: Any, found: Any, queue: Any, lists: Any,
     most: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Attach waiting vertices to equals that have been attached in a level before.  Cooperative.
+    """Attach undecided vertices to equally good ones of an earlier level.  Cooperative.
 
-    Up to `most` levels, until nobody waits or nobody can be attached.  `lists` are two of
-    int[vertices], the first with those who wait; `queue` is scratch for pieces of long rows.
-    `control` begins with how many wait, the levels so far, and whether the last attached anybody.
+    Runs up to `most` levels, until no vertex is undecided or none can be attached.  `lists` are two of
+    int[vertices], the first with the undecided vertices; `queue` is scratch for pieces of long rows.
+    `control` begins with the number of undecided vertices, the levels so far, and whether the last level
+    attached a vertex.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)

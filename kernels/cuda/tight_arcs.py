@@ -43,7 +43,7 @@ __all__ = ["list_tight_arcs", "place_tight_arcs"]
 def holds(
     belongs: Any, source: Any, own: Any, before: Any, edges: Any, arc: Any, values: Any
 ) -> Any:  # fmt: skip
-    """Tell whether an arc is one of the row, and tight."""
+    """Return whether an arc belongs to the row and is tight."""
     return belongs and makes(
         message_near(source, NO_TARGET, edges, arc, values), own, before, values
     )
@@ -54,7 +54,7 @@ def keep_tight_arc(
     tied: Any, slot: Any, source: Any, vertex: Any, room: Any, sources: Any, targets: Any,
     degrees: Any,
 ) -> Any:  # fmt: skip
-    """Write a tight arc down, if there is room, and count its source's; return the next slot."""
+    """Store a tight arc if there is room, and count it for its source; return the next slot."""
     if tied and slot < room:
         sources[slot] = source
         targets[slot] = vertex
@@ -68,30 +68,30 @@ def list_tight_arcs(
     edges: Any, state: Any, constants: Any, parameters: Any, sums: Any, number: Any, codes: Any,
     coded: Any, room: Any, sources: Any, targets: Any, degrees: Any, control: Any,
 ) -> None:  # fmt: skip
-    """List the tight arcs into those who wait.
+    """List the tight arcs into undecided vertices.
 
-    They have been listed in turns, by classes of in-degrees: of each turn every vertex has its number
-    of threads, a power of two, 32 at most, or a whole block.
+    The vertices were listed in turns, by classes of in-degrees.  Each vertex of a turn has the same number
+    of threads: a power of two up to 32, or a whole block.
 
     Parameters
     ----------
     turns : int
     lanes_of, ends : int[turns]
-        Threads for a vertex, and where those of a turn end.
+        Threads for a vertex, and where each turn's vertices end.
     waiting : int[ends[turns - 1]]
-        Positions of vertices without a better in-neighbour: who makes an arc of theirs tight is as good.
+        Positions of vertices without a better in-neighbour, so sources of tight arcs are equally good.
     vertices, numbers, adjacency, edges, state, constants, parameters, sums, number, codes
         As `predecessors.choose` takes them.
     coded : bool
-        Whether codes are to be asked first, if they are of floats.
+        Whether codes are compared first, if they are of floats.
     room : int
-        Arcs that are written down, at most.
+        The most arcs that are stored.
     sources, targets : int[room]
-        Written, in any order; of sources, which are -1 before, some are left as they are.
+        Output, in any order; unused entries of `sources` keep their -1.
     degrees : int32[positions + 1]
-        How many arcs of each source are written down is added, one place further on.
+        The number of stored arcs of each source is added, one place further on.
     control : int64[1]
-        The room that warps have taken is added, whether it is there or not.
+        The slots that warps have reserved are added, also those beyond `room`.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
@@ -142,7 +142,7 @@ def list_tight_arcs(
 
 @kernel
 def place_tight_arcs(count: Any, sources: Any, targets: Any, cursors: Any, indices: Any) -> None:
-    """Write arcs into the rows of their sources; `cursors` is where each row's next one belongs."""
+    """Write arcs into the rows of their sources; `cursors` is the next free place of each row."""
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
         source = np.int64(sources[place])
         if source >= 0:

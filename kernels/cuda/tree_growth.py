@@ -76,7 +76,7 @@ __all__ = ["grow_forward", "list_attached", "mark_levels", "pack_attached", "unp
 
 @inline
 def add_to_list(attached: Any, vertex: Any, offsets: Any, listed: Any, control: Any) -> Any:
-    """List the vertices of a warp that are attached, behind the others; return the lane's out-arcs."""
+    """Append the attached vertices of a warp to the list; return the lane's out-arcs."""
     arcs = np.int64(0)
     if any_of(FULL, attached):
         slot = reserve(control, COUNT, np.int32(attached))
@@ -88,9 +88,9 @@ def add_to_list(attached: Any, vertex: Any, offsets: Any, listed: Any, control: 
 
 @inline
 def arcs_if_attached(vertex: Any, vertices: Any, levels: Any, offsets: Any) -> Any:
-    """Return how many out-arcs a vertex has if it is of level 0, else 0."""
+    """Return the number of out-arcs of a vertex of level 0, else 0."""
     at = min(vertex, vertices - 1)
-    level, begin, end = levels[at], offsets[at], offsets[at + 1]  # all asked for at once
+    level, begin, end = levels[at], offsets[at], offsets[at + 1]  # all loaded at once
     return np.int64(end - begin) if vertex < vertices and level == 0 else np.int64(0)
 
 
@@ -106,7 +106,7 @@ def list_if(arcs: Any, slot: Any, vertex: Any, listed: Any) -> Any:
 def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control: Any) -> None:
     """List the vertices of level 0 that have out-arcs, and count these.
 
-    Four of each lane: for a warp that counts them up once for 32 the one number is all that it waits for.
+    Each lane has four vertices, so a warp waits once for the counter that it adds 128 vertices to.
     """
     arcs = np.int64(0)
     here = block() * threads() + thread() - lane()
@@ -136,10 +136,10 @@ def pack_attached(
     positions: Any, count: Any, bits: Any, found: Any, told: Any, control: Any, attached: Any,
     slot: Any,
 ) -> None:  # fmt: skip
-    """Tell which of some vertices the last launch, of one level, has attached, and how many in all.
+    """Mark which of some vertices the last launch, of one level, has attached; count them.
 
-    A launch that had nobody to begin with has left the number of the level as it was: those of that level
-    have been told before, and are not told again.
+    A launch that began with an empty list leaves the number of the level unchanged; vertices of that
+    level were sent before, and are not sent again.
     """
     number = control[COUNT]
     level = control[STEPS] if number > 0 else np.int64(-1)
@@ -153,7 +153,7 @@ def pack_attached(
 def unpack_attached(
     ghosts: Any, count: Any, told: Any, levels: Any, offsets: Any, lists: Any, control: Any
 ) -> None:
-    """Give level 0 to the ghosts of which it is told, list them behind the others, count their out-arcs."""
+    """Give level 0 to the ghosts marked in a message, append them to the list, count their out-arcs."""
     listed = lists[0]
     if control[STEPS] & 1:
         listed = lists[1]
@@ -176,10 +176,10 @@ def lead(
     place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any, found: Any,
     key: Any, numbers: Any,
 ) -> Any:  # fmt: skip
-    """Return where an arc of the lanes' rows leads, from whom, by what word, and whether that is less.
+    """Return an arc's target, its source, its word, and whether the word is less than the target's.
 
-    It is not for who has a better in-neighbour, whose number is less than any word of a level: so no
-    other array is read for most arcs.
+    A target that has a better in-neighbour holds a number less than any word of a level, so for most arcs
+    no other array is read.
     """
     mine, arc = arc_at(place, ends, start, row, begin, 1)
     other, word = np.int64(0), np.int64(NOBODY)
@@ -194,7 +194,7 @@ def give(
     other: Any, source: Any, arc: Any, number: Any, less: Any, codes: Any, receivers: Any,
     numbers: Any, edges: Any, state: Any, constants: Any, values: Any, found: Any,
 ) -> None:  # fmt: skip
-    """Keep the number of a better in-neighbour that is less, if its arc is tight and leads to a receiver."""
+    """Keep the number of a better in-neighbour if it is less, and its arc is tight and to a receiver."""
     code = np.uint8(0)
     if less:
         code = np.uint8(code_at(codes, True, other))
@@ -212,12 +212,12 @@ def attach(
     other: Any, source: Any, arc: Any, word: Any, less: Any, sure: Any, levels: Any, numbers: Any,
     edges: Any, state: Any, constants: Any, values: Any, found: Any, offsets: Any,
 ) -> Any:  # fmt: skip
-    """Keep a word that is less, if its arc is tight; return whether it is the first, and out-arcs."""
+    """Keep a word if it is less and its arc is tight; return whether it is the first, and out-arcs."""
     first, degree = False, np.int64(0)
     tight = less and sure != 0
     waits = False
     if less and not tight:
-        waits = levels[other] != 0  # or it is its own beginning
+        waits = levels[other] != 0  # or it is a root
     if waits:
         own = load(state, constants, other)
         before = replace(own, initial(constants, other, np.int64(numbers[other]), values))
@@ -236,40 +236,42 @@ def grow_forward(
     parameters: Any, sums: Any, number: Any, levels: Any, found: Any, codes: Any, receivers: Any,
     sure: Any, queue: Any, lists: Any, most: Any, few: Any, few_arcs: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Attach waiting vertices to equals that the last level attached, up to `most` levels.  Cooperative.
+    """Attach undecided vertices to equals that the last level attached, up to `most` levels.  Cooperative.
 
-    A level of -1 comes before all others: it is of those who may have a better in-neighbour among the
-    vertices listed for it.  Nobody is attached by it, and nobody listed.
+    Level -1 comes before all others.  It finds better in-neighbours of receivers among the vertices listed
+    for it, and attaches or lists no vertex.
 
     Parameters
     ----------
     vertices, bits : int
-        How many there are, and how many bits a vertex number takes.
+        Number of vertices, and number of bits of a vertex number.
     numbers : int[vertices]
-        Of the vertex at each position.
+        Vertex number at each position.
     forward : tuple of (int64[vertices + 1], int[arcs])
         Rows of out-neighbours.
     edges : tuple of arrays of [arcs]
-        The program's edge attributes, in their order.
+        The program's edge attributes, in the order of `forward`.
     state, constants, parameters, sums, number
         What the program reads.
     levels : int32[vertices]
-        0 for those attached before, and for those who are their own beginning.
+        0 for vertices attached before, and for roots.
     found : int64[vertices]
-        Of others the level above the number of the least in-neighbour, `NOBODY` while they wait.
+        For the others, the level in the high bits and the least in-neighbour's number in the low ones;
+        `NOBODY` while undecided.
     codes, receivers : uint8[vertices], uint8[256]
-        For level -1: codes of states, and which of them those have of whom it is.
+        For level -1: codes of states, and which codes are receivers'.
     sure : int
-        Not 0 where every arc is tight and leads to a vertex that waits, as in rows of `tight_arcs.py`.
+        Not 0 if every arc is tight and leads to an undecided vertex, as in rows of `tight_arcs.py`.
     queue : tuple of (int[n], int32[n])
-        Scratch, n is the number of pieces of all rows longer than one.
+        Scratch; n is the number of pieces of all rows that are longer than a piece.
     lists : two of int[vertices]
-        Whom even levels and odd ones have attached.
+        The vertices that even levels and odd levels have attached.
     most : int
+        The most levels.
     few, few_arcs : int
-        The vertices and the arcs that a block does alone.
+        The most vertices and arcs of a level that a single block handles.
     control : int64[32]
-        How many were attached last, their out-arcs, and the levels so far; see `layout`.
+        The number of vertices attached last, their out-arcs, and the levels so far; see `layout`.
     """
     offsets, indices = forward
     values = with_sums(parameters, sums, vertices, number)
@@ -385,7 +387,7 @@ def grow_forward(
         else:
             turn = np.int32((turn + 1) % 3)
         level += 1
-    if leads and level > begun:  # others may only be about to read what nobody has changed
+    if leads and level > begun:  # otherwise others may still read what no block has changed
         control[COUNT] = count
         control[AHEAD] = work
         control[STEPS] = level
@@ -393,7 +395,7 @@ def grow_forward(
 
 @kernel
 def mark_levels(vertices: Any, bits: Any, levels: Any, found: Any) -> None:
-    """Take the words apart: the level of each vertex that was found, and by whom."""
+    """Unpack the words: the level and the predecessor's number of each vertex that was found."""
     for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
         word = found[vertex]
         if levels[vertex] == WAITING and word < NOBODY:
