@@ -493,6 +493,7 @@ class CpuExecutor:
         schedule: npt.NDArray[np.float64],
     ) -> None:
         """Resume from a checkpoint; columns and queue are by position, ghosts included."""
+        self._gathered = False
         fields = zip(self._context.bound.program.state, self._context.state, strict=True)
         for name, column in fields:
             if name not in columns:
