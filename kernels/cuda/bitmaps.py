@@ -1,4 +1,4 @@
-"""Sets of vertices, a bit each: asked, changed by many threads at once, and listed."""
+"""Sets of vertices as bitmaps: tested, changed by many threads at once, and listed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GROUPS = 8  # of 32 entries that a warp reserves room for at once
 
 @inline
 def has(bitmap: Any, vertex: Any) -> Any:
-    """Tell whether a vertex's bit is set."""
+    """Return whether a vertex's bit is set."""
     return (np.int64(bitmap[vertex >> 5]) >> (vertex & 31)) & 1 != 0
 
 
@@ -41,7 +41,7 @@ def add(bitmap: Any, vertex: Any) -> Any:
 
 @inline
 def add_bits(bitmap: Any, first: Any, bits: Any) -> Any:
-    """Set bits of 32 vertices in a row, wherever they begin; return those that were not set."""
+    """Set bits of 32 adjacent vertices, from any vertex on; return those that were not set."""
     given, shift = np.int64(bits), np.int64(first & 31)
     low, high = np.uint32((given << shift) & FULL), np.uint32((given << shift) >> 32)
     before = np.int64(0)
@@ -60,7 +60,7 @@ def drop(bitmap: Any, vertex: Any) -> None:
 
 @inline
 def put_word(bitmap: Any, first: Any, active: Any) -> None:
-    """Write the word of 32 vertices, each of which a lane tells of."""
+    """Write the word of 32 vertices, one bit from each lane."""
     word = ballot(FULL, active)
     if lane() == 0:
         bitmap[first >> 5] = word
@@ -107,7 +107,7 @@ def place_of(group: Any, mine: Any, first: Any) -> Any:
 
 @inline
 def put_words(bitmap: Any, base: Any, size: Any, bits: Any) -> Any:
-    """Write the words of 256 of `size` entries, of which each lane tells of every 32nd from `base` on.
+    """Write the words of 256 of `size` entries; each lane has the bits of every 32nd from `base` on.
 
     Returns the word of the lane's group; see `votes`.
     """

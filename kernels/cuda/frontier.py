@@ -1,24 +1,24 @@
-"""A frontier's supersteps, pushed or pulled, many of them in one cooperative launch.
+"""Supersteps of a frontier, pushed or pulled; many of them in one cooperative launch.
 
-For programs whose `apply` may take messages one by one, and twice, and whose state is one number: it is
-changed by compare-and-swap, so that no message is lost and none waits for another.
+This serves programs whose `apply` may take messages one by one, and twice, and whose state is one number.  The
+state is changed by compare-and-swap, so no message is lost and none waits for another.
 
-- Push: the listed vertices send along their out-arcs.  Pull: vertices that are not settled look for
-  active in-neighbours, and stop at the first that settles them (Beamer, Asanović, Patterson 2012); the
-  first few are looked at before, by `kernels/cuda/pull.py`, so that a pull is the first superstep of a
-  launch.  Both go through arcs in the same way: a warp takes 32 rows, and its lanes share out their arcs;
-  longer rows are queued in pieces for all warps, and the superstep has a second stage.
-- Who hears news gets a bit in the next superstep's bitmap; the first to set it lists the vertex, one
-  atomic a warp (SIMD-X's online filter: Liu and Huang, USENIX ATC 2019).  Where a list is full or was not
-  kept, it is made from the bitmap, in order (their ballot filter).
-- A frontier that one block can do alone is left to it, with its counters in shared memory, while the
-  others wait at the grid's barrier.
-- Of programs with a priority, vertices that are not due yet are put in a second bitmap; when nobody
-  else is left, those within the next limit are listed (Davidson, Baxter, Garland, Owens 2014; a
-  limit that adapts as in Wang, Fussell, Lin 2021).
+- Push: the listed vertices send along their out-arcs.  Pull: vertices that are not settled look for active
+  in-neighbours, and stop at the first that settles them (Beamer, Asanović, Patterson 2012).  The first few
+  in-neighbours are read by `kernels/cuda/pull.py`, so a pull is the first superstep of a launch.  Both read
+  arcs in the same way: a warp takes 32 rows, and its lanes share out their arcs.  Longer rows are queued in
+  pieces for all warps, in a second stage of the superstep.
+- A changed vertex gets a bit in the next superstep's bitmap.  The first thread to set the bit lists the vertex,
+  with one atomic per warp (SIMD-X's online filter: Liu and Huang, USENIX ATC 2019).  If a list is full or was
+  not kept, it is made from the bitmap, in order (their ballot filter).
+- A small frontier is left to a single block, with its counters in shared memory, while the other blocks wait
+  at the grid's barrier.
+- For programs with a priority, vertices that are not due are put into a second bitmap.  When no others are
+  left, those within the next limit are listed (Davidson, Baxter, Garland, Owens 2014; a limit that adapts as
+  in Wang, Fussell, Lin 2021).
 
-What to run next is decided by every thread alike, from counters that the last superstep left: no
-host is asked.
+Every thread computes the same decision about what to run next, from counters that the last superstep left,
+without the host.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def add_counts(control: Any, count: Any, arcs: Any) -> None:
 
 @inline
 def arcs_of(bits: Any, base: Any, offsets: Any) -> Any:
-    """Return how many arcs a lane's vertices have, those with a bit of 32 apart from `base` on."""
+    """Return the out-arcs of a lane's vertices, whose bits are 32 apart from `base` on."""
     arcs = np.int64(0)
     while bits != 0:
         vertex = base + 32 * (ffs(bits) - 1)
@@ -155,7 +155,7 @@ def compare(
     vertices: Any, before: Any, state: Any, constants: Any, parameters: Any, sums: Any, number: Any,
     offsets: Any, bitmap: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Make a frontier's bitmap of those who have news since a state, and count as `enlist` does."""
+    """Make a frontier's bitmap of the vertices changed since a state, and count as `enlist` does."""
     values = with_sums(parameters, sums, vertices, number)
     count, arcs = np.int64(0), np.int64(0)
     warp = (block() * threads() + thread()) // 32
@@ -188,9 +188,10 @@ def aim(place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, ind
 
 @inline
 def look(live: Any, mine: Any, other: Any, pulls: Any, now: Any, state: Any, constants: Any) -> Any:
-    """Return the sender and the receiver along an arc, and whether the former is active.
+    """Return the sender and the receiver along an arc, and whether the sender is active.
 
-    States are read as the cache has them: if one has been bettered since, it is only heard in vain.
+    States may be stale, since they are read through the cache; then a message is computed that changes
+    nothing.
     """
     sender, receiver = (other, mine) if pulls else (mine, other)
     if pulls and live:
@@ -200,7 +201,7 @@ def look(live: Any, mine: Any, other: Any, pulls: Any, now: Any, state: Any, con
 
 @inline
 def judge(live: Any, source: Any, old: Any, edges: Any, arc: Any, values: Any) -> Any:
-    """Return what is heard along an arc, and whether that may be news."""
+    """Return the message along an arc, and whether it may change the receiver."""
     heard = nothing()
     if live:
         heard = message(source, NO_TARGET, edges, arc, values)
@@ -214,7 +215,7 @@ def hear(
     vertex: Any, old: Any, heard: Any, promising: Any, after: Any, later: Any, state: Any,
     constants: Any, values: Any, limit: Any,
 ) -> Any:  # fmt: skip
-    """Let a vertex, last seen as `old`, hear a message; return whether it is the first news."""
+    """Apply a message to a vertex, last seen as `old`; return whether it is the first to change it."""
     news, due = False, True
     latest = keep(old)
     while promising:
@@ -233,7 +234,7 @@ def hear(
         add(later, vertex)
         news = False
     if news:
-        # Nobody waits for an answer that is known: what has settled has not been settled before.
+        # The answer of the atomic is known without waiting: a vertex settles only once.
         first = add(after, vertex)
         if not (SETTLES and is_settled(replace(old, latest), values)):
             news = first
@@ -256,7 +257,7 @@ def row_of_one(wanted: Any, vertex: Any, offsets: Any) -> Any:
 def note(
     first: Any, vertex: Any, begin: Any, degree: Any, slot: Any, bins: Any, listed: Any
 ) -> Any:
-    """List a vertex, and its row, if there is room; return its out-degree, 0 if it is not the `first`."""
+    """List a vertex with its row, if there is room; return its out-degree, 0 if it is not the `first`."""
     vertices, begins, lengths = listed
     if not first:
         return np.int32(0)
@@ -274,9 +275,9 @@ def walk(
     later: Any, listed: Any, bins: Any, counters: Any, which: Any, offsets: Any, state: Any,
     constants: Any, values: Any, limit: Any,
 ) -> Any:  # fmt: skip
-    """Go through the arcs of the lanes' rows; return the out-arcs of those who heard news.
+    """Process the arcs of the lanes' rows; return the out-arcs of the vertices that changed.
 
-    Four windows of 32 arcs are looked at before the first is heard, to have more loads on their way.
+    Four windows of 32 arcs are loaded before the first message is applied, to have more loads in flight.
     """
     ends = scan(share)
     start = np.int32(ends - share)
@@ -324,7 +325,7 @@ def walk(
         if pulls:
             one, two, three, four = row_one, row_two, row_three, row_four
         if any_of(FULL, try_one or try_two or try_three or try_four):
-            # On their way while states are swapped
+            # In flight while states are swapped
             begin_one, degree_one = row_of_one(try_one, one, offsets)
             begin_two, degree_two = begin_one, degree_one
             begin_three, degree_three = begin_one, degree_one
@@ -386,7 +387,7 @@ def due_bits(
 
 @inline
 def weigh(words: Any, later: Any, state: Any, constants: Any, values: Any, horizon: Any) -> None:
-    """Find the least priority of those who wait, the sum of their priorities, and their number."""
+    """Find the least priority of waiting vertices, the sum of their priorities, and their number."""
     least, above, count = np.inf, 0.0, 0.0
     for first in range(32 * ((block() * threads() + thread()) // 32), words, blocks() * threads()):
         mine = np.uint32(0)
@@ -422,7 +423,7 @@ def traverse(
 ) -> None:  # fmt: skip
     """Run supersteps until there have been `steps`, the first of which had this number.  Cooperative.
 
-    `control[STEPS]` tells how many there have been: launches may follow one another before the host looks.
+    `control[STEPS]` counts them, so several launches may be queued before the host reads it.
 
     Parameters
     ----------
@@ -430,34 +431,34 @@ def traverse(
     forward, backward : tuple of (int64[vertices + 1], int[arcs])
         Rows of out-neighbours and of in-neighbours.
     edges : two tuples of arrays of [arcs]
-        The program's edge attributes, in the order of the former and of the latter.
+        The program's edge attributes, in the order of `forward` and of `backward`.
     state, constants : tuples of arrays of [vertices]
     bitmaps : two of uint32[vertices / 32]
-        The frontiers of even and of odd supersteps; the one that does not begin is scratch.
+        The frontiers of even and of odd supersteps; the one that is not current is scratch.
     later : uint32[vertices / 32]
-        Of programs with a priority: who has news, but is not due.
+        For programs with a priority: active vertices that are not due.
     queue : tuple of (int[n], int32[n])
-        Scratch, n is the number of pieces of all rows longer than one.
+        Scratch; n is the number of pieces of all rows that are longer than a piece.
     lists : two of (int[vertices], int64[NEAR_ROWS], int32[NEAR_ROWS])
-        The frontier's vertices, of even and of odd supersteps; of the first of them the first
-        out-arc and the out-degree.
+        The frontier's vertices, of even and of odd supersteps; for the first NEAR_ROWS of them also the
+        first out-arc and the out-degree.
     parameters, sums
         What the program reads.
     number, steps : int
     leave : int
-        Arcs of a frontier above which the launch ends, but not before the first of the supersteps.
+        Arcs of a frontier above which the launch ends, but not before its first superstep.
     settings : tuple of int
-        The direction, the room in a list, the vertices and the arcs that a block does alone, the
-        part of the unread arcs from which a frontier is pulled, how many vertices a limit shall let
-        through, the arcs after which the launch ends, the position from which on a vertex that
-        pulls looks at its in-neighbours first, and how many vertices have any: the first ones.
-        The launch ends before a superstep that is to be pulled, if `pull_alone` has not begun it.
+        The direction; the room in a list; the vertices and the arcs that a single block handles; the
+        share of unread arcs from which a frontier is pulled; how many vertices a limit of priorities
+        should admit; the arcs after which the launch ends; the position from which a pulling vertex
+        begins to read its row; and how many vertices have in-neighbours: the first ones.
+        The launch ends before a superstep that is to be pulled, unless `pull_alone` has begun it.
     horizon : float64[8]
-        The limit of priorities, and what the next one is found from.
+        The limit of priorities, and the values from which the next one is computed.
     control : int64[32]
         The frontier's size and arcs, and counters; see `layout`.
     records : int64[3 * steps]
-        For each of the supersteps the vertices that were active, the arcs that were read, and how.
+        For each superstep the active vertices, the arcs read, and the direction.
     """
     wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead, _ = settings
     out_offsets = forward[0]
@@ -478,7 +479,7 @@ def traverse(
                 count == 0 or done == steps or heavy or count > few or ahead > few_arcs or kept == 0
             )
         ):
-            # The block that was alone wakes the others.
+            # The single block releases the others.
             if alone and leads:
                 control[WOKEN] = count
                 control[WOKEN + 1] = ahead
@@ -493,7 +494,7 @@ def traverse(
                 heavy = done > 0 and ahead > leave
             alone, asleep = False, False
         if ORDERED and count == 0 and not alone:
-            # Who is due next?
+            # Which vertices are due next?
             values = with_sums(parameters, sums, vertices, np.int64(number + done))
             weigh(words, later, state, constants, values, horizon)
             sync_grid()
@@ -604,7 +605,7 @@ def traverse(
         top, pace = np.int32((listings + rows - 1) // rows), warps
         for stage in range(2):
             if stage == 1:
-                if alone:  # All have read the counters; now they go on.
+                if alone:  # All threads have read the counters.
                     sync_block()
                 else:
                     sync_grid()

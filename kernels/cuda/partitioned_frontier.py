@@ -64,7 +64,7 @@ __all__ = [
     "write_frontier_header",
 ]
 
-HALF = 0.5  # more than a length is told of vertices whose values are all alike; whoever reads it as whole is right
+HALF = 0.5  # added to the length of a list whose values are all equal; as an integer it is still the length
 
 
 @kernel
@@ -72,9 +72,9 @@ def pack_updates(
     boundary: Any, count: Any, state: Any, bitmap: Any, lengths: Any, slot: Any, places: Any, box: Any,
     words: Any,
 ) -> None:  # fmt: skip
-    """Write those of a boundary's vertices that have news into a box, and a bit for each of all.
+    """Write the changed vertices of a boundary into a send buffer, and a bit for each boundary vertex.
 
-    `places` tells which entries of the boundary they are; `lengths[slot]`, which is 0 before, how many.
+    `places` gets their indices in the boundary; `lengths[slot]`, which is 0 before, their number.
     """
     warp = (block() * threads() + thread()) // 32
     step = blocks() * threads() * GROUPS
@@ -90,9 +90,9 @@ def pack_updates(
 
 @kernel
 def find_unlike(lengths: Any, slot: Any, box: Any, unlike: Any) -> None:
-    """Make `unlike[slot]`, which is 0 before, more if a value in a box is not the first one's.
+    """Make `unlike[slot]`, which is 0 before, positive if a value in a buffer differs from the first.
 
-    Nobody looks on once one is found: of path lengths the first few differ.
+    The search stops once one is found; of path lengths the first few differ.
     """
     number = np.int64(lengths[slot])
     base = np.int64(32 * ((block() * threads() + thread()) // 32))
@@ -111,11 +111,11 @@ def find_unlike(lengths: Any, slot: Any, box: Any, unlike: Any) -> None:
 def list_ghost(
     first: Any, ghost: Any, offsets: Any, slot: Any, entries: Any, room: Any, control: Any
 ) -> Any:
-    """List a ghost if this is its `first` news; return its out-arcs, else 0."""
+    """List a ghost at its `first` update; return its out-arcs, else 0."""
     begin, degree = row_of_one(first, ghost, offsets)
     arcs = note(first, ghost, begin, degree, slot, room, entries)
     if first and slot == room:
-        control[KEPT] = 0  # the list is not whole any more
+        control[KEPT] = 0  # the list is no longer complete
     return arcs
 
 
@@ -124,7 +124,7 @@ def unpack_equal_updates(
     first: Any, count: Any, words: Any, box: Any, state: Any, bitmap: Any, offsets: Any, entries: Any,
     room: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Give the ghosts whose bit is set the first value of a box, and put them into the frontier.
+    """Give ghosts whose bit is set the buffer's first value, and add them to the frontier.
 
     A warp takes the bits of 256 ghosts; the rest is as for `unpack_updates`.
     """
@@ -154,10 +154,10 @@ def unpack_updates(
     first: Any, count: Any, listed: Any, places: Any, box: Any, state: Any, active: Any,
     headers: Any, slot: Any, bitmap: Any, offsets: Any, entries: Any, room: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Bring ghosts up to date with what is in a box, and put those with news into the frontier.
+    """Update ghosts from a received buffer, and add those that are active to the frontier.
 
-    Which ghosts came, and where in the box they are, is as for `unpack`.  `offsets` are of the rows of
-    out-neighbours; `entries` is the frontier's list, which has `room` for so many.
+    Entries are read as by `unpack`.  `offsets` are of the rows of out-neighbours; `entries` is the
+    frontier's list, which has `room` for so many.
     """
     number = np.int64(count)
     if slot >= 0:
@@ -192,9 +192,9 @@ def unpack_updates(
 
 @kernel
 def clear_bitmap(control: Any, words: Any, bitmap: Any) -> None:
-    """Clear the bitmap of those with news if nobody was active: the superstep has left it as it was.
+    """Clear the frontier's bitmap if no vertex was active, since the superstep has not cleared it.
 
-    A list that is kept has cleared it already.
+    If a list is kept, it has been cleared already.
     """
     if control[STEPS] == 0 and control[KEPT] == 0:
         for word in range(block() * threads() + thread(), words, blocks() * threads()):
@@ -205,10 +205,10 @@ def clear_bitmap(control: Any, words: Any, bitmap: Any) -> None:
 def write_frontier_header(
     control: Any, records: Any, lengths: Any, unlike: Any, slots: Any, header: Any
 ) -> None:
-    """Write what a superstep did and, behind it, all lengths into a header, which others will read.
+    """Write the superstep's record and then all lengths into a header that other ranks read.
 
-    To the length of a list of vertices whose values are all alike `HALF` is added.  One block does it.
-    Lengths, the superstep's record and its counters become 0 for the next one.
+    If all values of a list are equal, `HALF` is added to its length.  One block.  Lengths, the superstep's
+    record and its counters become 0 for the next one.
     """
     if thread() == 0:
         header[ACTIVE] = np.float64(control[COUNT])

@@ -1,9 +1,9 @@
-"""What a pull begins with: vertices that are not settled look at the first few of their in-arcs, each alone.
+"""The start of a pull: vertices that are not settled read their first few in-arcs, one thread each.
 
-For most that is enough (Beamer, Asanović, Patterson 2012); rows of the others are listed, and shared out
-among warps by `traverse`.  A kernel of its own, since a wait for memory follows another here and registers
-decide how many warps wait at once: it takes half of those of `traverse`.  Where few of 256 vertices
-in a row are left they are put together first, so that a warp waits once for 32 of them, wherever they are.
+For most vertices that is enough (Beamer, Asanović, Patterson 2012).  Rows of the others are listed, and shared out
+among warps by `traverse`.  This is a kernel of its own because loads depend on each other here, and the number of
+registers decides how many warps hide the latency: it takes half of those of `traverse`.  Where few of 256 adjacent
+vertices are left, these are compacted first, so a warp waits once for 32 of them, wherever they are.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ PICKED = PULL_BLOCK * WORDS  # places of a block
 
 @inline
 def is_pulled(wanted: Any, ahead: Any, unread: Any, few_arcs: Any, pull_part: Any) -> Any:
-    """Tell whether a frontier with so many arcs ahead is pulled; see `settings` of `traverse`."""
+    """Return whether a frontier with so many arcs ahead is pulled; see `settings` of `traverse`."""
     pulled = wanted == PULL or (wanted == AUTO and ahead > few_arcs and ahead > unread // pull_part)
     return pulled and not ORDERED
 
 
 @inline
 def turned(place: Any, length: Any) -> Any:
-    """Return a place in a row that is gone through as a ring."""
+    """Return a place in a row that is read as a ring."""
     return place - length if place >= length else place
 
 
@@ -87,9 +87,9 @@ def turned(place: Any, length: Any) -> Any:
 def active_of_four(
     first: Any, count: Any, begin: Any, length: Any, indices: Any, now: Any
 ) -> Any:  # fmt: skip
-    """Return a bit for each of up to four in-neighbours in a row of a ring: whether it is active.
+    """Return a bit for each of up to four in-neighbours in a row read as a ring: whether it is active.
 
-    All are asked for at once: a wait for memory, and not four.
+    All four are loaded together, so a warp waits for memory once.
     """
     last = first + count - 1
     one = np.int64(indices[begin + turned(first, length)])
@@ -108,8 +108,8 @@ def pull_in_haste(
 ) -> Any:  # fmt: skip
     """Read a few in-arcs of a vertex, from position `lead` on and then from the front.
 
-    The first is most often enough; after it they are looked at by fours.  Returns whether the vertex has
-    news, how many were read, and whether it has settled.
+    The first is most often enough; further ones are read by fours.  Returns whether the vertex has changed,
+    how many arcs were read, and whether it has settled.
     """
     news = False
     new = keep(own)
@@ -146,17 +146,17 @@ def pull_in_haste(
 
 @inline
 def is_open(vertex: Any, hearers: Any, state: Any, constants: Any, values: Any) -> Any:
-    """Tell whether a vertex may hear something, and is not settled."""
+    """Return whether a vertex may receive a message: it is not settled."""
     if not SETTLES:
         return vertex < hearers
     own = glance(state, constants, min(vertex, hearers - 1))
-    # Without a branch, so that what follows is asked for at once
+    # Without a branch, so that the loads that follow are issued at once
     return np.int32(vertex < hearers) & np.int32(not is_settled(own, values)) != 0
 
 
 @inline
 def pick(open_one: Any, place: Any, first: Any, count: Any, picked: Any) -> Any:
-    """Note the places of vertices that are open, behind `count` others; return how many there are then."""
+    """List the places of open vertices after `count` others; return the new count."""
     bits = ballot(FULL, open_one)
     if open_one:
         picked[first + count + popc(np.uint32(bits & ((1 << lane()) - 1)))] = place
@@ -170,12 +170,11 @@ def pull_alone(
     bitmaps: Any, lists: Any, parameters: Any, sums: Any, number: Any, steps: Any, settings: Any,
     control: Any, records: Any,
 ) -> None:  # fmt: skip
-    """Begin a superstep if it is pulled: let each vertex read a few in-arcs, and list who needs more.
+    """Begin a pulled superstep: each vertex reads a few in-arcs, and those that need more are listed.
 
-    Arguments are as for `traverse`, which is launched next and goes on with it.  Who has news is in the next
-    frontier's bitmap, and counted as of that superstep; who needs more is in this frontier's list,
-    `control[FILLED]` of them.  Of programs that do not settle nobody is done in haste: all who have in-arcs
-    are listed.
+    Arguments are as for `traverse`, which is launched next and continues the superstep.  Changed vertices
+    are in the next frontier's bitmap and its counts; vertices that need more are in this frontier's
+    list, `control[FILLED]` of them.  For programs that do not settle, all vertices with in-arcs are listed.
     """
     wanted, lead, hearers = settings[0], settings[7], settings[8]
     few_arcs, pull_part = settings[3], settings[4]

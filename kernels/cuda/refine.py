@@ -1,17 +1,16 @@
-"""Online Vertex Refinement: what of a boundary has changed is packed for a peer, and unpacked there.
+"""Online Vertex Refinement: pack what has changed in a boundary for a peer, and unpack it there.
 
-A peer holds copies of some of a partition's vertices, its ghosts.  At the end of a superstep the lanes
-of a warp look at 32 of those vertices at a time; each finds its place in the box from the votes of the
-lanes below, behind what one atomic has reserved for the warp (Khorasani, Gupta, Bhuyan, "Scalable
-SIMD-efficient graph processing on GPUs", PACT 2015, Section IV).  The paper's warp reserves room for its
-32; here for 256, since all atomics of a boundary are on one number, and take turns there.  The filled
-length is all that has to travel.
+A peer holds copies of some of a rank's vertices: its ghosts.  At the end of a superstep the lanes of a warp read 32
+of those vertices at a time.  Each changed vertex finds its place in the send buffer from the votes of lower lanes,
+after the offset that one atomic has reserved for the warp (Khorasani, Gupta, Bhuyan, "Scalable SIMD-efficient graph
+processing on GPUs", PACT 2015, Section IV).  The paper's warp reserves room for its 32 vertices; here it is for 256,
+since all atomics of a boundary are on one counter.  Only the filled part is sent.
 
-Where GPUs meet without their hosts, what a superstep did and the lengths go into a header, and the
-aggregates are added up out of those of all ranks.
+If GPUs exchange without their hosts, the superstep's record and the lengths go into a header, and the aggregates
+are added up from the headers of all ranks.
 
-`old` and `new` are what the program's messages are computed from, before the superstep and now: some
-of the state's fields, or the outbox.
+`old` and `new` are what the program's messages are computed from, before and after the superstep: some of the
+state's fields, or the outbox.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ __all__ = [
 
 @inline
 def is_outdated(vertex: Any, old: Any, new: Any, flags: Any) -> Any:
-    """Tell whether copies of a vertex are out of date since the superstep."""
+    """Return whether a vertex has changed in the superstep, so that copies of it are stale."""
     if SWAPS:
         return has(flags, vertex)
     if FRONTIER:
@@ -63,7 +62,7 @@ def is_outdated(vertex: Any, old: Any, new: Any, flags: Any) -> Any:
 def fill_box(
     base: Any, mine: Any, boundary: Any, state: Any, lengths: Any, slot: Any, places: Any, box: Any
 ) -> None:
-    """Write those of 256 entries that have been voted for behind what is in a box, and where they are from."""
+    """Append the selected ones of 256 entries to a send buffer, with their indices."""
     if any_of(FULL, mine != 0):
         first = reserve(lengths, slot, np.int32(popc(mine)))
         for group in range(GROUPS):
@@ -79,9 +78,9 @@ def pack_changed(
     boundary: Any, count: Any, old: Any, new: Any, flags: Any, lengths: Any, slot: Any,
     places: Any, box: Any,
 ) -> None:  # fmt: skip
-    """Write those of a boundary's vertices into a box whose copies are out of date.
+    """Write the changed vertices of a boundary into a send buffer.
 
-    `places` tells which entries of the boundary they are; `lengths[slot]`, which is 0 before, how many.
+    `places` gets their indices in the boundary; `lengths[slot]`, which is 0 before, their number.
     """
     warp = (block() * threads() + thread()) // 32
     step = blocks() * threads() * GROUPS
@@ -100,9 +99,10 @@ def pack_all(
     boundary: Any, count: Any, old: Any, new: Any, flags: Any, lengths: Any, slot: Any, box: Any,
     active: Any,
 ) -> None:  # fmt: skip
-    """Write all vertices of a boundary into a box, in order; of a frontier, also who is active.
+    """Write all vertices of a boundary into a send buffer, in order; for frontiers, also flags.
 
-    `lengths[slot]`, which is 0 before, becomes the number of those whose copies are out of date.
+    A flag says whether a vertex is active.  `lengths[slot]`, which is 0 before, becomes the number of
+    changed vertices.
     """
     changed = np.int64(0)
     for entry in range(block() * threads() + thread(), count, blocks() * threads()):
@@ -120,7 +120,7 @@ def pack_all(
 
 @inline
 def of_entry(first: Any, entry: Any, listed: Any, places: Any) -> Any:
-    """Return which ghost an entry of what came is about, and its place in the box; see `unpack`."""
+    """Return the ghost of an entry of a received buffer, and its place there; see `unpack`."""
     if listed == 1:
         return np.int64(first + places[entry]), np.int64(entry)
     if listed == 2:
@@ -133,13 +133,12 @@ def unpack(
     first: Any, count: Any, listed: Any, places: Any, box: Any, new: Any, old: Any, flags: Any,
     active: Any, headers: Any, slot: Any,
 ) -> None:  # fmt: skip
-    """Bring ghosts, of which the first is at position `first`, up to date with what is in a box.
+    """Update ghosts, the first of which is at position `first`, from a received buffer.
 
-    Both copies of the state are written: the next superstep, which writes into `old`, leaves ghosts
-    alone.  If `listed` is 1, `places` says which ghosts came, and they are active; else all did, in
-    order, and of a frontier `active` says which of them are.  If it is 2, the box has more than them,
-    and `places` says where they are in it.  Of a `slot` that is not negative, `headers[slot]` says how
-    many came, at most `count`.
+    Both copies of the state are written, since the next superstep, which writes into `old`, skips ghosts.
+    `listed` says what the buffer has: 0, all ghosts in order, and for frontiers `active` flags; 1, the
+    ghosts in `places`, which are active; 2, more than the ghosts, whose places in it are `places`.  If
+    `slot` is not negative, `headers[slot]` is the number of entries, at most `count`.
     """
     number = np.int64(count)
     if slot >= 0:
@@ -160,9 +159,9 @@ def write_header(
     control: Any, records: Any, lengths: Any, slots: Any, header: Any, owned: Any, size: Any,
     flags: Any,
 ) -> None:  # fmt: skip
-    """Write the latest record and, behind it, all lengths into a header, which others will read.
+    """Write the latest record and then all lengths into a header that other ranks read.
 
-    Lengths become 0 for the next superstep; of a frontier no ghost is active, until it is unpacked.
+    Lengths become 0 for the next superstep; ghosts become inactive until they are unpacked.
     """
     width = FIGURES + TERMS
     latest = (control[ROW] - 1) % RECORDS * width

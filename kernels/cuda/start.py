@@ -1,4 +1,4 @@
-"""Who is active before the first superstep: those that `starts` names, or those unlike the rest."""
+"""The active vertices before the first superstep: those that `starts` names, or those unlike the rest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["count_loud_arcs", "count_loud_rows", "flag_starters", "mark_unlike"]
 def flag_starters(
     size: Any, vertices: Any, state: Any, constants: Any, parameters: Any, sums: Any, flags: Any
 ) -> None:
-    """Flag the positions, ghosts' too, at which a program with a `starts` function starts."""
+    """Flag the positions, ghosts included, at which a program with a `starts` function starts."""
     values = with_sums(parameters, sums, vertices, np.int64(0))
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         begins = starts(load(state, constants, vertex), values)
@@ -63,7 +63,7 @@ def count_loud_arcs(
     arcs: Any, vertices: Any, example: Any, edges: Any, state: Any, constants: Any,
     parameters: Any, sums: Any, counts: Any,
 ) -> None:  # fmt: skip
-    """Count in `counts[1]` the arcs along which `example` has something new to say to its like."""
+    """Count in `counts[1]` the arcs along which a vertex like `example` would change one like it."""
     values = with_sums(parameters, sums, vertices, np.int64(0))
     vertex = load(state, constants, example)
     loud = np.int64(0)
@@ -79,9 +79,9 @@ def count_loud_rows(
     owned: Any, vertices: Any, example: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
     parameters: Any, sums: Any, flags: Any, counts: Any,
 ) -> None:  # fmt: skip
-    """Count the arcs along which vertices like `example` have news for flagged owned ones.
+    """Count the arcs along which vertices like `example` would change flagged owned vertices.
 
-    A block looks at a flag in each thread; then all of it goes through the rows of the flagged.
+    Each thread of a block reads a flag; then the whole block reads the rows of flagged vertices.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, np.int64(0))

@@ -119,7 +119,7 @@ __all__ = ["pull_worklist"]
 
 @inline
 def meet(alone: Any) -> None:
-    """Wait for all who work: the grid, or the block that is alone."""
+    """Wait at a barrier: of the grid, or of the single block that works."""
     if alone:
         sync_block()
     else:
@@ -128,7 +128,7 @@ def meet(alone: Any) -> None:
 
 @inline
 def rows_a_warp(entries: Any, warps: Any) -> Any:
-    """Return how many rows of a list a warp takes: fewer where not every warp would get some."""
+    """Return how many rows of a list a warp takes: fewer if some warps would get none."""
     rows = 32
     while rows > LEAST_ROWS and entries <= rows // 2 * warps:
         rows //= 2
@@ -137,7 +137,7 @@ def rows_a_warp(entries: Any, warps: Any) -> Any:
 
 @inline
 def is_over(count: Any, work: Any, done: Any, steps: Any, leave: Any) -> Any:
-    """Tell whether a launch has come to its end before a superstep's calls."""
+    """Return whether a launch ends before a superstep's calls."""
     return count == 0 or done == steps or (done > 0 and work > leave)
 
 
@@ -145,7 +145,7 @@ def is_over(count: Any, work: Any, done: Any, steps: Any, leave: Any) -> Any:
 def list_flagged(
     vertices: Any, flags: Any, others: Any, listed: Any, offsets: Any, control: Any, turn: Any
 ) -> None:
-    """List who is flagged, and count their out-arcs; nobody is flagged for the superstep after."""
+    """List flagged vertices, count their out-arcs, and clear the flags of the superstep after."""
     arcs = np.int64(0)
     for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
         vertex = first + lane()
@@ -175,7 +175,7 @@ def call(place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, in
 
 @inline
 def enter(other: Any, there: Any, marks: Any) -> Any:
-    """Set a called vertex's bit; return whether it was not set, for one of those who ask at once."""
+    """Set a called vertex's bit; return whether this thread was the first to set it."""
     if there and (np.int64(load_fresh(marks, other >> 5)) >> (other & 31)) & 1 == 0:
         return add(marks, other)
     return False
@@ -183,7 +183,7 @@ def enter(other: Any, there: Any, marks: Any) -> Any:
 
 @inline
 def write_down(first: Any, other: Any, slot: Any, room: Any, listed: Any, offsets: Any) -> Any:
-    """List a vertex that was called `first`, if there is room; return its number of in-arcs."""
+    """List a vertex at its `first` call, if there is room; return its number of in-arcs."""
     degree = np.int64(0)
     if first:
         degree = offsets[other + 1] - offsets[other]
@@ -221,7 +221,7 @@ def call_all(
 def list_in_order(
     words: Any, warp: Any, warps: Any, marks: Any, listed: Any, offsets: Any, shares: Any
 ) -> None:
-    """List who was called by position, and clear the bits: each warp a stretch of the bitmap."""
+    """List called vertices by position, and clear the bits; each warp takes a range of the bitmap."""
     stretch = (words + warps - 1) // warps
     begin = min(np.int64(warp) * stretch, words)
     end = min(begin + stretch, words)
@@ -266,7 +266,7 @@ def ask_all(
     gathered: Any, found: Any, share: Any, row: Any, begin: Any, indices: Any, edges: Any,
     state: Any, constants: Any, flags: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Add to what each lane has gathered the messages along its row; its lanes share all arcs."""
+    """Combine the messages along the lanes' rows, each into its lane's; lanes share out all arcs."""
     ends = scan(share)
     start = np.int32(ends - share)
     total = shuffle(FULL, ends, 31)
@@ -297,9 +297,9 @@ def ask_in_haste(
     row: Any, begin: Any, length: Any, indices: Any, edges: Any, state: Any, constants: Any,
     flags: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Read the first few in-arcs of a row until one has a message: any is as good as all.
+    """Read the first few in-arcs of a row until one has a message; for `any` one is enough.
 
-    Of flags only one that is set is: a row that has none among the first few is read whole.
+    For flags only a message that is set counts; if the first few have none, the whole row is read.
     """
     gathered = nothing()
     found, enough = False, False
@@ -324,12 +324,12 @@ def answer(
     row: Any, gathered: Any, found: Any, state: Any, fresh: Any, constants: Any, values: Any,
     flags: Any, listed: Any, counters: Any, which: Any, offsets: Any,
 ) -> Any:  # fmt: skip
-    """Give a vertex that has heard something its new state, if it is one, and list it.
+    """Write the new state of a vertex with messages, if it has changed, and list it.
 
     Returns
     -------
     (int64, int64)
-        Whether that is news, and to how many out-neighbours.
+        Whether it has become active, and its number of out-neighbours.
     """
     told, news = False, False
     if found:
@@ -402,24 +402,24 @@ def pull_worklist(
     state, fresh, constants : tuples of arrays of [vertices]
         `fresh` is scratch.
     flags : two of uint8[vertices]
-        Who is active; of the superstep that begins and, scratch, of the one after.  They have changed
-        places after an odd number of supersteps, as the first two lists have.
+        Active vertices of the first superstep, and scratch for the next one.  After an odd number of
+        supersteps they have changed places, as the first two lists have.
     marks : uint32[vertices / 32]
-        Who has been called; zeros.
+        Bits of called vertices; zeros.
     queue : tuple of (int[n], int32[n])
-        Scratch, n is the number of pieces of all rows longer than one.
+        Scratch; n is the number of pieces of all rows that are longer than a piece.
     parts : tuple of (tuple of arrays of [n], uint8[n])
-        Scratch: what a piece's arcs said, and whether any did.
+        Scratch: the combined messages of a piece, and whether there were any.
     lists : three of int[vertices]
-        Who has changed in the last superstep, and in the one before; who has been called.
+        Vertices changed in the last superstep, and in the one before; called vertices.
     parameters, sums
         What the program reads.
     number, steps : int
     leave : int
         Arcs of a frontier above which the launch ends, but not before its first superstep.
     settings : tuple of int
-        The arcs of a frontier above which everyone gathers, the room in the list of those called, the
-        vertices and the arcs that a block does alone, and the arcs after which the launch ends.
+        The arcs of a frontier above which all vertices gather, the room in the worklist, the vertices
+        and the arcs that a single block handles, and the arcs after which the launch ends.
     shares : int64[warps]
         Scratch.
     tallies : float64[blocks * (FIGURES + TERMS)]
@@ -427,7 +427,7 @@ def pull_worklist(
     control : int64[32]
         The frontier's size and arcs, and counters; see `layout`.
     records : int64[3 * steps]
-        For each superstep the vertices that were active, the arcs that were read, and how.
+        For each superstep the active vertices, the arcs read, and the direction.
     """
     pull_above, room, few, few_arcs, most_arcs = settings
     out_offsets, out_indices = forward
@@ -454,7 +454,7 @@ def pull_worklist(
         over = calling and (is_over(count, work, done, steps, leave) or spent > most_arcs)
         small = listed and entries <= few and work <= few_arcs
         if asleep or (alone and (over or not small)):
-            # The block that was alone wakes the others.
+            # The single block releases the others.
             if alone and leads:
                 control[WOKEN] = entries
                 control[WOKEN + 1] = count
@@ -647,7 +647,7 @@ def pull_worklist(
                 counters[NEWS + at],
                 counters[DEGREES + at],
             )
-            if TERMS:  # nobody is alone
+            if TERMS:  # all blocks work
                 for place in range(32 * warp + lane(), entries, 32 * warps):
                     row = np.int64(next_changed[place])
                     put(state, row, keep(load(fresh, constants, row)))
