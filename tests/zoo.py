@@ -3281,6 +3281,84 @@ class Worn:
         return edge.strength - carried * p.toll, edge.uses + carried * (p.superstep + 1)
 
 
+@entry(message=int, compiled=True)
+class Trusted:
+    """The most frequent label among those that edges let through; they learn from what they carried."""
+
+    x: ws.int64
+    trust = ws.edge_state(ws.int32, default=1)
+    max_iter = 5
+
+    def init(vertex):
+        return vertex * 5 % 4
+
+    def compute(src, dst, edge):
+        return src.x if edge.trust > 0 else dst.x
+
+    combine = ws.mode()
+
+    def apply(old, gathered):
+        return gathered if gathered != old.x else (old.x + 1) % 4
+
+    def update_edge(src, dst, edge):
+        return edge.trust + (1 if src.x == dst.x else -1)
+
+
+@entry(message=(int, int))
+class Listened:
+    """All messages of a vertex in order, of edges that take turns."""
+
+    x: ws.int64
+    turn = ws.edge_state(ws.int64)
+    max_iter = 4
+
+    def init(vertex):
+        return vertex % 5
+
+    def init_edge(src, dst):
+        return (src.x + 2 * dst.x) % 3
+
+    def compute(src, edge):
+        return src.x, edge.turn
+
+    def gather_list(messages):
+        total = 0
+        for place in range(len(messages)):
+            total = (3 * total + messages[place][0] * (messages[place][1] == 0)) % 101
+        return total
+
+    def apply(old, gathered):
+        return (old.x + gathered) % 17
+
+    def update_edge(edge):
+        return (edge.turn + 1) % 3
+
+
+@entry()
+class Rooted:
+    """Pointer jumping: messages read the root's state, and edges count the supersteps apart."""
+
+    x: ws.int64
+    parent: ws.hidden(ws.int64)
+    above = ws.at("x", "parent")
+    apart = ws.edge_state(ws.int64)
+    max_iter = 5
+
+    def init(vertex):
+        return vertex * 3 % 7, vertex // 2
+
+    def compute(src, dst, edge):
+        return min(src.x, src.above) + (edge.apart if dst.above > dst.x else 0)
+
+    combine = min
+
+    def apply(old, gathered):
+        return max(old.x - 1, min(gathered, old.x + 1)), old.parent
+
+    def update_edge(src, dst, edge):
+        return edge.apart + (src.x != dst.x)
+
+
 # -------------------------------------------------------------------------------- plain Python
 
 

@@ -37,7 +37,7 @@ if __name__ == "__main__":  # not this folder, where a module has the name of an
 import numpy as np
 import pyarrow as pa
 import reference
-from zoo import difference, found_by, remembering, shown
+from zoo import difference, edges_found, edges_shown, found_by, remembering, shown
 
 import cugraph_ws as ws
 from cugraph_ws.program import codegen
@@ -416,24 +416,45 @@ def anything(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
         body, identity, wrap = choose.pick(*CUSTOM)
         lines = f"def combine(a, b):\n    return {body}\nidentity = {identity}"
     guarded = who == "all" and combine in ("min", "max")
-    made = [_any_member(choose, fields, real, pair, guarded, wrap) for _ in range(members)]
+    kept = who != "active" and choose.chance(4)
+    if kept:
+        settings += _edge_state(choose, fields, real)
+    made = [_any_member(choose, fields, real, pair, guarded, wrap, kept) for _ in range(members)]
     message: Any = float if real else int
     return Frame(fields, lines, (message, int) if pair else message, settings), made, False
 
 
-def _any_member(
-    choose: Choices, fields: Any, real: bool, pair: bool, guarded: bool, wrap: str
-) -> Member:
+def _of_vertices(fields: Any, real: bool) -> list[str]:
+    """Write what a function may read of a vertex, with a place for the vertex."""
     numeric = [name for name, kind in fields if kind != "boolean" and (real or kind != "float64")]
-    of = [f"{{}}.{name}" for name in numeric] + [
+    return [f"{{}}.{name}" for name in numeric] + [
         f"(1 if {{}}.{name} else 0)" for name, kind in fields if kind == "boolean"
     ]
+
+
+def _edge_state(choose: Choices, fields: Any, real: bool) -> list[str]:
+    """Write a field of the state of edges, and the functions that make it."""
+    ends = [one.format(end) for one in _of_vertices(fields, real) for end in ("src", "dst")]
+    ends += ["edge.k", "dst.degree", "1", "-2", "3"]
+    lines = [f"e = ws.edge_state(ws.int64, default={choose.pick('0', '1', '-3')})"]
+    for name, more in (("update_edge", ["edge.e", "edge.e", "p.superstep"]), ("init_edge", [])):
+        if name == "update_edge" or choose.chance(2):
+            text = number(choose, [*ends, *more], choose.below(3), False)
+            lines.append(f"def {name}(src, dst, edge, p):\n    return int({text}) % 11")
+    return lines
+
+
+def _any_member(
+    choose: Choices, fields: Any, real: bool, pair: bool, guarded: bool, wrap: str, kept: bool
+) -> Member:
+    of = _of_vertices(fields, real)
     near = [*constants(real), "p.superstep", "p.number_of_vertices"]
     sending = [one.format("src") for one in of] + [
         "edge.k", "src.degree", *(["edge.w", "edge.w"] if real else []), *near,
     ]  # fmt: skip
     if choose.chance(3):
         sending += [one.format("dst") for one in of] + ["dst.degree"]
+    sending += ["edge.e", "edge.e"] if kept else []
     sent = wrap.format(number(choose, sending, choose.below(3), real))
     if choose.chance(5):
         low = wrap.format(choose.pick("0", "1"))
@@ -729,6 +750,7 @@ def _compare(
         wrong = f"stopped by {result.stopped}"
     else:
         wrong = difference(found_by(program, result), expected, 1e-9)
+        wrong = wrong or difference(edges_found(result), edges_shown(outcome), 1e-9)
     if wrong is not None:
         raise _differs(case, given, limit, options, wrong)
 

@@ -344,6 +344,11 @@ def test_a_function_without_state(name):
         define(**{"flow": ws.edge(ws.int64), name: risen, **left})
 
 
+def test_phases_share_no_edges():
+    with pytest.raises(ws.ProgramError, match=r"Kept keeps `flow` on edges.*run it by itself"):
+        ws.phases(define())
+
+
 def test_init_edge_reads_no_state():
     with pytest.raises(ws.ProgramError, match=r"`edge.flow` is not declared"):
         define(init_edge=risen)
