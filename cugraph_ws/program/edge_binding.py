@@ -140,8 +140,9 @@ def bind_edges(
     )
     key = (state, kinds, uniforms, telling, plain)
     if graph.any_rank(key not in program.memory):
-        shown = graph.comm.allgather([as_host(array[:EXAMPLES]) for array in constants])
-        examples = [np.concatenate(parts)[:EXAMPLES] for parts in zip(*shown, strict=True)]
+        shown = [as_host(array[:EXAMPLES]) for array in constants]
+        came = graph.comm.alltoall([shown] * graph.comm.size)
+        examples = [np.concatenate(parts)[:EXAMPLES] for parts in zip(*came, strict=True)]
         trial = EdgeTrial(program, state, examples, uniforms, values, graph.number_of_vertices)
         seen = trial.run_pairs()
         parameters = tuple(value.dtype.name for value in values)

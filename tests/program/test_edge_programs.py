@@ -11,17 +11,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import stand_in_cudf
 import zoo_edges
 from clusters import workers
 from emulator.device import emulated
 from reference_edges import edges_of, run_pairs
 from shapes import SHAPES, frame, random_edges, undirected, vertex_frame
+from thread_ranks import over_links
 from verify import Edges
 from zoo import attributes_of, difference, graph_of, reference_graph, shown
 from zoo_edges import EDGE_ZOO, EdgeEntry
 
 import cugraph_ws as ws
 from cugraph_ws.execution import edge_loop
+from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.oriented import Oriented
 
 pytestmark = pytest.mark.xdist_group("edge programs")
@@ -248,6 +251,31 @@ def test_a_cluster_refuses_as_one_machine_does(on_workers: ws.Graph) -> None:
         )  # the client asks first
     with pytest.raises(ws.InputError, match="checkpoint: on a cluster"):
         ws.run(zoo_edges.Triangles, on_workers, engine="python", checkpoint="state.parquet")
+
+
+@pytest.mark.parametrize(
+    "program", [zoo_edges.Triangles, zoo_edges.InOrder, zoo_edges.OfEdges, zoo_edges.AnyChosen], ids=str
+)  # fmt: skip
+def test_shards_on_gpus(program: Any) -> None:
+    """Of graphs that ranks have built on their GPUs."""
+    edges = GRAPHS["random"]
+    columns = {name: one for name, one in attributes_of(edges).items() if name in program.edges}
+    rows = pd.DataFrame({"source": edges.source, "destination": edges.destination, **columns})
+    entry = next(one for one in EDGE_ZOO if one.program is program)
+    arguments = entry.given(edges.n)
+    for directed in (True, False):
+
+        def work(comm: Any) -> pd.DataFrame:
+            own = stand_in_cudf.DataFrame(rows.iloc[comm.rank :: 2].reset_index(drop=True))
+            shard = build_shard(
+                comm, [(comm.rank, own)], attributes=list(columns), directed=directed  # noqa: B023
+            )  # fmt: skip
+            return ws.run(program, shard, engine="cuda", **arguments).frame.to_arrow().to_pandas()
+
+        with emulated(seed=2), stand_in_cudf.installed():
+            found = pd.concat(over_links(2, work), ignore_index=True)
+        expected = ws.run(program, rows, directed=directed, engine="python", **arguments).frame
+        pd.testing.assert_frame_equal(found, expected)
 
 
 # ------------------------------------------------------------------------------------- ws.check
