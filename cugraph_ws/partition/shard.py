@@ -184,9 +184,14 @@ class ShardGraph(GraphView[Any]):
     @property
     def nbytes(self) -> int:
         """Bytes in use now."""
-        orders = sum(one.nbytes for one in self._orders.values())
+        orders = sum(one.nbytes for one in self._orders.values()) + self._reversed_bytes
         geometry = self.positions.nbytes + sum(held.nbytes for held in self.boundaries)
         return self._host().nbytes + int(self._vertices.numbering.nbytes) + geometry + orders
+
+    @property
+    def _reversed_bytes(self) -> int:
+        """Bytes of the arcs along reversed edges, if there are any."""
+        return int(self.kept["reversed"]._open().nbytes) if "reversed" in self.kept else 0
 
     def _ranks_of(
         self, numbers: npt.NDArray[np.int64], away: npt.NDArray[np.int64], found: Array

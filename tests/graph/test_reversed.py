@@ -122,7 +122,9 @@ def test_a_shard_has_the_arcs_out_of_its_vertices(name: str, ranks: int) -> None
 
         def work(comm: Any) -> dict[str, Any]:
             shard = share(graph, comm)
+            before = shard.nbytes
             view = reversed_view(shard)
+            assert shard.nbytes >= before + view.csc.indices.nbytes
             assert (view.low, view.owned) == (shard.low, shard.owned)
             assert reversed_view(shard).csc is view.csc
             own = slice(0, view.owned)
@@ -162,8 +164,10 @@ def test_a_shard_on_a_gpu_has_the_arcs_out_of_its_vertices(
         make = stand_in_cudf.DataFrame
         shard = build_shard(comm, [(comm.rank, make(own))], meta=make(rows.iloc[:0]), **options)
         assert isinstance(shard, DeviceShard)
+        before = shard.nbytes
         view = reversed_view(shard)
         assert isinstance(view, DeviceShard)
+        assert shard.nbytes >= before + view.laid_out()[0].csc.indices.nbytes
         graph, numbers, sent = view.laid_out()
         positions = np.arange(len(numbers))
         np.testing.assert_array_equal(graph.positions[graph.numbers], positions)

@@ -263,6 +263,7 @@ def test_a_run_resumes_in_every_phase(
     for stop in range(0, whole.iterations + 1, 1 + whole.iterations // 6):
         path = tmp_path / f"{stop}.parquet"
         ws.run(entry.program, graph("random"), max_iter=stop, checkpoint=path, **given)
+        given["partitions"] = 2 if stop % 2 else 1  # of another number of partitions
         again = ws.run(entry.program, graph("random"), max_iter=LONG, resume=path, **given)
         assert (again.iterations, again.converged) == (whole.iterations, whole.converged)
         pd.testing.assert_frame_equal(again.frame, whole.frame)

@@ -111,7 +111,7 @@ class DeviceShard(ShardGraph):
     @property
     def nbytes(self) -> int:
         """Bytes held now, on the device and on the host."""
-        orders = sum(one.nbytes for one in self._orders.values())
+        orders = sum(one.nbytes for one in self._orders.values()) + self._reversed_bytes
         geometry = [self._numbers, self._laid[1], *self._held, *self._laid[2]]
         geometry += [one for one in self.kept.values() if isinstance(one, np.ndarray)]
         geometry += self.kept.get("ranks", ())
