@@ -71,7 +71,7 @@ ARCS = 4096  # that a warp takes in turn
 
 @jit
 def find(parent: Any, vertex: Any) -> Any:
-    """Return the root of a vertex, and halve the way there for whoever comes next."""
+    """Return the root of a vertex, and halve its path."""
     below = np.int64(vertex)
     above = np.int64(load_fresh(parent, below))
     higher = np.int64(load_fresh(parent, above))
@@ -151,7 +151,7 @@ def link_rows(
     offsets: Any, indices: Any, parent: Any, first: Any, last: Any, tree: Any, root: Any, queue: Any,
     counts: Any,
 ) -> None:  # fmt: skip
-    """Link those of a range of vertices that are not in a tree with all in their rows.
+    """Link vertices of a range that are outside a tree with all vertices in their rows.
 
     A warp takes the rows of 32 vertices, and its lanes share out their arcs; longer rows than `PIECE`
     are queued for `link_pieces`.
@@ -165,12 +165,12 @@ def link_rows(
     first, last : int
         Vertices.
     tree : uint32[words]
-        Bits of vertices that `mark_tree` has found in a tree: they take a 32nd of the room of parents,
-        and are read from the L2.
+        Bits of vertices that `mark_tree` has found in a tree: 1/32 of the bytes of `parent`, so that
+        they are read from the L2 cache.
     root : int
-        Of that tree: rows of those who have come to it since are left out, too.
+        Root of that tree; rows of vertices that have joined it since are skipped, too.
     queue : tuple of (int[n], int32[n])
-        Room for the pieces of all rows longer than one.
+        Room for the pieces of all rows that are longer than a piece.
     counts : int64[3]
         Arcs read are added to the first, pieces to the last.
     """
@@ -222,10 +222,10 @@ def link_strays(
     offsets: Any, indices: Any, parent: Any, size: Any, first: Any, stop: Any, tree: Any,
     counts: Any,
 ) -> None:  # fmt: skip
-    """Link along those of the arcs from `first` to `stop` whose other end is not in a tree.
+    """Link along the arcs from `first` to `stop` that lead to vertices outside a tree.
 
-    For rows that tell of an edge at one of its ends only, after `link_rows`.  Whose row an arc is in is
-    looked up for those alone, among the few rows of a warp's arcs.
+    For rows that have an edge at one of its ends only; launched after `link_rows`.  The row of an arc is
+    searched for these arcs only, among the few rows of a warp's arcs.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def find_first(words: Any, size: Any, first: Any) -> None:
 
 @kernel
 def adopt(parent: Any, ghosts: Any, count: Any, words: Any, first: Any) -> None:
-    """Put ghosts that their owner has found in one tree into one here.
+    """Link the ghosts that their owner has found in one tree.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def adopt(parent: Any, ghosts: Any, count: Any, words: Any, first: Any) -> None:
     words : uint32[words of count]
         A bit for each: whether it is in its owner's tree.
     first : int64[1]
-        The first of those who are: the others are hooked under it.
+        The first of those ghosts; the others are hooked under it.
     """
     root = np.int64(ghosts + first[0])
     for entry in range(block() * threads() + thread(), count, blocks() * threads()):
@@ -379,7 +379,7 @@ def compress(parent: Any, size: Any, watched: Any, counts: Any) -> None:
             while root != above:
                 above = root
                 root = np.int64(load_cached(parent, above))
-            store_fresh(parent, vertex, root)  # others meet a parent or the root: both lead up
+            store_fresh(parent, vertex, root)  # others read a parent or the root: both lead up
         outside += root != watched
     outside = sum_of_lanes(outside)
     if lane() == 0 and outside > 0:

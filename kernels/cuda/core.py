@@ -148,7 +148,7 @@ def sift(
 
 @inline
 def lower(core: Any, vertex: Any, level: Any) -> Any:
-    """Take one from the degree of a vertex that is left; tell whether that makes it fall."""
+    """Subtract one from the degree of a remaining vertex; return whether it drops to the level."""
     falls = False
     if load_fresh(core, vertex) > level:
         degree = atomic_add(core, vertex, -1)

@@ -139,7 +139,7 @@ __all__ = [
 
 FRONTIER = False  # whether only the messages of active vertices are gathered
 LANES = 8  # of a virtual warp
-SWAPS = False  # whether states are changed by compare-and-swap, and who is active is in a bitmap
+SWAPS = False  # whether states are changed by compare-and-swap, and active vertices are in a bitmap
 PLACED = False  # whether the order of listed messages matters before they are sorted
 OUTBOX = False  # whether what a vertex sends is the same on every arc, and kept in an outbox
 TARGETS = False  # whether messages read their target
@@ -165,12 +165,12 @@ def copy_sent(source: Any, place: Any, target: Any, to: Any) -> None:
 
 
 def differs(old: Any, new: Any, vertex: Any) -> Any:
-    """Tell whether what is sent of a vertex has changed; always, where states change in place."""
+    """Return whether what a vertex sends has changed; always True if states change in place."""
     return bool(old[0][vertex] != new[0][vertex])
 
 
 def load_own(state: Any, constants: Any, vertex: Any) -> Any:
-    """Return a vertex as `load` does, past the cache: nobody else is about to read it."""
+    """Return a vertex as `load` does, but bypass the cache, since no other thread reads it soon."""
     return load(state, constants, vertex)
 
 

@@ -1,6 +1,6 @@
-"""Where numbers stand in the arrays that kernels and the host share, and numbers that both must know.
+"""Places in the arrays that kernels and the host share, and numbers that both must know.
 
-No kernel is here: the host reads this without importing a compiler.
+No kernel is here: the host imports this without importing a compiler.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ ROW = 3  # rows of `records` written so far; they are a ring
 RECORDS = 64
 
 # Columns of `tallies` and of `records`, float64; the aggregates follow
-ACTIVE = 0  # vertices with news
+ACTIVE = 0  # active vertices
 TOTAL = 1  # sum of the changes of the residual's field
 GREATEST = 2  # greatest of them
 FIGURES = 3
@@ -102,22 +102,24 @@ KEPT = 3  # 0: the frontier is in its bitmap only; 1: it is listed; 2: with its 
 STEPS = 4  # since the host cleared it, and all that follows
 TURN = 5  # which of three of each counter below comes next
 BEGAN = 6  # the number of the pull that has been begun, counted in `STEPS` and from 1
-ENTRIES = 7  # of a worklist: beside the frontier, those that have changed without news
+ENTRIES = (
+    7  # of a worklist: beside the frontier, vertices that have changed without becoming active
+)
 # Three of each counter: a superstep uses one, the next reads it, and the one after clears it, so that
 # one barrier is enough.
 LISTED, QUEUED, DEGREES, FILLED, NEWS = 8, 11, 14, 17, 20
 ROLES = 5
-WOKEN = 23  # up to seven numbers, for blocks that have waited for one that was alone
+WOKEN = 23  # up to seven numbers, for blocks that have waited for a single block
 
-# What a share of a frontier tells others of a superstep, float64, behind `ACTIVE`: out-arcs within the
-# share of those who have news, arcs read, and how
+# A rank's record of a frontier's superstep, float64, after `ACTIVE`: out-arcs of active vertices on the
+# rank, arcs read, and the direction
 OUT, READ, MODE = 1, 2, 3
 FRONTIER_FIGURES = 4
 
 # `horizon` of frontiers, float64
 LIMIT = 0  # priorities up to it are due
 WIDTH = 1  # between the least priority that waited and the limit
-LEAST, ABOVE, WAITERS = 2, 3, 4  # of those who wait: least priority, sum, number
+LEAST, ABOVE, WAITERS = 2, 3, 4  # of waiting vertices: least priority, sum, number
 
 AUTO, PULL, PUSH = 0, 1, 2  # what a frontier may do
 BALLOT, ALONE = (
@@ -125,22 +127,20 @@ BALLOT, ALONE = (
     4,
 )  # beside PULL, how a superstep ran: from a list made of the bitmap; by one block
 PIECE = 512  # arcs of a row that are queued together
-FRONTIER_BLOCK = 512  # threads: few blocks, and large ones, meet sooner at the grid's barrier
+FRONTIER_BLOCK = 512  # threads: few blocks, and large ones, arrive sooner at the grid's barrier
 PULL_BLOCK = 256  # threads at most, of a kernel in which warps have shared memory of their own
 NEAR_ROWS = 1 << 16  # entries of a list that come with their row
 LEAST_ROWS = 8  # of a frontier for one warp
 HASTE = 8  # in-arcs that a lane reads by itself, in search of one that settles its vertex
 
-# `control` of a growing forest, int64: who wait, the levels so far, whether the last attached anybody;
-# then three of each counter, as above
+# `control` of `grow`, int64: undecided vertices, the levels so far, whether the last one attached a
+# vertex; then three of each counter, as above
 WAITERS_LEFT, LEVELS, GOING = 0, 1, 2
 PIECES_QUEUED, STILL_WAITING, ATTACHED = 3, 6, 9
-CODELESS = 12  # of states that have been reached, how many more have no code than have one
+CODELESS = 12  # reached states without a code, less those with one
 WAITING = 1 << 30  # a level that is not reached
 NOBODY = 1 << 62  # above every vertex number
-TIGHT_SHARE = (
-    128  # slots for tight arcs that a warp takes at a time, as many as it may need at once
-)
+TIGHT_SHARE = 128  # slots for tight arcs that a warp takes at a time, the most it needs at once
 CODES = 256  # that a state may have; the last says that it has none
 
 # Kinds of keys that arcs are sorted by: the row within its part above the source, above the slot,

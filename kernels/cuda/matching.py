@@ -1,8 +1,7 @@
 """A maximal matching by mutual proposals, the same as that of `kernels.cpu.matching`.
 
-Vertices are positions here, but an edge's rank is a hash of its ends' numbers, so the layout does
-not show in the outcome.  A row is looked through by one lane, by a warp or by a block, whichever
-its length asks for.
+Vertices are positions here, but an edge's rank is a hash of its ends' numbers, so the result does not depend on the
+layout.  A row is read by one lane, by a warp or by a block, depending on its length.
 """
 
 from __future__ import annotations
@@ -181,7 +180,7 @@ def propose(
                     adjacency, numbers, mate, key, row, shuffle(FULL, length, leader), lane(), 32
                 )
             )
-            if lane() == leader:  # who has read what stood there
+            if lane() == leader:  # it has read the old value
                 best[row] = found[2]
         sync_block()
         for hub in range(number_of_hubs[0]):
@@ -223,9 +222,9 @@ def accept(mate: Any, best: Any, free: Any, count: Any, left: Any, counts: Any) 
         Vertices.
     count : int
     left : int[count]
-        Written: those that proposed in vain.
+        Output: vertices whose proposal was not mutual.
     counts : int64[2]
-        How many they are is added to the first.
+        Their number is added to the first.
     """
     for base in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
         vertex = np.int64(0)

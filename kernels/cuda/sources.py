@@ -109,7 +109,7 @@ def mark(
     width: Any,
     changed: Any,
 ) -> None:
-    """Mark a vertex with the searches that changed it; `width` lanes in a row stand for one vertex."""
+    """Mark a vertex with the searches that changed it; `width` adjacent lanes handle one vertex."""
     bits = np.int64(np.uint32(ballot(FULL, changed)))
     bits = (bits >> np.int64(lane() - search)) & ((np.int64(1) << np.int64(width)) - 1)
     first = False
@@ -361,17 +361,17 @@ def list_decided(
     size: Any,
     control: Any,
 ) -> None:
-    """Sort out which reached vertices have a predecessor, or need none, and which are undecided.
+    """Find which reached vertices have a predecessor, or need none, and which are undecided.
 
     Parameters
     ----------
     words : tuple of uint32[size]
-        Written: bits of the undecided searches, and marks of the decided ones.
+        Output: bits of the undecided searches, and marks of the decided ones.
     listed : int[size]
-        Written: vertices with marks.
+        Output: vertices with marks.
     distance, before : arrays of [size * width]
     infinity, nobody : number
-        Distance of vertices that are not reached, and the predecessor where there is none.
+        Distance of unreached vertices, and the predecessor that stands for none.
     width, size : int
     control : int64[9]
         The numbers of undecided and of listed vertices are added to `UNDECIDED` and `LISTED`.

@@ -52,8 +52,8 @@ def workers() -> Any:
 def mark(bits: Any, place: Any) -> None:
     """Set a bit.
 
-    A read that comes too early costs one more atomic.  Without it, those on a hub's word would wait for
-    one another.
+    It is read first, without synchronisation: a stale read costs one more atomic, and no atomics queue up
+    on the word of a hub.
     """
     word = place >> 5
     bit = np.uint32(np.int64(1) << (place & 31))

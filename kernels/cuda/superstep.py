@@ -428,10 +428,10 @@ def take_stock(
     shape: Any, edges: Any, state: Any, constants: Any, outbox: Any, flags: Any, parameters: Any,
     sums: Any, control: Any, tallies: Any, records: Any, norm: Any,
 ) -> None:  # fmt: skip
-    """Count who is active, add up the aggregates, and fill the outbox, before superstep 0.
+    """Count active vertices, add up the aggregates, and fill the outbox, before superstep 0.
 
-    The states and, of a frontier, the flags are there.  `shape` is the number of vertices, of owned
-    ones, and of all positions.
+    States are initialised and, for a frontier, flags too.  `shape` is the number of vertices, of owned
+    vertices, and of positions.
     """
     vertices, owned, size = shape
     values = with_sums(parameters, sums, vertices, np.int64(0))
