@@ -328,12 +328,14 @@ class CoreNumber:
         ghosts = core[self._part.owned :] if self._reports else core[:0]
         losses = self._top - ghosts
         lost = losses > 0  # for a peeled ghost the difference wraps around
-        news, reports, (peeled, read) = halo.swap(fell, lost, losses, counts)
+        peeled_ghosts, reports, (peeled, read) = halo.swap(fell, lost, losses, counts)
         ghosts[lost] = self._top
         self._left_here -= peeled - given
         self._waiting, more = self._waiting[:0], 0
-        if len(news) or reports:
-            core[news] = GONE
-            self._waiting, more = self._peeler.take_out(core, self._alive, news, reports, level)
+        if len(peeled_ghosts) or reports:
+            core[peeled_ghosts] = GONE
+            self._waiting, more = self._peeler.take_out(
+                core, self._alive, peeled_ghosts, reports, level
+            )
         self._left_here -= len(self._waiting)
         return read + more

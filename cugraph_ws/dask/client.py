@@ -153,7 +153,7 @@ class RankTasks:
     nccl : bool
         Whether each rank has a GPU of its own, with its arrays on it.
     frames : bool
-        Whether the tasks return `Returned`.
+        Whether the tasks return `CallResult`.
     direct : sequence of tuple, optional
         The direct task start, by rank: a callable, and its arguments between the `RankContext` and the
         worker.  It returns a function that does the task's work, or None; see `RankPlugin.call`.

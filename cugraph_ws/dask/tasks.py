@@ -32,8 +32,8 @@ __all__ = [
     "TOPIC",
     "CachedProgram",
     "Call",
+    "CallResult",
     "RankContext",
-    "Returned",
     "at_work",
     "build_rank",
     "call_directly",
@@ -92,7 +92,7 @@ class CachedProgram:
 
 
 @dataclass
-class Returned:
+class CallResult:
     """The call result of a rank.
 
     Attributes
@@ -325,7 +325,7 @@ class Call:
 
 def call_rank(
     context: RankContext, call: Call, share: Mapping[str, Any], parts: Mapping[str, Sequence[Any]]
-) -> Returned:
+) -> CallResult:
     """Call a function on this rank's shard, or take over a call that a direct start began.
 
     Parameters
@@ -339,7 +339,7 @@ def call_rank(
 
     Returns
     -------
-    Returned
+    CallResult
     """
     worker = get_worker()
     key = worker.get_current_task()
@@ -357,7 +357,7 @@ def call_rank(
 
 def direct_work(
     context: RankContext, call: Call, keys: Mapping[str, Sequence[Any]], worker: Worker
-) -> Callable[[], tuple[Returned, bytes | None]] | None:
+) -> Callable[[], tuple[CallResult, bytes | None]] | None:
     """Return the function that does `call_directly` here; None if partitions are on other workers.
 
     Parameters
@@ -378,12 +378,12 @@ def direct_work(
 
 def call_directly(
     context: RankContext, call: Call, parts: Mapping[str, Sequence[Any]], worker: Worker
-) -> tuple[Returned, bytes | None]:
+) -> tuple[CallResult, bytes | None]:
     """Do what `call_rank` does before its task has come, in a thread of its own.
 
     Returns
     -------
-    returned : Returned
+    returned : CallResult
     summary : bytes or None
         See `summary_of`; None on ranks above 0.
     """
@@ -392,7 +392,7 @@ def call_directly(
     return returned, summary_of(returned) if context.rank == 0 else None
 
 
-def _taken_over(worker: Worker, started: StartedTask) -> Returned:
+def _taken_over(worker: Worker, started: StartedTask) -> CallResult:
     """Return the result of a direct start, once the scheduler has unpinned its task."""
     freeing = _unpinned(worker)
     if not started.outcome.done():
@@ -403,13 +403,13 @@ def _taken_over(worker: Worker, started: StartedTask) -> Returned:
         started.owned.set_exception(error)
         raise
     started.owned.set_result(None)
-    returned: Returned = started.outcome.result()[0]
+    returned: CallResult = started.outcome.result()[0]
     return returned
 
 
 def _called(
     worker: Worker, comm: Communicator, call: Call, parts: Mapping[str, Sequence[Any]]
-) -> Returned:
+) -> CallResult:
     """Call the function on this rank's shard."""
     graph = _share(worker, call.key, comm)
     named = {
@@ -434,7 +434,7 @@ def _called(
     return returned
 
 
-def part_of(returned: Returned, which: int) -> Any:
+def part_of(returned: CallResult, which: int) -> Any:
     """Return one frame of a call result."""
     return returned.frames[which]
 
@@ -457,17 +457,17 @@ def search_of(rows: Any, which: int, searches: int) -> Any:
     return rows.iloc[which * size : (which + 1) * size].reset_index(drop=True)
 
 
-def meta_of(returned: Returned, which: int) -> Any:
+def meta_of(returned: CallResult, which: int) -> Any:
     """Return one frame of a call result without its rows."""
     return returned.frames[which].iloc[:0]
 
 
-def summary_of(returned: Returned) -> bytes:
+def summary_of(returned: CallResult) -> bytes:
     """Return what the client reads of rank 0's call result, pickled; its only rows are the trace's.
 
     Parameters
     ----------
-    returned : Returned
+    returned : CallResult
 
     Returns
     -------
@@ -502,7 +502,7 @@ def _publisher(worker: Worker, topic: str) -> Callable[[ProgressUpdate], None]:
     return report
 
 
-def _returned(value: Any) -> Returned:
+def _returned(value: Any) -> CallResult:
     """Make a call result of what a function returned: a `Result`, a frame, or several frames."""
     if isinstance(value, Result):
         frame = value.frame
@@ -516,7 +516,7 @@ def _returned(value: Any) -> Returned:
             "kind": value.graph._kind,
         }
         more = [value.edges] if value.edge_arrays else []
-        return Returned([frame, *more], facts)
+        return CallResult([frame, *more], facts)
     frames = list(value) if isinstance(value, tuple) else [value]
     facts = {"tuple": isinstance(value, tuple)}
-    return Returned(frames, facts)
+    return CallResult(frames, facts)

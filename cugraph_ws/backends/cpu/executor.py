@@ -80,7 +80,7 @@ class CpuExecutor:
         self._edge_state = tuple(np.zeros(arcs, kind) for kind in kinds)  # in the order of the CSC
         self._hubs: list[int] | None = None  # rows that are split among all threads
         self._gathered = gathers_from_all(bound)  # whether the last superstep was dense
-        self._news: npt.NDArray[np.bool_] | None = None  # changed in the last superstep; cached
+        self._changed: npt.NDArray[np.bool_] | None = None  # changed in the last superstep; cached
         self._did = Counts()
 
     @property
@@ -107,7 +107,7 @@ class CpuExecutor:
         for name, column in zip(context.bound.program.state, context.state, strict=True):
             np.copyto(column, columns[name], casting="same_kind")
         context.number = 0
-        self._queues = self._news = None
+        self._queues = self._changed = None
         self._gathered = gathers_from_all(context.bound)
         if self._gathered:  # no frontier has to be counted
             arcs = len(self._part.csc.indices)
@@ -151,7 +151,7 @@ class CpuExecutor:
         """Run the planned supersteps; `sums` are the aggregates over all partitions."""
         self._context.sums = sums
         self._context.number = choice.number
-        self._news = None
+        self._changed = None
         self._gathered = choice.direction == "gather"
         supersteps = {
             "gather": self._gather,
@@ -396,23 +396,23 @@ class CpuExecutor:
         if trees:
             return BoundaryUpdate(None, (self._trees.is_attached(boundary),))
         places = active = None
-        news = self._is_news()[boundary]
-        useful = int(np.count_nonzero(news))
+        changed = self._find_changed()[boundary]
+        useful = int(np.count_nonzero(changed))
         if refine is None:
             width = sum(column.itemsize for column in self._context.state)
             place, flag = np.dtype(self._context.index).itemsize, 0 if self._gathered else 1
             listed, whole = useful * (width + place), len(boundary) * (width + flag)
             refine = listed < whole
             if useful and -(-len(boundary) // 8) + width < min(listed, whole):
-                values = [column[boundary[news]] for column in self._context.state]
+                values = [column[boundary[changed]] for column in self._context.state]
                 if all((one == one[0]).all() for one in values):  # a level of a search, say
                     fields = tuple(one[:1] for one in values)
-                    return BoundaryUpdate(None, fields, None, useful, np.packbits(news))
+                    return BoundaryUpdate(None, fields, None, useful, np.packbits(changed))
         if refine:
-            places = np.flatnonzero(news).astype(self._context.index)
+            places = np.flatnonzero(changed).astype(self._context.index)
             boundary = boundary[places]
         elif not self._gathered:
-            active = news
+            active = changed
         fields = tuple(column[boundary] for column in self._context.state)
         return BoundaryUpdate(places, fields, active, useful)
 
@@ -420,19 +420,19 @@ class CpuExecutor:
         """Return the messages unchanged: they have been filled."""
         return list(updates)
 
-    def _is_news(self) -> npt.NDArray[np.bool_]:
+    def _find_changed(self) -> npt.NDArray[np.bool_]:
         """Return for every position whether its ghosts are stale; computed once per superstep."""
-        if self._news is not None:
-            return self._news
-        self._news = news = np.zeros(self._part.size, np.bool_)
+        if self._changed is not None:
+            return self._changed
+        self._changed = changed = np.zeros(self._part.size, np.bool_)
         if not self._gathered:
-            news[self._frontier.as_list()] = True
+            changed[self._frontier.as_list()] = True
         elif self._in_place:
-            news[:] = True
+            changed[:] = True
         else:
             for old, new in zip(self._fresh, self._context.state, strict=True):
-                news |= old != new
-        return news
+                changed |= old != new
+        return changed
 
     def unpack(self, first: int, last: int, update: BoundaryUpdate, *, trees: bool = False) -> None:
         """Update the ghosts at positions [first, last); received ghosts become active."""

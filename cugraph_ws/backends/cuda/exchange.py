@@ -41,8 +41,8 @@ def _extents(shard: ShardGraph, part: ProgramPart, *, outward: bool) -> npt.NDAr
     """
     name = f"extents {outward}"
     if name not in shard.learned:
-        news = int(part.laid.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
-        own = [part.owned, part.arcs, news, *map(len, part.boundaries)]
+        sending = int(part.laid.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
+        own = [part.owned, part.arcs, sending, *map(len, part.boundaries)]
         shard.learned[name] = np.array(shard.comm.allgather(own), np.int64)
     told: npt.NDArray[np.int64] = shard.learned[name]
     return told
@@ -229,9 +229,9 @@ class DeviceRankExchange(RankExchange):
         self._links.wait(self._links.mark())
         executor.trees.receive()
 
-    def _exchange_attached(self, *news: Sequence[Any]) -> None:
+    def _exchange_attached(self, *attached: Sequence[Any]) -> None:
         """Queue the exchange of forest updates: one array to each rank, and one from each."""
-        going, coming = ([[told] if len(told) else [] for told in one] for one in news)
+        going, coming = ([[told] if len(told) else [] for told in one] for one in attached)
         self._links.post(going, coming)
 
     def grow_trees(self, executor: Executor, missing: int) -> None:

@@ -118,7 +118,7 @@ class Peeler:
         self,
         core: Array,
         alive: Array,
-        news: Array,
+        peeled_ghosts: Array,
         reports: Sequence[tuple[Array, Array]],
         level: int,
     ) -> tuple[Array, int]:
@@ -129,7 +129,7 @@ class Peeler:
         core : ndarray of int, shape (size,)
         alive : ndarray of int
             Owned vertices above the level, and perhaps some that have been peeled.
-        news : ndarray of int
+        peeled_ghosts : ndarray of int
             Ghosts that have been peeled.
         reports : sequence of (positions, losses)
             Losses in degree of owned vertices, by other ranks' peeling.
@@ -142,7 +142,7 @@ class Peeler:
         read : int
             Arcs.
         """
-        size, read = lower_rows(*self._adjacency[:2], news, core, level, self._queue)
+        size, read = lower_rows(*self._adjacency[:2], peeled_ghosts, core, level, self._queue)
         fallen = [self._queue[:size].copy()]
         for places, losses in reports:
             open_ = core[places] > level  # the others keep their core numbers

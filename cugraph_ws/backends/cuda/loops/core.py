@@ -78,7 +78,7 @@ class Peeler:
         self,
         core: Array,
         alive: Array,
-        news: Array,
+        peeled_ghosts: Array,
         reports: Sequence[tuple[Array, Array]],
         level: int,
     ) -> tuple[Array, int]:
@@ -90,10 +90,10 @@ class Peeler:
         if self._losses is None:
             self._losses = xp.full(len(core), top, core.dtype)
         left_of = self._losses
-        if len(news):
-            left_of[news] = 0
-            counts = self.peel(left_of, news, 0)
-            left_of[news] = top
+        if len(peeled_ghosts):
+            left_of[peeled_ghosts] = 0
+            counts = self.peel(left_of, peeled_ghosts, 0)
+            left_of[peeled_ghosts] = top
             read = int(device().to_host(counts)[1])
         for places, losses in reports:
             left_of[places] -= losses
