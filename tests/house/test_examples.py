@@ -1,6 +1,7 @@
 """Every example is run as a user would, and its outcome checked by another way."""
 
 import importlib.util
+import itertools
 import math
 import sys
 from collections import Counter
@@ -27,7 +28,7 @@ def example(name):
 def test_all_are_here():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {
         "etl", "etl_on_a_cluster", "heaviest_dependency", "own_algorithm", "phases",
-        "widest_path",
+        "state_on_edges", "widest_path",
     }  # fmt: skip
 
 
@@ -52,6 +53,34 @@ def test_phases(capsys):
     inner = found["dependency"].drop("berlin")
     assert inner.to_dict() == pytest.approx({city: through[city] for city in inner.index})
     assert "Backward" in capsys.readouterr().out
+
+
+def test_state_on_edges(capsys):
+    """The beliefs are those of all states of the group, one by one."""
+    found, said = example("state_on_edges").main()
+    names = found["vertex"].tolist()
+    talks = {
+        ("ann", "bob"): 1.5,
+        ("ann", "eve"): 0.5,
+        ("bob", "cat"): 2.0,
+        ("bob", "dan"): -1.0,
+        ("eve", "fay"): 3.0,
+    }
+    known = {"cat": 2.0, "fay": -1.0, "dan": 0.5}
+    weights = Counter()
+    for states in itertools.product((-1, 1), repeat=len(names)):
+        state = dict(zip(names, states, strict=True))
+        energy = sum(known.get(name, 0.0) * state[name] for name in names)
+        energy += sum(worth * state[one] * state[other] for (one, other), worth in talks.items())
+        for name in names:
+            weights[name, state[name]] += math.exp(energy / 2.0)
+    odds = [math.log(weights[name, 1] / weights[name, -1]) for name in names]
+    assert found["odds"].tolist() == pytest.approx(odds)
+    back = {(a, b): answer for a, b, _, answer in said.itertuples(index=False)}
+    assert len(said) == 2 * len(talks)
+    for a, b, message, _ in said.itertuples(index=False):
+        assert back[b, a] == message
+    assert "chance" in capsys.readouterr().out
 
 
 def test_own_algorithm(capsys):
