@@ -109,6 +109,7 @@ def betweenness_centrality(
     .. [1] U. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical
        Sociology 25, 2001.
     """
+    check_flag("weighted", weighted)
     loop = (WeightedBetweenness if weighted else Betweenness)(k, normalized, endpoints, seed)
     opened = open_graph(
         graph,
@@ -182,6 +183,7 @@ def edge_betweenness_centrality(
     .. [1] U. Brandes, "On variants of shortest-path betweenness centrality and their generic
        computation", Social Networks 30, 2008.
     """
+    check_flag("weighted", weighted)
     made = WeightedBetweenness if weighted else Betweenness
     loop = made(k, normalized, False, seed, edges=True)
     refuse_checkpoints(options, "edge_betweenness_centrality has")
