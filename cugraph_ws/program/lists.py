@@ -192,17 +192,18 @@ class _Compiled(ast.NodeTransformer):
 
     def __init__(self, fail: _Fail) -> None:
         self._fail = fail
-        self._loops = 0
+        self._names: set[str] = set()
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         """Rewrite `gather_list`, but no helper."""
         if node.name == "user_gather_list":
+            self._names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
             node.body = [self.visit(one) for one in node.body]
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
         """Rewrite len(messages)."""
-        if isinstance(node.func, ast.Name) and node.func.id == "len" and _is_list(node.args[0]):
+        if ast.unparse(node) == f"len({MESSAGES})":
             return parse(f"{MESSAGES}[2]").body[0].value  # type: ignore[attr-defined]
         return self.generic_visit(node)
 
@@ -219,14 +220,17 @@ class _Compiled(ast.NodeTransformer):
         """Rewrite a loop over the messages."""
         if not _is_list(node.iter):
             return self.generic_visit(node)
-        self._loops += 1
-        place = f"place_{self._loops}"
+        number = 0
+        while f"place_{number}" in self._names:
+            number += 1
+        place = f"place_{number}"
+        self._names.add(place)
         head, loop = parse(
             f"one = message_at({MESSAGES}, {place})\nfor {place} in range({MESSAGES}[2]):\n    pass"
         ).body
         assert isinstance(head, ast.Assign)
         assert isinstance(loop, ast.For)
-        head.targets = [node.target]
+        head.targets = [self.visit(node.target)]
         loop.body = [head, *(self.visit(one) for one in node.body)]
         loop.orelse = [self.visit(one) for one in node.orelse]
         return loop

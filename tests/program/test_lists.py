@@ -214,7 +214,7 @@ def test_on_workers() -> None:
             dd.from_pandas(rows, npartitions=3, sort=False),
             weight="weight", attributes=[one for one in columns if one != "weight"],
         )  # fmt: skip
-        for program in (zoo.Communities, zoo.InOrder):
+        for program in (zoo.Communities, zoo.InOrder, zoo.ColoursAround, zoo.NearestByWeight):
             spread = ws.run(program, graph, engine="python", max_iter=3).frame.compute()
             alone = ws.run(program, rows, engine="python", max_iter=3).frame
             spread = spread.sort_values("vertex").reset_index(drop=True)
@@ -323,6 +323,12 @@ def greatest(messages):
     return max(messages)
 
 
+def overwritten(messages):
+    for messages in messages:  # noqa: B020
+        found = messages
+    return found
+
+
 def without(old):
     return old.x
 
@@ -333,6 +339,7 @@ def without(old):
         (sliced, "`messages[1:]` is not possible"),
         (passed_on, "`messages` is not possible"),
         (renamed, "`messages` is not possible"),
+        (overwritten, "`messages` is not possible"),
         (greatest, "of messages there are `len(messages)`"),
         (without, "does not take `messages`"),
     ],
@@ -407,9 +414,9 @@ def test_loops_within_loops_are_written_with_places_of_their_own() -> None:
     text = """
 def user_gather_list(messages):
     total = 0
-    for one in messages:
+    for place_0 in messages:
         for other in messages:
-            total += one * other * messages[len(messages) - 1]
+            total += place_0 * other * messages[len(messages) - 1]
         else:
             total += 1
     return total
