@@ -76,7 +76,8 @@ def write_phases(choose: Choices, engine: str = "python") -> PhasedCase:
     kinds = dict(cases[0].frame.fields)
     for _ in range(3 * choose.below(3)):  # most have fields of other types
         one = write_case(choose, engine=engine)
-        if all(kinds.get(name, kind) == kind for name, kind in one.frame.fields):
+        alike = all(kinds.get(name, kind) == kind for name, kind in one.frame.fields)
+        if alike and "edge_state" not in one.text:
             cases.append(one)
             kinds |= dict(one.frame.fields)
     plan = [
@@ -107,6 +108,9 @@ def check_phases(case: PhasedCase, tally: Tally) -> None:
     graph = case.cases[0].graph
     programs = [load(one.text) for one in case.cases]
     tally.programs += 1
+    if any(one.edge_state for one in programs):  # not of phases
+        tally.refused_programs += 1
+        return
     phases = ws.phases(
         *(ws.phase(programs[which], way, limit) for which, way, limit in case.plan),
         rounds=case.rounds,
