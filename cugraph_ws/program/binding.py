@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -207,13 +207,13 @@ def bind(
         if program.fold is not None:
             trial = trial_of(program)
             tried = Inference(*trial.sent(trial.states()))
-            sent = _messages(
-                program, tuple(state), kinds, kinds_here, parameters, tried, plain=plain
-            )
+            given = (program, tuple(state), kinds, kinds_here, parameters)
+            sent = _inferred(infer_messages, *given, seen=tried, plain=plain)
             program = lowered(program, sent.message, is_tuple=sent.tuple_message)
         trial = trial_of(program)
         seen = Inference(*trial.run(), *trial.gathered_kinds)
-        found = _inferred(program, tuple(state), kinds, kinds_here, parameters, seen, plain=plain)
+        given = (program, tuple(state), kinds, kinds_here, parameters)
+        found = _inferred(infer, *given, seen=seen, plain=plain)
         types = Types(
             state=tuple(state),
             constants=kinds_here,
@@ -255,37 +255,15 @@ def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
 
 
 def _inferred(
+    infer: Callable[..., Inference],
     program: VertexProgram,
-    state: tuple[str, ...],
-    edges: tuple[str, ...],
-    constants: tuple[str, ...],
-    parameters: tuple[str, ...],
+    *kinds: Any,
     seen: Inference,
-    *,
     plain: bool,
 ) -> Inference:
-    """Infer types with the compiler; `seen` are a trial's, used if the program does not compile."""
+    """Infer types with the compiler; `seen` are a trial's, used if a plain program does not compile."""
     try:
-        return infer(program, state, edges, constants, parameters)
-    except CompileError:
-        if not plain:
-            raise
-        return seen
-
-
-def _messages(
-    program: VertexProgram,
-    state: tuple[str, ...],
-    edges: tuple[str, ...],
-    constants: tuple[str, ...],
-    parameters: tuple[str, ...],
-    seen: Inference,
-    *,
-    plain: bool,
-) -> Inference:
-    """Infer what `compute` returns, as `_inferred` does."""
-    try:
-        return infer_messages(program, state, edges, constants, parameters)
+        return infer(program, *kinds)
     except CompileError:
         if not plain:
             raise
