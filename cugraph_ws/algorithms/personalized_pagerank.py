@@ -157,6 +157,7 @@ class PersonalizedPageRank(ArrayLoop):
     name = "personalized_pagerank"
     reads_weights = True
     _rank: Array  # of owned vertices, by position and seed of the block
+    _sent: Array  # what each vertex gives along an edge of weight 1, by position and seed
     _taken: int  # supersteps of the block
     finish: Any = None  # called with the number of seeds that reach `max_iter`, block by block
 
@@ -214,6 +215,7 @@ class PersonalizedPageRank(ArrayLoop):
         out = part.by_position(weight)[: part.owned]
         self._dangling = xp.flatnonzero(out == 0.0)
         self._share = xp.where(out > 0.0, 1.0 / xp.where(out > 0.0, out, 1.0), 0.0)[:, None]
+        self._sent = xp.empty((part.size, 0))
         self._found: list[Array] = [None] * len(self._numbers)
         largest = max(graph.comm.allgather(part.size))
         self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
@@ -230,14 +232,17 @@ class PersonalizedPageRank(ArrayLoop):
         columns = rank.shape[1]
         if self._taken < self._limit:
             lost = rank[self._dangling].sum(axis=0)
-            sent = xp.zeros((part.size, columns))
-            sent[:owned] = rank * self._share
-            near.update(sent)
-            new = near.sums(sent, "in", weight=part.graph.weight) * self._alpha
+            if self._sent.shape[1] != columns:
+                self._sent = xp.empty((part.size, columns))
+            xp.multiply(rank, self._share, out=self._sent[:owned])
+            near.update(self._sent)
+            new = near.sums(self._sent, "in", weight=part.graph.weight)
+            new *= self._alpha
             new[self._rows, self._columns] += 1.0 - self._alpha
             here = self._alpha * xp.asarray(self._over_ranks(lost))
             new[self._rows, self._columns] += here[self._columns]
-            change = self._over_ranks(xp.abs(new - rank).sum(axis=0))
+            rank -= new  # in place: the matrices are larger than caches
+            change = self._over_ranks(xp.abs(rank, out=rank).sum(axis=0))
             self._rank, self._taken = new, self._taken + 1
         else:
             change = np.full(columns, np.inf)
