@@ -293,8 +293,8 @@ def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
     ProgramError
         If there is no such field, or a name is invalid.
     """
-    if isinstance(names, str):
-        raise ProgramError(f"ws.first_by: names={names!r} is one text; give a list of names")
+    if not isinstance(names, (list, tuple)):
+        raise ProgramError(f"ws.first_by: names={shown(names)} is no list; give a list of names")
     names = tuple(names)
     for name in names:
         if (

@@ -325,7 +325,9 @@ WITHOUT_RUN = ("conductance", "modularity")  # no supersteps, and so none of the
 ENGINES_OWN = ("argument", "dtype", "on_device")
 DECLARATIONS = (
     *("edge", "hidden", "like", "nullable", "parameter", "vertex_value", "l1_norm", "max_norm"),
-    *("aggregate", "vertex_program"),
+    *("aggregate", "vertex_program", "edge_program", "edge_state"),
+    *("bitset", "first_by", "histogram", "mode", "top"),
+    *("at", "greatest_at", "least_at", "sum_at", "phase"),
 )
 
 
@@ -387,7 +389,10 @@ def function_targets() -> list[Target]:
             "null": 0.0,
             "attribute": "weight",
             "field": "x",
+            "k": 2,
             "name": "x",
+            "pointer": "x",
+            "program": ws.BFS,
         }
         works = {one: examples[one] for one in named if one in examples}
         found.append(Target(name, function, works, named))
