@@ -22,7 +22,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import exchange as device_exchange
-from cugraph_ws.backends.cuda import predecessors
+from cugraph_ws.backends.cuda import predecessors, schedule
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.kernels.cuda.layout import AHEAD, CODELESS, COUNT, STEPS
 
@@ -52,6 +52,7 @@ LINKS = slice(None, -1), slice(1, None)  # of a chain: sources and destinations
 @pytest.fixture(autouse=True)
 def several_blocks_and_looks(monkeypatch):
     monkeypatch.setattr(predecessors, "FRONTIER_BLOCK", 64)
+    monkeypatch.setattr(schedule, "BLOCK", 64)  # a row of many arcs has a whole block
     monkeypatch.setattr(device_exchange, "LEVELS", 2)
 
 

@@ -16,7 +16,7 @@ import cugraph_ws as ws
 from cugraph_ws.backends.cuda import schedule
 from cugraph_ws.dask import gpu_topology as wires
 from cugraph_ws.dask import probe as scan
-from cugraph_ws.dask import survey
+from cugraph_ws.dask import rank_probe
 from cugraph_ws.runtime import driver
 
 dd = pytest.importorskip("dask.dataframe")
@@ -127,7 +127,7 @@ def test_without_dask(monkeypatch):
 
 @pytest.mark.parametrize("size", range(10))
 def test_every_pair_of_workers_is_measured_once(size):
-    rounds = survey.pairs(size)
+    rounds = rank_probe.pairs(size)
     assert len(rounds) <= size
     met = []
     for partners in rounds:
@@ -244,9 +244,14 @@ def test_a_shared_gpu_is_nobodys():
         return {"node": node, "gpu": None if uuid is None else {"uuid": uuid}}
 
     everyone = [facts("a", "GPU-0"), facts("a", "GPU-0"), facts("a", "GPU-1"), facts("a", None)]
-    assert [survey.engine_of(everyone, rank) for rank in range(4)] == ["cpu", "cpu", "cuda", "cpu"]
+    assert [rank_probe.engine_of(everyone, rank) for rank in range(4)] == [
+        "cpu",
+        "cpu",
+        "cuda",
+        "cpu",
+    ]
     apart = [facts("a", "GPU-0"), facts("b", "GPU-0")]
-    assert [survey.engine_of(apart, rank) for rank in range(2)] == ["cuda", "cuda"]
+    assert [rank_probe.engine_of(apart, rank) for rank in range(2)] == ["cuda", "cuda"]
 
 
 # --- GPUs -----------------------------------------------------------------------------------
@@ -255,25 +260,25 @@ def test_a_shared_gpu_is_nobodys():
 def test_the_gpu_that_comes_first(monkeypatch):
     gpus = [driver.Gpu("First", 8 << 30, (9, 0), 132, 60 << 20, "GPU-1"),
             driver.Gpu("Second", 4 << 30, (8, 0), 108, 40 << 20, "GPU-2")]  # fmt: skip
-    monkeypatch.setattr(survey, "installed_gpus", lambda: gpus)
+    monkeypatch.setattr(rank_probe, "installed_gpus", lambda: gpus)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    assert survey._own_gpu() == {
+    assert rank_probe._own_gpu() == {
         "name": "First", "memory": 8 << 30, "capability": (9, 0), "multiprocessors": 132,
         "uuid": "GPU-1",
     }  # fmt: skip
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert survey._own_gpu() is None
-    monkeypatch.setattr(survey, "installed_gpus", list)
-    assert survey._own_gpu() is None
+    assert rank_probe._own_gpu() is None
+    monkeypatch.setattr(rank_probe, "installed_gpus", list)
+    assert rank_probe._own_gpu() is None
 
 
 def test_the_speed_of_a_gpu(monkeypatch):
     monkeypatch.setattr(schedule, "BLOCK", 32)
-    monkeypatch.setitem(survey.SCALE, "cuda", 3)
-    monkeypatch.setattr(survey, "SECONDS", 0.0)
-    monkeypatch.setattr(survey, "SUPERSTEPS", 2)
+    monkeypatch.setitem(rank_probe.SCALE, "cuda", 3)
+    monkeypatch.setattr(rank_probe, "SECONDS", 0.0)
+    monkeypatch.setattr(rank_probe, "SUPERSTEPS", 2)
     with emulated():
-        assert survey._supersteps("cuda")() > 0
+        assert rank_probe._supersteps("cuda")() > 0
 
 
 LISTED = "0, GPU-aaaa\n1, GPU-bbbb\n2, GPU-cccc\n"
