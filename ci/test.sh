@@ -3,7 +3,7 @@
 #
 # The suite runs twice.  First the tests of what runs compiled, uncompiled: coverage cannot look
 # into machine code, and a kernel must mean the same as plain Python.  Then everything, compiled;
-# that every CUDA kernel compiles is looked at by itself.
+# that every CUDA kernel compiles, and the zoo of programs, are looked at by themselves.
 # Coverage of both together is gated; pytest has the last word.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,9 +23,9 @@ workers=${TEST_WORKERS:-2}
 mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
 coverage erase
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" --cov --cov-report= "${uncompiled[@]}"
-# Without coverage: it would follow every step of the compiler, for several times as long.
-compiling=tests/program/test_cuda_compile.py
-pytest -n "$workers" "$compiling"
+# Without coverage, which would follow every step of the compiler and of plain Python, for several times as long.
+uncovered=(tests/program/test_cuda_compile.py tests/program/test_zoo.py)
+pytest -n "$workers" --dist loadgroup "${uncovered[@]}"
 # Tests that start clusters of processes, one group, run one after the other beside all others.  They
 # wait now and then, for faults to be noticed, so there is one worker more than cores.
-pytest -n "$((workers + 1))" --dist loadgroup --ignore "$compiling" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
+pytest -n "$((workers + 1))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
