@@ -417,8 +417,8 @@ class VertexLoop:
                 {name: state[f"_edge_{name}"] for name in self._program.edge_state}
             )
         self._counts = self._exchange.merge(self._executor.counts())
-        if gathers_from_all(self.bound):  # as when the run began
-            self._counts.active = self._graph.number_of_vertices
+        if self._program.edge_state:  # edges may have changed where no vertex has
+            self._counts.waiting = 1
         self._counts.sums = state["_sums"]  # the state does not determine them: it has no superstep
         self._number = int(state["_loop"][0])
         self._residual = float(state["_loop"][1])
