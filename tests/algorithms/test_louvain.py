@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +26,6 @@ from shapes import (
     rmat,
     undirected,
 )
-from thread_ranks import on_ranks, share
 from verify import Array, Edges
 
 import cugraph_ws as ws
@@ -183,30 +181,6 @@ def test_a_stopped_run_resumes(tmp_path: Any) -> None:
         resumed = ws.run(ws.Louvain(), edges, resume=path)
         assert resumed.frame.equals(whole.frame)
         assert resumed.residual == whole.residual
-
-
-@pytest.mark.parametrize("directed", [True, False])
-def test_ranks_find_the_communities_of_one(directed: bool) -> None:
-    edges = rmat(6, 3, seed=2) if directed else undirected(rmat(6, 3, seed=2))
-    with build(edges) as graph, emulated():
-        expected, quality = ws.louvain(graph, hierarchy=True, seed=1)
-        for ranks, engine in ((1, "cpu"), (3, "cpu"), (2, "cuda")):
-            parts = on_ranks(ranks, partial(found_on_ranks, graph, engine))
-            assert pd.concat([one for one, _ in parts], ignore_index=True).equals(expected)
-            assert {one for _, one in parts} == {quality}
-
-
-def found_on_ranks(graph: ws.Graph, engine: Any, comm: Any) -> Any:
-    return ws.louvain(share(graph, comm), hierarchy=True, seed=1, engine=engine)
-
-
-def test_what_ranks_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
-    with build(SHAPES["grid"]) as graph:
-        with pytest.raises(ws.InputError, match="checkpoint"):
-            on_ranks(2, lambda comm: ws.louvain(share(graph, comm), checkpoint="a.parquet"))
-        monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", "1000")
-        with pytest.raises(ws.GraphMemoryError, match="every worker"):
-            on_ranks(2, lambda comm: ws.louvain(share(graph, comm)))
 
 
 def test_what_is_refused() -> None:
