@@ -169,7 +169,7 @@ class PersonalizedPageRank(ArrayLoop):
         tol: float = 1e-6,
         *,
         top: int | None = None,
-        format: Format = "long",  # noqa: A002
+        format: Format = "long",  # noqa: A002 - as the function has it
     ) -> None:
         check_number("alpha", alpha, finite=True)
         if not 0.0 <= alpha <= 1.0:

@@ -8,6 +8,7 @@ another form than `compute` returns, a function `lift` converts each of them.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
@@ -31,7 +32,7 @@ MOST_BITS = 8 * WORD
 
 
 @dataclass(frozen=True)
-class Fold:
+class Fold(ABC):
     """A combine that is known by name; see `histogram`, `top`, `bitset` and `first_by`."""
 
     @property
@@ -39,25 +40,25 @@ class Fold:
         """Names that the parts of `gathered` have in `apply`."""
         return ()
 
+    @abstractmethod
     def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
         """Say why messages of these types cannot be combined; None if they can."""
-        raise NotImplementedError
 
     def why_not_value(self, message: Any) -> str | None:
         """Say why a message of a valid type cannot be combined; None if it can."""
         return None
 
+    @abstractmethod
     def identity(self, kinds: Sequence[str]) -> Any:
         """Return the message that the combine leaves unchanged."""
-        raise NotImplementedError
 
     def lift(self, kinds: Sequence[str]) -> list[str]:
         """Write the body of `lift(message)`; empty if messages are folded as they are."""
         return []
 
+    @abstractmethod
     def combine(self, kinds: Sequence[str]) -> list[str]:
         """Write the body of `combine(first, second)`."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, repr=False)
