@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy.typing as npt
 
@@ -15,13 +14,11 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
 from cugraph_ws.partition.neighbourhoods import neighbourhoods
-from cugraph_ws.runtime.device import array_module, as_host, device, module_of
+from cugraph_ws.runtime.device import array_module, as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
-from cugraph_ws.runtime.thread_ranks import ThreadCommunicator, ThreadRanks
+from cugraph_ws.runtime.thread_ranks import ThreadRanks
 
 __all__ = ["PartitionedEdges"]
-
-Value = TypeVar("Value")
 
 
 class PartitionedEdges:
@@ -80,23 +77,13 @@ class PartitionedEdges:
             own_bound = replace(bound, constants=constants)
             return self._loop.moved(own_bound, near, some, shard, on_device=on_device)
 
-        self._loops = self._on_ranks(begun)
-
-    def _on_ranks(self, work: Callable[[int], Value]) -> list[Value]:
-        """Run a function of a rank's number on every rank; collectives may be called there."""
-        if not self._on_device:
-            return self._ranks.call(lambda comm: work(comm.rank))
-        here = device().here()
-
-        def there(comm: ThreadCommunicator) -> Value:
-            with here():
-                return work(comm.rank)
-
-        return self._ranks.call(there)
+        self._loops = self._ranks.call_each(begun, on_device=on_device)
 
     def step(self) -> Step:
         """Compute the values of the next pairs of all shards."""
-        step = self._on_ranks(lambda rank: self._loops[rank].step())[0]
+        step = self._ranks.call_each(
+            lambda rank: self._loops[rank].step(), on_device=self._on_device
+        )[0]
         return replace(step, partitions=self._ranks.size)
 
     def inputs(self) -> dict[str, Any]:

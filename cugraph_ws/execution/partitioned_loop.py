@@ -20,9 +20,9 @@ from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
-from cugraph_ws.runtime.device import device, module_of
+from cugraph_ws.runtime.device import module_of
 from cugraph_ws.runtime.saved_state import SavedState
-from cugraph_ws.runtime.thread_ranks import ThreadCommunicator, ThreadRanks
+from cugraph_ws.runtime.thread_ranks import ThreadRanks
 
 __all__ = ["PartitionedLoop"]
 
@@ -81,15 +81,7 @@ class PartitionedLoop:
 
     def _on_ranks(self, work: Callable[[int], Value]) -> list[Value]:
         """Run a function of a rank's number on every rank; collectives may be called there."""
-        if self._loop.engine != "cuda":
-            return self._ranks.call(lambda comm: work(comm.rank))
-        here = device().here()
-
-        def there(comm: ThreadCommunicator) -> Value:
-            with here():
-                return work(comm.rank)
-
-        return self._ranks.call(there)
+        return self._ranks.call_each(work, on_device=self._loop.engine == "cuda")
 
     def _joined(
         self, arrays_of: Callable[[ShardedLoop], Mapping[str, Any]]

@@ -14,6 +14,7 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from cugraph_ws.runtime.communicator import RunAbandonedError
+from cugraph_ws.runtime.device import device
 
 __all__ = ["ThreadCommunicator", "ThreadRanks"]
 
@@ -168,6 +169,21 @@ class ThreadRanks:
     def __init__(self, size: int) -> None:
         self.size = size
         self.communicators = [ThreadCommunicator(rank, self) for rank in range(size)]
+
+    def call_each(self, work: Callable[[int], Value], *, on_device: bool) -> list[Value]:
+        """Run a function of a rank's number on every rank, as `call` does.
+
+        With `on_device`, the caller's current device is that of every rank.
+        """
+        if not on_device:
+            return self.call(lambda comm: work(comm.rank))
+        here = device().here()
+
+        def there(comm: ThreadCommunicator) -> Value:
+            with here():
+                return work(comm.rank)
+
+        return self.call(there)
 
     def call(self, work: Callable[[ThreadCommunicator], Value]) -> list[Value]:
         """Run a function on every rank, with the caller's context variables.
