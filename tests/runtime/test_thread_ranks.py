@@ -88,6 +88,7 @@ def test_a_collective_that_a_rank_does_not_call_is_an_error():
         ThreadRanks(2).call(lambda comm: comm.rank and comm.allgather(None))
 
 
+@pytest.mark.usefixtures("usual_handler")
 def test_an_interrupt_ends_all_ranks():
     ended = []
 
