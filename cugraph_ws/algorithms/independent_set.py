@@ -268,7 +268,9 @@ class Coloring(_GreedyLoop):
             )
             lowest = ~used & (used + 1)  # the lowest bit that is not set
             free = lowest < (1 << WINDOW)
-            colors[places[free]] = low + xp.log2(lowest[free].astype(np.float64)).astype(np.int64)
+            # Of a power of two frexp is exact everywhere; a GPU's log2 of 8 may be less than 3.
+            _, exponents = xp.frexp(lowest[free].astype(np.float64))
+            colors[places[free]] = low + exponents.astype(np.int64) - 1
             pending, places, low = pending[~free], places[~free], low + WINDOW
         self._decided[first] = colors
         return first
