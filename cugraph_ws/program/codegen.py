@@ -19,7 +19,7 @@ import threading
 import types
 import weakref
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -379,8 +379,9 @@ def _edge_adaptors(
 
 
 def adaptors(
-    program: VertexProgram, types_: Types, access: Access | None = None, *, checked: bool = False
-) -> str:
+    program: VertexProgram, types_: Types, access: Access | None = None, *, checked: bool = False,
+    fixed: Mapping[str, bool] | None = None,
+) -> str:  # fmt: skip
     """Write the interface's functions for this program.
 
     Parameters
@@ -393,6 +394,8 @@ def adaptors(
         How arrays are read and written; by indexing if not given.
     checked : bool
         Whether new states go through `fit(place, value)`, which refuses what a field cannot hold.
+    fixed : mapping of str to bool, optional
+        Values of `ANY` and `ORDERED` that are not those of the program.
 
     Returns
     -------
@@ -447,13 +450,13 @@ def adaptors(
         for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
     }
     sums = [f"np.float64({_call(program, name)})" for name in program.aggregates]
+    chosen = {"ANY": program.combine == "any", "ORDERED": "priority" in program.functions}
     lines = [
-        f"ANY = {program.combine == 'any'}",
+        *[f"{name} = {value}" for name, value in {**chosen, **(fixed or {})}.items()],
         f"CHANGES = {program.asynchronous or 'active' not in program.functions}",
         f"KEEPS = {keeps_when_silent(program)}",
         f"FIELDS = {len(fields)}",
         "NO_TARGET = 0",
-        f"ORDERED = {'priority' in program.functions}",
         f"SETTLES = {'settled' in program.functions}",
         "@inline\ndef load(state, constants, vertex):",
         f"    return {vertex_text(program, types_, access)}",

@@ -302,7 +302,7 @@ def list_lines(
             f"    return whole if whole >= 0 else whole ^ np.int64({(1 << 63) - 1})",
         ]
     return [
-        f"MODE = {listing.kind != 'list'}",
+        f"MOST_FREQUENT = {listing.kind != 'list'}",
         f"WEIGHTED = {listing.kind == 'weighted mode'}",
         f"PLACED = {listing.ordered}",
         f"CHUNK = {CHUNK}",

@@ -17,7 +17,7 @@ import numpy as np
 from cugraph_ws.kernels.cuda.interface import (
     CHUNK,
     KEEPS,
-    MODE,
+    MOST_FREQUENT,
     PLACED,
     SETTLES,
     WEIGHTED,
@@ -218,7 +218,7 @@ def apply_lists(
         gathered = no_gathered()
         if found:
             gathered = row_result(old, slots, first, count, chosen, vertex, values)
-        if MODE:
+        if MOST_FREQUENT:
             best[vertex] = LOWEST
             chosen[vertex] = UNCHOSEN
         tally = finish(vertex, gathered, found, edges, memory, values, tally)

@@ -14,7 +14,7 @@ from cugraph_ws.runtime.generated import kernel_file
 from cugraph_ws.runtime.signature import kind_of
 
 from .machine import Emulator
-from .source import load
+from .source import defined_twice, load
 
 __all__ = ["EmulatedDevice", "emulated"]
 
@@ -138,6 +138,9 @@ class EmulatedDevice:
     ) -> EmulatedKernels:
         key = "\n".join([interface, *loops])
         if key not in self._modules:
+            # Here modules have namespaces of their own; on a GPU they share that of the written text.
+            twice = defined_twice(write())
+            assert not twice, f"{name} defines more than once: {sorted(twice)}"
             served = dict.fromkeys(("interface", "pair_interface"), load(interface))
             space: dict[str, Any] = {}
             for loop in loops:

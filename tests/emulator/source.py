@@ -10,6 +10,8 @@ import ast
 import builtins
 import itertools
 import linecache
+import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -23,11 +25,24 @@ from .library import BUILTINS, MATH, NUMPY, invert
 from .primitives import SERVED
 from .scalars import scalar
 
-__all__ = ["load"]
+__all__ = ["defined_twice", "load", "top_level_names"]
 
 PACKAGE = "cugraph_ws.kernels.cuda"
 FOLDER = Path(cugraph_ws.kernels.__path__[0]) / "cuda"
 _numbers = itertools.count(1)
+_DEFINITION = re.compile(r"^(?:def (\w+)\(|class (\w+)|(\w+(?:, \w+)*) = )", re.MULTILINE)
+
+
+def top_level_names(text: str) -> list[str]:
+    """Return what a module's text defines, as often as it does."""
+    found = [next(filter(None, one.groups())) for one in _DEFINITION.finditer(text)]
+    return [name for names in found for name in names.split(", ")]
+
+
+def defined_twice(text: str) -> set[str]:
+    """Return the names that a module's text defines more than once: only the last would count."""
+    counts = Counter(top_level_names(text))
+    return {name for name, count in counts.items() if count > 1}
 
 
 class _Literals(ast.NodeTransformer):

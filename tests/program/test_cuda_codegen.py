@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cuda_cases import Pairs, Shout, Steps
 from emulator import Emulator, load
+from emulator.source import defined_twice, top_level_names
 from programs import Hops, Nearest, Paths, Peel, Rank, Reached, Widest
 from shapes import SHAPES, build
 
@@ -70,15 +71,8 @@ def check_names(text, loops):
     tree = ast.parse(text)
     imported = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
     assert imported <= {"__future__", "collections", "typing", "cugraph_ws.kernels.cuda.primitives"}
-    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert len(set(functions)) == len(functions), "modules share a namespace"
-    defined = set(functions) | {
-        target.id
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    assert not defined_twice(text), "modules share a namespace"
+    defined = set(top_level_names(text))
     for loop in loops:
         for node in ast.parse(kernel_file("cuda", loop).read_text()).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("interface"):

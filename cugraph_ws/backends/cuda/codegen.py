@@ -205,11 +205,13 @@ def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
     # Lanes combine before they know which lanes have a message, so `any` needs a neutral message.
     # Any message will do, so the greatest is taken.
     combined = replace(program, combine="max") if program.combine == "any" else program
+    fixed = {"ANY": program.combine == "any"}
+    if variant.swaps:
+        fixed["ORDERED"] = variant.ordered
     parts = [
         f'"""CUDA kernels of the vertex program {program.name}, generated."""',
         *program_text(program, "from cugraph_ws.kernels.cuda.primitives import *"),
-        adaptors(combined, types, DeviceAccess(variant)),
-        f"ANY = {program.combine == 'any'}",
+        adaptors(combined, types, DeviceAccess(variant), fixed=fixed),
         _lane_adaptors(program, types, variant),
     ]
     return "\n\n".join(parts) + "\n"
@@ -380,7 +382,6 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
     if variant.swaps:
         cached = DeviceAccess(variant, cached=True)
         lines += [
-            f"ORDERED = {variant.ordered}",
             "@inline\ndef glance(state, constants, vertex):",
             f"    return {vertex_text(program, types, cached)}",
             "@inline\ndef swap(state, vertex, old, new):",
