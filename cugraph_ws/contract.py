@@ -179,6 +179,8 @@ class Counts:
         Both norms for each superstep, if a call ran several dense ones.
     modes : list of (str, str)
         Direction and filter of each superstep, if the call chose them.
+    beyond : int
+        A message out of the range that the program's combine takes; 0 if there was none.
     """
 
     active: int = 0
@@ -191,6 +193,7 @@ class Counts:
     sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     changes: list[tuple[float, float]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
+    beyond: int = 0
 
     @staticmethod
     def merged(parts: Sequence[Counts]) -> Counts:
@@ -212,6 +215,7 @@ class Counts:
                 (sum(row[0] for row in rows), sum(row[1] for row in rows))
                 for rows in zip(*padded, strict=True)
             ],
+            beyond=next((part.beyond for part in parts if part.beyond), 0),
         )
 
 

@@ -27,6 +27,7 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.codegen import INFINITY
+from cugraph_ws.program.combines import out_of_range
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
@@ -276,6 +277,9 @@ class VertexLoop:
         self._executor.superstep(choice, self._counts.sums)
         self._counts, traffic = self._exchange.settle(self._executor, choice)
         counts = self._counts
+        if counts.beyond:  # on every rank
+            self._exchange.rest()
+            raise out_of_range(self._program, counts.beyond)
         if self._program.edge_state:
             changed = self._executor.update_edges(choice.number)
             counts.waiting = self._exchange.total(changed)

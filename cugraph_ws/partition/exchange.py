@@ -265,7 +265,7 @@ def _unpack(box: Sequence[Array]) -> BoundaryUpdate | None:
 
 def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:
     """Encode counts as three arrays."""
-    numbers = [counts.active, counts.arcs, counts.waiting, counts.read, *traffic]
+    numbers = [counts.active, counts.arcs, counts.waiting, counts.read, counts.beyond, *traffic]
     changes = [counts.total_change, counts.greatest_change, *counts.sums]
     history = np.array(counts.history, np.int64).reshape(-1, 2)
     return [np.array(numbers, np.int64), np.array(changes, np.float64), history]
@@ -273,7 +273,7 @@ def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:
 
 def _unpack_counts(box: Sequence[Array]) -> tuple[Counts, Traffic]:
     numbers, changes, history = box
-    active, arcs, waiting, read, *traffic = numbers.tolist()
+    active, arcs, waiting, read, beyond, *traffic = numbers.tolist()
     counts = Counts(
         active=active,
         arcs=arcs,
@@ -283,5 +283,6 @@ def _unpack_counts(box: Sequence[Array]) -> tuple[Counts, Traffic]:
         greatest_change=float(changes[1]),
         history=[tuple(row) for row in history.tolist()],
         sums=changes[2:].copy(),
+        beyond=beyond,
     )
     return counts, Traffic(*traffic)

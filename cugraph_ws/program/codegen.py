@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
-from cugraph_ws.program.combines import guarded_lift
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.lists import Messages, compiled_text, list_lines
 from cugraph_ws.runtime.generated import import_text, kernel_file
@@ -256,6 +255,10 @@ class Access:
         """Write a statement that stores a value."""
         return f"{array}[{index}] = {value}"
 
+    def note(self, array: str, value: str) -> str:
+        """Write a statement that stores a value in an array of one; any of several values may stay."""
+        return f"{array}[0] = {value}"
+
 
 def constants_text(types_: Any, access: Access) -> list[str]:
     """Write how each of a vertex's constants is read."""
@@ -303,7 +306,17 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
     str
     """
     sent = _call(program, "compute", edge=_edge_text(program, types_, access))
-    return message_result(types_, f"user_lift({sent})" if "lift" in program.sources else sent)
+    if "lift" not in program.sources:
+        return message_result(types_, sent)
+    lines = [f"    sent = {sent}"]
+    end = None if program.fold is None else program.fold.end
+    if end is not None:
+        beyond = f"edges[{len(types_.edges) + len(program.edge_state)}]"  # `Executor` reads it
+        lines += [
+            f"    if sent < 0 or sent >= {end}:",
+            f"        {access.note(beyond, 'np.int64(sent)')}",
+        ]
+    return "\n".join([*lines, message_result(types_, "user_lift(sent)")])
 
 
 def _edge_text(program: Any, types_: Any, access: Access) -> str:
@@ -727,7 +740,7 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     for name, names in _record_fields(program).items():
         space[name] = namedtuple(name, names)
     for name, function in {**program.functions, **program.aggregates}.items():
-        space[f"user_{name}"] = guarded_lift(program) if name == "lift" else function
+        space[f"user_{name}"] = function
     if "gather_list" in program.functions:
         space["user_gather_list"] = _with_messages(program, space)
     more = zip(program.edge_state, program.edge_state_kinds, strict=True)

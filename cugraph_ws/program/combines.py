@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from cugraph_ws.program.source import FunctionSource
 if TYPE_CHECKING:
     from cugraph_ws.program.decorator import VertexProgram
 
-__all__ = ["WORD", "Fold", "bitset", "first_by", "guarded_lift", "histogram", "lowered", "top"]
+__all__ = ["WORD", "Fold", "bitset", "first_by", "histogram", "lowered", "out_of_range", "top"]
 
 MOST_BINS = 32  # what a GPU thread can hold of a message
 MOST_RANKED = 16
@@ -44,8 +44,9 @@ class Fold(ABC):
     def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
         """Say why messages of these types cannot be combined; None if they can."""
 
-    def why_not_value(self, message: Any) -> str | None:
-        """Say why a message of a valid type cannot be combined; None if it can."""
+    @property
+    def end(self) -> int | None:
+        """The integer after the greatest message, of folds that take those from 0; None: any number."""
         return None
 
     @abstractmethod
@@ -73,8 +74,9 @@ class Histogram(Fold):
     def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
         return _why_no_integer(self, "counts", kinds, is_tuple=is_tuple)
 
-    def why_not_value(self, message: Any) -> str | None:
-        return _why_out_of_range(self, message, self.bins)
+    @property
+    def end(self) -> int:
+        return self.bins
 
     def identity(self, kinds: Sequence[str]) -> Any:
         return (0,) * self.bins
@@ -131,8 +133,9 @@ class Bitset(Fold):
     def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
         return _why_no_integer(self, "takes", kinds, is_tuple=is_tuple)
 
-    def why_not_value(self, message: Any) -> str | None:
-        return _why_out_of_range(self, message, self.bits)
+    @property
+    def end(self) -> int:
+        return self.bits
 
     @property
     def words(self) -> list[tuple[int, int]]:
@@ -215,8 +218,7 @@ def histogram(k: int) -> Any:
     -------
     Fold
         For a program's `combine`.  `gathered` is a tuple of k counts (int64), all 0 without
-        messages.  Compiled engines ignore a message out of range; `engine="python"` and `ws.check`
-        raise ProgramError.
+        messages.  A message out of range ends the run with a ProgramError.
 
     Raises
     ------
@@ -261,8 +263,8 @@ def bitset(k: int) -> Any:
     Fold
         For a program's `combine`.  `gathered` is an integer (int64) with a bit for each position
         that was sent; for k above 63, a tuple of integers of 63 bits: bit m is
-        ``gathered[m // 63] >> m % 63 & 1``.  Compiled engines ignore a message out of range;
-        `engine="python"` and `ws.check` raise ProgramError.
+        ``gathered[m // 63] >> m % 63 & 1``.  A message out of range ends the run with a
+        ProgramError.
 
     Raises
     ------
@@ -369,30 +371,26 @@ def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> 
     )
 
 
-def guarded_lift(program: VertexProgram) -> Callable[[Any], Any]:
-    """Return the `lift` of a lowered program that refuses messages out of range.
+def out_of_range(program: VertexProgram, message: int) -> ProgramError:
+    """Return the error for a message that a fold has no place for.
 
     Parameters
     ----------
     program : VertexProgram
-        What `lowered` returned.
+        Its fold has an `end`.
+    message : int
 
     Returns
     -------
-    callable
-        Raises ProgramError.
+    ProgramError
     """
-    fold, lift = program.fold, program.functions["lift"]
+    fold = program.fold
     assert fold is not None
-
-    def guarded(message: Any) -> Any:
-        why = fold.why_not_value(message)
-        if why is not None:
-            where = f"{program.name}.compute ({program.sources['compute'].location})"
-            raise ProgramError(f"{where}: {why}")
-        return lift(message)
-
-    return guarded
+    assert fold.end is not None
+    return ProgramError(
+        f"{program.name}.compute ({program.sources['compute'].location}): returns {message}, but {fold!r} "
+        f"takes 0 to {fold.end - 1}; keep it in that range"
+    )
 
 
 def _size(name: str, k: Any, most: int) -> int:
@@ -408,12 +406,6 @@ def _why_no_integer(fold: Fold, does: str, kinds: Sequence[str], *, is_tuple: bo
         return None
     found = "a tuple" if is_tuple else f"a {kinds[0]}"
     return f"returns {found}, but {fold!r} {does} integers; return a whole number (`//`, int())"
-
-
-def _why_out_of_range(fold: Fold, message: Any, end: int) -> str | None:
-    if 0 <= message < end:
-        return None
-    return f"returns {int(message)}, but {fold!r} takes 0 to {end - 1}; keep it in that range"
 
 
 def _returned(parts: Sequence[str], *, single: bool = False) -> str:

@@ -14,11 +14,13 @@ __all__ = [
     "AUTO",
     "BALLOT",
     "BEGAN",
+    "BEYOND",
     "BY_ARC",
     "BY_SLOT",
     "BY_SOURCE",
     "CODELESS",
     "CODES",
+    "CONTROL",
     "COUNT",
     "CURSOR",
     "DEGREES",
@@ -82,6 +84,8 @@ NUMBER = 1  # of the superstep
 FINISHED = 2  # blocks that have tallied
 ROW = 3  # rows of `records` written so far; they are a ring
 RECORDS = 64
+BEYOND = 4  # a message out of the range that the combine takes, 0 if there was none
+CONTROL = 5
 
 # Columns of `tallies` and of `records`, float64; the aggregates follow
 ACTIVE = 0  # active vertices

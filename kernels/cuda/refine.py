@@ -21,7 +21,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.bitmaps import GROUPS, has, place_of, votes
 from cugraph_ws.kernels.cuda.interface import FRONTIER, SWAPS, TERMS, copy_sent, differs
-from cugraph_ws.kernels.cuda.layout import FIGURES, RECORDS, ROW
+from cugraph_ws.kernels.cuda.layout import BEYOND, FIGURES, RECORDS, ROW, TOTAL
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -169,6 +169,8 @@ def write_header(
     for place in range(first, width + slots, step):
         if place < width:
             header[place] = records[latest + place]
+            if control[BEYOND] != 0:  # the run is over
+                header[place] = np.float64(control[BEYOND]) if place == TOTAL else np.nan
         else:
             header[place] = np.float64(lengths[place - width])
             lengths[place - width] = np.int64(0)

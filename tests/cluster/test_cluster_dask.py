@@ -363,6 +363,29 @@ def test_the_users_own_mistakes_are_not_logged(pair):
     assert "ZeroDivisionError" in "".join(complaints(pair.client)[before:])
 
 
+@ws.vertex_program
+class CountedBelow:
+    """Counts messages up to 2, and sends numbers of vertices."""
+
+    x: ws.int64
+    combine = ws.histogram(3)
+    max_iter = 3
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.x
+
+    def apply(old, gathered):
+        return old.x + gathered[0]
+
+
+def test_a_message_out_of_range_is_the_same_error_as_on_one_machine(pair):
+    with on_workers(SKEWED) as graph, pytest.raises(ws.ProgramError, match="takes 0 to 2; keep"):
+        ws.run(CountedBelow, graph)
+
+
 def of_the_users_own(kind: type[Exception] = ZeroDivisionError) -> Any:
     raise kind("of the user's own")
 

@@ -13,6 +13,7 @@ import pytest
 import zoo
 from emulator.device import emulated
 from shapes import random_edges
+from thread_ranks import over_links, share
 
 import cugraph_ws as ws
 from cugraph_ws.program.combines import Fold
@@ -172,13 +173,88 @@ def test_messages_of_the_wrong_type_are_refused(
     assert "Sender.compute (" in str(raised.value)
 
 
-@pytest.mark.parametrize("combine", [ws.histogram(3), ws.bitset(3)])
-def test_a_message_out_of_range_is_refused_by_plain_python(combine: Any) -> None:
-    program = program_of(combine, max_iter=1)
-    with pytest.raises(ws.ProgramError, match=r"returns 3, but ws.* takes 0 to 2"):
-        ws.run(program, EDGES, engine="python")
-    with pytest.raises(ws.ProgramError, match="returns 3"):
-        ws.check(program, EDGES)
+# As many bins, and one word of bits or two
+RANGED = [ws.histogram(3), ws.bitset(3), ws.bitset(64)]
+
+
+def too_great(combine: Any, **more: Any) -> tuple[Any, str]:
+    """Return a program whose vertex 3 sends a message out of range, and the error."""
+    end = combine.end
+
+    def compute(src, p):
+        return (src.x == 3 and p.superstep > 0) * end
+
+    program = program_of(combine, compute=compute, active=always, **more)
+    return program, f"returns {end}, but {combine!r} takes 0 to {end - 1}; keep it in that range"
+
+
+def always():
+    return True
+
+
+@pytest.mark.parametrize("contributors", ["all", "active"])
+@pytest.mark.parametrize("combine", RANGED)
+def test_a_message_out_of_range_is_an_error(combine: Any, contributors: str) -> None:
+    program, words = too_great(combine, contributors=contributors)
+    directions = ("push", "pull") if contributors == "active" else ("auto",)
+    for engine, partitions, direction in itertools.product(("python", "cpu"), (1, 3), directions):
+        options: dict[str, Any] = {"engine": engine, "partitions": partitions}
+        assert ws.run(program, EDGES, max_iter=1, **options).iterations == 1
+        with pytest.raises(ws.ProgramError) as raised:
+            ws.run(program, EDGES, max_iter=3, direction=direction, **options)
+        assert words in str(raised.value)
+        assert "Sender.compute (" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("contributors", "options"),
+    [
+        ("all", {}),
+        ("all", {"partitions": 2}),
+        ("all", {"layout": "gshards"}),
+        ("all", {"layout": "windows"}),
+        ("all", {"method": "vwc-4"}),
+        ("active", {"direction": "push"}),
+        ("active", {"direction": "pull"}),
+        ("active", {"partitions": 2}),
+    ],
+)
+def test_a_message_out_of_range_on_an_emulated_gpu(contributors: str, options: Any) -> None:
+    for combine in RANGED[::2]:
+        program, words = too_great(combine, contributors=contributors)
+        with emulated(seed=2):
+            assert ws.run(program, EDGES, engine="cuda", max_iter=1, **options).iterations == 1
+            with pytest.raises(ws.ProgramError) as raised:
+                ws.run(program, EDGES, engine="cuda", max_iter=4, **options)
+        assert words in str(raised.value)
+
+
+def test_a_message_out_of_range_on_one_of_several_gpus() -> None:
+    """All ranks raise the error, and none waits."""
+    program, words = too_great(ws.histogram(3), contributors="all")
+    told: list[str] = []
+
+    def work(comm: Any) -> None:
+        with pytest.raises(ws.ProgramError) as raised:
+            ws.run(program, share(graph, comm), engine="cuda", max_iter=3)
+        told.append(str(raised.value))
+
+    with emulated(seed=2):
+        graph = ws.Graph(EDGES)
+        over_links(2, work)
+    assert len(told) == 2
+    assert all(words in one for one in told)
+
+
+def test_only_messages_that_are_sent_must_be_in_range() -> None:
+    """Vertex 3 has no edge out of it."""
+    program = program_of(ws.histogram(3), max_iter=2)
+    assert ws.check(program, EDGES[:3])
+
+
+def test_check_tells_of_a_message_out_of_range() -> None:
+    with pytest.raises(ws.ProgramError, match="returns 3, but"):
+        ws.check(program_of(ws.histogram(3), max_iter=1), EDGES)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from cugraph_ws.backends.cpu.start import declared_frontier, first_frontier
 from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
 from cugraph_ws.errors import InputError
+from cugraph_ws.graph.arcs import Order
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
@@ -78,6 +79,9 @@ class CpuExecutor:
         arcs = part.arcs
         kinds = bound.program.edge_state_kinds
         self._edge_state = tuple(np.zeros(arcs, kind) for kind in kinds)  # in the order of the CSC
+        fold = bound.program.fold
+        ranged = 1 if fold is not None and fold.end is not None else 0
+        self._beyond = (np.zeros(1, np.int64),) * ranged  # a message that the fold has no place for
         self._hubs: list[int] | None = None  # rows that are split among all threads
         self._gathered = gathers_from_all(bound)  # whether the last superstep was dense
         self._changed: npt.NDArray[np.bool_] | None = None  # changed in the last superstep; cached
@@ -115,15 +119,17 @@ class CpuExecutor:
         with running(context.bound.program):
             self._frontier.set_list(declared_frontier(context))
 
-    @property
-    def _edges(self) -> tuple[Array, ...]:
-        """The edge attributes and the state of edges, in the order of the CSC."""
-        return (*self._part.edges("csc"), *self._edge_state)
+    def _edges(self, order: Order = "csc") -> tuple[Array, ...]:
+        """Return what messages read of edges, and where they note one that is out of range.
+
+        The state of edges is in the order of the CSC, and for programs that read nothing else.
+        """
+        return (*self._part.edges(order), *self._edge_state, *self._beyond)
 
     def _edge_tasks(self) -> list[tuple[Any, ...]]:
         """Return the arguments of the loops over all arcs, in ranges of rows."""
         context, values = self._context, self._context.values
-        rows, edges = context.rows("csc"), self._edges
+        rows, edges = context.rows("csc"), self._edges()
         return [
             (*bounds, rows, edges, context.state, self._part.constants, values)
             for bounds in context.row_ranges()
@@ -172,6 +178,7 @@ class CpuExecutor:
             counts.active, counts.arcs = self._frontier.count()
             counts.waiting = self._queues.waiting if self._queues is not None else 0
         counts.sums = self._sum_terms()
+        counts.beyond = sum(int(one[0]) for one in self._beyond)
         return counts
 
     def _sum_terms(self) -> npt.NDArray[np.float64]:
@@ -205,7 +212,7 @@ class CpuExecutor:
             hubs = []  # a list is gathered by one thread
         values, outbox = context.values, self._prepare()
         totals = np.zeros((len(ranges) + len(hubs), 3))
-        seen = (rows, self._edges, context.state, fresh, part.constants, values)
+        seen = (rows, self._edges(), context.state, fresh, part.constants, values)
         if context.bound.program.listing is not None:
             lists = [(*bounds, *seen, totals[place]) for place, bounds in enumerate(ranges)]
             context.run(context.loops.gather_lists, lists)
@@ -243,7 +250,7 @@ class CpuExecutor:
             size = part.size if self._prepares else 0
             self._outbox = tuple(np.empty(size, kind) for kind in context.bound.types.message)
         if self._prepares:
-            edges, values = part.edges("csc"), context.values
+            edges, values = self._edges(), context.values
             tasks = [
                 (*bounds, edges, context.state, part.constants, values, self._outbox)
                 for bounds in cut_evenly(part.size, context.pieces(part.size))
@@ -264,7 +271,7 @@ class CpuExecutor:
         first, values = int(offsets[vertex]), context.values
         tasks = [
             (
-                vertex, first + low, first + high, indices, self._edges, context.state,
+                vertex, first + low, first + high, indices, self._edges(), context.state,
                 part.constants, values, self._prepares, outbox,
             )
             for low, high in cut_evenly(int(offsets[vertex + 1]) - first, context.threads)
@@ -297,7 +304,7 @@ class CpuExecutor:
         totals = np.zeros((len(ranges), 3), np.int64)
         tasks = [
             (
-                *bounds, rows, part.edges("csc"), context.state, fresh, part.constants,
+                *bounds, rows, self._edges(), context.state, fresh, part.constants,
                 values, (frontier, following), totals[place],
             )
             for place, bounds in enumerate(ranges)
@@ -326,7 +333,7 @@ class CpuExecutor:
         values = context.values
         tasks = [
             (
-                *bounds, frontier, prefix, rows, part.edges("csr"), context.state, part.constants,
+                *bounds, frontier, prefix, rows, self._edges("csr"), context.state, part.constants,
                 values, (queues.marks, queues.locks, near[place], pending[place]),
                 queues.limit, totals[place],
             )
@@ -352,7 +359,7 @@ class CpuExecutor:
         most = max(choice.arcs, int(sizes[1]))
         limits = np.array([most, FUSED_BUDGET, len(history)], dtype=np.int64)
         steps = context.loops.push_fused(
-            sizes, context.rows("csr"), part.edges("csr"), context.state, part.constants,
+            sizes, context.rows("csr"), self._edges("csr"), context.state, part.constants,
             context.values, (queues.marks, near, spare), queues.piles, limits, history,
         )  # fmt: skip
         self._frontier.set_list((near, spare)[steps % 2][: sizes[0]].copy())
@@ -366,7 +373,7 @@ class CpuExecutor:
         inbox = tuple(np.empty(part.owned, kind) for kind in context.bound.types.message)
         receivers = np.empty(min(part.owned, arcs), context.index)
         count = context.loops.scatter(
-            self._frontier.as_list(), context.rows("csr"), part.edges("csr"), context.state,
+            self._frontier.as_list(), context.rows("csr"), self._edges("csr"), context.state,
             part.constants, context.values, inbox, queues.marks, receivers,
         )  # fmt: skip
         following = np.empty(count, context.index)

@@ -125,6 +125,10 @@ class DeviceAccess(Access):
             return f"store_fresh({array}, {index}, {value})"
         return f"{array}[{index}] = {value}"
 
+    def note(self, array: str, value: str) -> str:
+        """Write a statement that stores a value in an array of one; any of several values may stay."""
+        return f"atomic_exchange({array}, 0, {value})"
+
 
 class _CodedAccess(DeviceAccess):
     """Access that computes the state from its code."""

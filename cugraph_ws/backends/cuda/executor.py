@@ -45,7 +45,6 @@ from cugraph_ws.runtime.device import Device, Prepared, device
 
 __all__ = ["CudaExecutor", "counts_of"]
 
-CONTROL = 4  # numbers that a run keeps on the device
 NARROW_TOL = 1e-7  # of a residual; below it no field is stored in fewer bits than declared
 _METHODS = {"auto": 0, "ws": 0, **{f"vwc-{lanes}": lanes for lanes in (2, 4, 8, 16, 32)}}
 _NORMS = {"l1": layout.L1, "max": layout.MAXIMUM}
@@ -168,7 +167,9 @@ class CudaExecutor:
         self._width = layout.FIGURES + terms
         self._sums = xp.zeros(terms, np.float64)
         # What the host reads in one copy: control, lengths of messages, records.
-        cuts = np.cumsum([CONTROL, len(part.boundaries), layout.RECORDS * self._width]).tolist()
+        cuts = np.cumsum(
+            [layout.CONTROL, len(part.boundaries), layout.RECORDS * self._width]
+        ).tolist()
         self._report = xp.zeros(cuts[-1], np.int64)
         self._cuts = cuts[:-1]
         first, second = self._cuts
@@ -291,8 +292,15 @@ class CudaExecutor:
 
     @cached_property
     def _edges(self) -> tuple[Any, ...]:
-        """The program's edge attributes, and the state of edges, in the order of the CSC."""
-        return (*self._edge_arrays("csc"), *self._edge_state)
+        """What messages read of edges in the order of the CSC, and where they note one out of range."""
+        fold = self._bound.program.fold
+        ranged = fold is not None and fold.end is not None
+        return (*self._edge_arrays("csc"), *self._edge_state, *([self._beyond] if ranged else ()))
+
+    @property
+    def _beyond(self) -> Any:
+        """Where messages out of range are noted: among what the host reads after a superstep."""
+        return self._control[layout.BEYOND :]
 
     def _edge_arrays(self, order: Order) -> tuple[Any, ...]:
         """Return the program's edge attributes; arrays of constants are empty."""
@@ -390,6 +398,7 @@ class CudaExecutor:
             active = [int(one[layout.ACTIVE]) for one in figures]
             history = [(sent, arcs) for sent in (active if first else [self._active, *active])[:-1]]
         counts = counts_of(figures[-1], arcs, history)
+        counts.beyond = int(control[layout.BEYOND])
         self._active = counts.active
         counts.changes = [
             (float(one[layout.TOTAL]), float(one[layout.GREATEST])) for one in figures[first:]
@@ -512,6 +521,10 @@ class CudaExecutor:
         arcs : int
             Number of arcs of the whole graph.
         """
+        # The record of a rank that has seen a message out of range is that message; see `write_header`.
+        beyond = [int(one[layout.TOTAL]) for one in records if np.isnan(one[layout.ACTIVE])]
+        if beyond:
+            return Counts(beyond=beyond[0], sums=records[0, layout.FIGURES :].copy())
         merged = reduce(np.add, records)
         merged[layout.GREATEST] = records[:, layout.GREATEST].max()
         return counts_of(merged, arcs, [] if active is None else [(active, arcs)])
@@ -528,7 +541,7 @@ class CudaExecutor:
             self._read += 1
             self._number += 1
             self._now = 1 - self._now
-            self._active = int(record[layout.ACTIVE])
+            self._active = int(np.nan_to_num(record[layout.ACTIVE]))
 
     # ------------------------------------------------------------------------ boundary exchange
 

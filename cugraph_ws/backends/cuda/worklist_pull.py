@@ -83,7 +83,8 @@ class CudaWorklistExecutor(CudaExecutor):
         warps = MOST_WARPS * here.multiprocessors
         self._shares = xp.empty(warps, np.int64)
         self._totals = xp.empty(warps * self._width, np.float64)
-        self._frontiers = xp.zeros(CONTROL, np.int64)
+        self._counters = xp.zeros(CONTROL + 1, np.int64)
+        self._frontiers = self._counters[:CONTROL]
         self._history = xp.zeros(0, np.int64)
         self._began = self._pulled = self._turned = False
         if filter == "auto" and _order_shows(bound):
@@ -95,6 +96,11 @@ class CudaWorklistExecutor(CudaExecutor):
             NOBODY if filter == "ballot" or bound.program.aggregates else ALONE, ALONE_ARCS,
             LAUNCH_ARCS,
         )  # fmt: skip
+
+    @property
+    def _beyond(self) -> Any:
+        """Where messages out of range are noted: behind the counters of frontiers."""
+        return self._counters[CONTROL:]
 
     def _take_stock(self) -> None:
         """Prepare the first superstep from the present states and flags."""
@@ -149,12 +155,13 @@ class CudaWorklistExecutor(CudaExecutor):
         if self._graph.size == 0:
             return Counts()
         here = self._device
-        control = here.to_host(self._frontiers)
+        control = here.to_host(self._counters)
         sent, self._active = self._active, int(control[layout.COUNT])
         counts = Counts(
             active=self._active,
             arcs=int(control[layout.AHEAD]),
             sums=here.to_host(self._sums) if len(self._sums) else np.zeros(0),
+            beyond=int(control[CONTROL]),
         )
         if not self._began:
             return counts
