@@ -352,6 +352,11 @@ class _Run:
         """Combine messages in order, from what leaves them unchanged."""
         combine, message = self.program.combine, self.message
         kinds = message if isinstance(message, tuple) else (message,)
+        if combine in ("min", "max"):
+            messages = [
+                self.without_nan(one, {"min": math.inf, "max": -math.inf}[combine])
+                for one in messages
+            ]
         if combine == "any" or (combine in ("min", "max") and messages):
             # Of flags, any is one that is set.
             either = max if isinstance(messages[0], (bool, np.bool_)) else None
@@ -376,6 +381,12 @@ class _Run:
             return tuple(self.total(part) for part in zip(*messages, strict=True))
         zeros = tuple(np.float64(0) if one is float else np.int64(0) for one in kinds)
         return zeros if isinstance(message, tuple) else zeros[0]
+
+    def without_nan(self, message: Any, instead: float) -> Any:
+        """Return a message for a combine that orders messages, in which NaN counts as `instead`."""
+        if isinstance(message, tuple):
+            return tuple(self.without_nan(one, instead) for one in message)
+        return type(message)(instead) if message != message else message
 
     def listed(self, old: Any, messages: list[Any], p: Any) -> Any:
         """Return the most frequent message, or what the program makes of all of them."""
@@ -402,6 +413,7 @@ class _Run:
             return tuple(np.int64(counts[place]) for place in range(fold.bins))
         if kind == "Top":
             pad = [LEAST[self.message]] * fold.length
+            messages = [self.without_nan(one, -math.inf) for one in messages]
             return tuple([*sorted(messages, reverse=True), *pad][: fold.length])
         if kind == "Bitset":
             there = {int(one) for one in messages}
@@ -412,7 +424,13 @@ class _Run:
             return tuple(map(np.int64, words)) if fold.bits > 63 else np.int64(words[0])
         messages = messages or [tuple(GREATEST[one] for one in self.message)]
         others = [place for place in range(len(messages[0])) if place != fold.field]
-        first = min(messages, key=lambda one: [one[place] for place in (fold.field, *others)])
+        first = min(
+            messages,  # NaN is after all numbers
+            key=lambda one: [
+                (False, one[place]) if one[place] == one[place] else (True, 0)
+                for place in (fold.field, *others)
+            ],
+        )
         return namedtuple("Gathered", fold.names)(*first) if fold.names else first
 
     def total(self, parts: Sequence[Any]) -> Any:

@@ -306,6 +306,8 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
     str
     """
     sent = _call(program, "compute", edge=_edge_text(program, types_, access))
+    if program.combine in ("min", "max") and any(one.startswith("float") for one in types_.message):
+        return _ordered_result(program, types_, sent)
     if "lift" not in program.sources:
         return message_result(types_, sent)
     lines = [f"    sent = {sent}"]
@@ -341,6 +343,24 @@ def message_result(types_: Any, call: str) -> str:
         return f"    return {_cast(types_.message[0], call)}"
     parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.message)]
     return f"    result = {call}\n    return {_tuple(parts)}"
+
+
+def _ordered_result(program: VertexProgram, types_: Types, call: str) -> str:
+    """Return statements that convert a user's result to a message for min or max.
+
+    A NaN becomes what the combine leaves unchanged: it has no place in an order, so the result would depend on
+    the order in which messages are combined.
+    """
+    places = [f"result[{place}]" for place in range(len(types_.message))]
+    parts = []
+    for kind, one in zip(
+        types_.message, places if types_.tuple_message else ["result"], strict=True
+    ):
+        value = _cast(kind, one)
+        if kind.startswith("float"):
+            value = f"{value} if {one} == {one} else {_cast(kind, _extreme(program.combine, kind))}"
+        parts.append(f"({value})")
+    return f"    result = {call}\n    return {_tuple(parts) if types_.tuple_message else parts[0]}"
 
 
 def _edge_adaptors(

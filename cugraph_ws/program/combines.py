@@ -108,8 +108,10 @@ class Top(Fold):
         return (least,) * self.length
 
     def lift(self, kinds: Sequence[str]) -> list[str]:
-        least = "-np.inf" if kinds[0].startswith("float") else str(np.iinfo(kinds[0]).min)
-        return [_returned(["message", *[f"np.{kinds[0]}({least})"] * (self.length - 1)])]
+        rational = kinds[0].startswith("float")
+        least = f"np.{kinds[0]}({'-np.inf' if rational else np.iinfo(kinds[0]).min})"
+        first = f"message if message == message else {least}" if rational else "message"  # no NaN
+        return [_returned([first, *[least] * (self.length - 1)])]
 
     def combine(self, kinds: Sequence[str]) -> list[str]:
         # The r-th of two descending rows is, over all ways to take so many of both, the greatest
@@ -199,10 +201,12 @@ class FirstBy(Fold):
         others = [place for place in range(len(kinds)) if place != self.field]
         lines = []
         for place in (self.field, *others):
-            lines += [
-                f"if first[{place}] != second[{place}]:",
-                f"    return first if first[{place}] < second[{place}] else second",
-            ]
+            one, other = f"first[{place}]", f"second[{place}]"
+            differ, less = f"{one} != {other}", f"{one} < {other}"
+            if kinds[place].startswith("float"):  # NaN is after all numbers
+                differ += f" and ({one} == {one} or {other} == {other})"
+                less += f" or {other} != {other}"
+            lines += [f"if {differ}:", f"    return first if {less} else second"]
         return [*lines, "return first"]
 
 
@@ -240,7 +244,7 @@ def top(k: int) -> Any:
     -------
     Fold
         For a program's `combine`.  `gathered` is a tuple of k numbers, descending; after fewer
-        messages the rest is -inf, of integers the least int64.
+        messages the rest is -inf, of integers the least int64.  NaN counts as -inf.
 
     Raises
     ------
@@ -288,8 +292,8 @@ def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
     -------
     Fold
         For a program's `combine`.  `gathered` is a message; of several with an equal field, the
-        one with the least other fields, compared in their order.  Without messages each part is
-        inf, the greatest int64, or True.
+        one with the least other fields, compared in their order; NaN is after all numbers.  Without
+        messages each part is inf, the greatest int64, or True.
 
     Raises
     ------

@@ -256,6 +256,8 @@ class Trial:
     def message(self, src: Any, dst: Any, edge: Any) -> Any:
         """Return the message along an edge, as it is combined."""
         result = self.call("compute", src=src, dst=dst, edge=edge)
+        if self.program.combine in ("min", "max"):
+            return _ordered(result, math.inf if self.program.combine == "min" else -math.inf)
         if "lift" not in self.program.functions:
             return result
         self.numbers("compute", result, None)
@@ -378,3 +380,12 @@ def _show(message: Any) -> str:
     if isinstance(message, tuple):
         return "(" + ", ".join(_show(part) for part in message) + ")"
     return str(message.item() if isinstance(message, np.generic) else message)
+
+
+def _ordered(message: Any, instead: float) -> Any:
+    """Return a message as min and max combine it: NaN counts as what they leave unchanged."""
+    if isinstance(message, tuple):
+        return tuple(_ordered(one, instead) for one in message)
+    if isinstance(message, (float, np.floating)) and math.isnan(message):
+        return type(message)(instead)
+    return message
