@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,30 @@ def test_emulated_gpu(entry: EdgeEntry) -> None:
         if entry.compiled:
             check(entry, "hub", False, engine="cuda")
             check(entry, "random undirected", False, engine="cuda", partitions=3)
+
+
+@pytest.mark.parametrize("name", ["random", "random undirected"])
+def test_on_a_mask(name: str) -> None:
+    """Neighbourhoods of the whole graph, which are kept with it, are not those of the mask."""
+    plain, n = reference_graph(GRAPHS[name]), GRAPHS[name].n
+    rows = np.flatnonzero(plain.attributes["whole"] != 2).tolist()
+    kept = replace(
+        plain,
+        edges=[plain.edges[row] for row in rows],
+        attributes={key: column[rows] for key, column in plain.attributes.items()},
+    )
+    masked = graph(name).mask(lambda frame: frame["whole"] != 2)
+    ways = itertools.cycle(
+        [{"engine": "python"}, {"engine": "python", "partitions": 2}, {"engine": "cuda"}]
+    )
+    with emulated(seed=3):
+        for entry, options in zip(EDGE_ZOO, ways, strict=False):
+            ws.run(entry.program, graph(name), **entry.given(n), **options)
+            found = ws.run(entry.program, masked, **entry.given(n), **options)
+            values = run_pairs(entry.program, kept, entry.given(n), message=entry.message)
+            expected = shown(entry.program, values, n)
+            wrong = difference(columns_of(found, entry.program), expected, entry.tolerance)
+            assert wrong is None, f"{entry}, {options}: {wrong}"
 
 
 def test_the_zoo_says_what_its_programs_are() -> None:
