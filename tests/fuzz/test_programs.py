@@ -9,10 +9,11 @@ import pytest
 from conftest import COMPILED
 from hypothesis import strategies as st
 
+from fuzz.edges import EdgeCase, check_edges, write_edges
 from fuzz.phases import PhasedCase, check_phases, write_phases
 from fuzz.programs import Case, Choices, Tally, check, quick_loops, write_case
 
-UNCOMPILED, IN_PHASES, BUNDLES, MEMBERS, ALONE = 2_000, 150, 18, 5, 10
+UNCOMPILED, IN_PHASES, OF_EDGES, BUNDLES, MEMBERS, ALONE = 2_000, 150, 250, 18, 5, 10
 NUMBERS = [st.integers(0, most) for most in range(40)]
 
 
@@ -26,6 +27,12 @@ def cases(draw: st.DrawFn) -> Case:
 def phased_cases(draw: st.DrawFn) -> PhasedCase:
     """Write cases of phases by choices that can be shrunk."""
     return write_phases(Choices(lambda n: draw(NUMBERS[n - 1])))
+
+
+@st.composite
+def edge_cases(draw: st.DrawFn) -> EdgeCase:
+    """Write cases of edge programs by choices that can be shrunk."""
+    return write_edges(Choices(lambda n: draw(NUMBERS[n - 1])))
 
 
 many = hypothesis.settings(
@@ -55,6 +62,12 @@ def test_programs_as_plain_python(case: Case) -> None:
 @hypothesis.given(case=phased_cases())
 def test_phases_as_plain_python(case: PhasedCase) -> None:
     check_phases(case, Tally())
+
+
+@hypothesis.settings(many, max_examples=OF_EDGES)
+@hypothesis.given(case=edge_cases())
+def test_edge_programs_as_plain_python(case: EdgeCase) -> None:
+    check_edges(case, Tally())
 
 
 @pytest.mark.skipif(not COMPILED, reason="there is no compiler")
