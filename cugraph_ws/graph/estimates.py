@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from cugraph_ws.arguments import (
     check_choice,
@@ -20,7 +22,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_frame
 from cugraph_ws.frames.ids import agree, read_ids
 from cugraph_ws.graph.columns import AUTO, named_columns, weight_column
-from cugraph_ws.graph.footprints import IdShape, estimate_run, shape_of_ids
+from cugraph_ws.graph.footprints import IdShape, estimate_run, lists_messages, shape_of_ids
 from cugraph_ws.graph.interning import count_distinct
 from cugraph_ws.graph.memory import MemoryEstimate, estimate_of_build
 from cugraph_ws.runtime.dispatch import provider
@@ -79,8 +81,9 @@ def estimate_memory(
         Which memory: "cuda" estimates a graph that is built on a GPU.
     program : VertexProgram or Loop, optional
         The program to run on the graph, for `run`; for a Loop, an instance.  The estimate of the
-        run is for the CPU.  It includes the state, the frontier, the predecessors, the CSR if
-        the program reads it, and the result.
+        run is for the CPU.  It includes the state, of edges too, the frontier, the predecessors, the
+        CSR if the program reads it, the messages of the longest row if they are listed (without a
+        frame rows are taken to be short), and the result.
     layout : {"csc", "gshards", "windows"}
         The layout of the arcs that the run asks for, see `run`; all but `csc` need engine="cuda".
 
@@ -123,7 +126,14 @@ def estimate_memory(
         if weight == AUTO:
             weight = None if weighted else weight_column(edges, weight, source, destination)
         told = _look_at(
-            edges, source, destination, weight, attributes, number_of_vertices, weighted=weighted
+            edges,
+            source,
+            destination,
+            weight,
+            attributes,
+            number_of_vertices,
+            weighted=weighted,
+            listed=None if program is None or not lists_messages(program) else directed,
         )
     else:
         if number_of_edges is None:
@@ -150,7 +160,9 @@ def estimate_memory(
         return estimate
     each = sum(shape.each if shape.each else 8 for shape in told.ids)
     arcs = told.edges * (1 if directed else 2)
-    run = estimate_run(program, told.vertices, arcs, directed=directed, each=each)
+    run = estimate_run(
+        program, told.vertices, arcs, directed=directed, each=each, longest=told.longest
+    )
     return replace(estimate, run=run)
 
 
@@ -164,6 +176,7 @@ class _Told:
     input: int
     value_bytes: int = 0
     copied_values: int = 0
+    longest: int = 0
 
 
 def _whole(name: str, count: Any) -> int | None:
@@ -203,8 +216,12 @@ def _look_at(
     vertices: int | None,
     *,
     weighted: bool,
+    listed: bool | None,
 ) -> _Told:
-    """Describe an edge frame."""
+    """Describe an edge frame.
+
+    `listed` says whether edges are directed, if the longest row of in-neighbours is wanted, else None.
+    """
     frame = open_frame(edges, "edges", on_device=True)
     rows = len(frame)
     names, _ = named_columns(source, destination, weight, ())
@@ -219,12 +236,15 @@ def _look_at(
         read += [] if isinstance(attributes, int) else _listed(attributes)
         some = frame.native[[name for name in dict.fromkeys(read) if name in frame.names]]
         frame = open_frame(some, "edges")  # a copy on the host
-    ids, parts, given = [], [], 0
+    ids, parts, given, longest = [], [], 0, 0
     for one, other in zip(*names, strict=True):
         columns = [frame.column(one, "source"), frame.column(other, "destination")]
         given += sum(_bytes_of(column.values) for column in columns)
         _, values = agree([read_ids(column) for column in columns])
         parts.append(values)
+        if listed is not None:  # of several columns, an upper bound
+            most = _most_frequent(values[1:] if listed else values)
+            longest = most if longest == 0 else min(longest, most)
         exact = vertices if len(names[0]) == 1 else None
         ids.append(shape_of_ids(values, 8 * rows + (1 << 20), exact))
     if len(ids) > 1 and vertices is None:
@@ -243,7 +263,20 @@ def _look_at(
         copied += 0 if kind in (np.float32, np.float64, np.int64) else each * rows
     given += 8 * others * rows
     count = ids[0].distinct if vertices is None else vertices
-    return _Told(rows, count, ids, given, value_bytes, copied)
+    return _Told(rows, count, ids, given, value_bytes, copied, longest)
+
+
+def _most_frequent(columns: Sequence[Any]) -> int:
+    """Return how often the most frequent of the ids in some columns, of one type, occurs."""
+    chunks = [
+        chunk
+        for column in columns
+        for chunk in ([pa.array(column)] if isinstance(column, np.ndarray) else column.chunks)
+    ]
+    if not sum(map(len, chunks)):
+        return 0
+    counted = pc.value_counts(pa.chunked_array(chunks).unify_dictionaries())
+    return int(pc.max(counted.field("counts")).as_py())
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:

@@ -23,11 +23,15 @@ A run of a vertex program on the CPU, without the built graph; S bytes of state 
       directed                    the CSR, 8 n + i A, and 8 A for each edge column that is read
     without                       3 S n, new values and the result among them; 8 n for each constant
       sums of out-weights         of a directed graph, the CSR and its weights
+      jumps                       24 n, and 8 n for each pointer
+      lists of messages           of the longest row: its messages, and 16 bytes each to sort floats
+      state on edges, e bytes     2 e A, of its result among it, and for that 22 A and 4 ids an arc
     the result                    S n, predecessors 16 n, and the ids once or twice
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +43,15 @@ from cugraph_ws.graph.adjacency import TURNS, cursor_dtype, index_dtype, pieces_
 from cugraph_ws.graph.interning import BLOCK, IdShape, count_distinct, table_slots
 from cugraph_ws.runtime.threads import number_of_threads
 
-__all__ = ["Build", "IdShape", "Numbers", "estimate_build", "estimate_run", "shape_of_ids"]
+__all__ = [
+    "Build",
+    "IdShape",
+    "Numbers",
+    "estimate_build",
+    "estimate_run",
+    "lists_messages",
+    "shape_of_ids",
+]
 
 _OFFSET = 8
 _A_ROW = 40  # bytes of temporaries per row of a hashed block
@@ -198,6 +210,7 @@ def estimate_run(
     directed: bool,
     each: float = 8,
     has_csr: bool = False,
+    longest: int = 0,
 ) -> int:
     """Estimate the memory of a run on the CPU without the built graph, with its result.
 
@@ -211,6 +224,8 @@ def estimate_run(
         Bytes of one id, as listed in results.
     has_csr : bool
         Whether the CSR already exists.
+    longest : int
+        Arcs of the longest row, of which programs list the messages.
 
     Returns
     -------
@@ -221,7 +236,13 @@ def estimate_run(
     if hasattr(program, "programs"):  # phases; the CSR is made once
         return sum(
             estimate_run(
-                one, vertices, arcs, directed=directed, each=each, has_csr=has_csr or place > 0
+                one,
+                vertices,
+                arcs,
+                directed=directed,
+                each=each,
+                has_csr=has_csr or place > 0,
+                longest=longest,
             )
             for place, one in enumerate(program.programs)
         )
@@ -234,8 +255,8 @@ def estimate_run(
         return by_vertex * vertices + by_arc * arcs + (csr if reads_csr else 0)
     state = sum(_width_of(field.type) for field in program.state.values())
     kept = sum(_width_of(field.type) for field in getattr(program, "edge_state", {}).values())
-    # The state of edges, and with the result its copy and the ids of both ends
-    by_arc = int(2 * kept + 2 * max(each, 8)) * arcs if kept else 0
+    # The state of edges, and while its frame is made a copy, and numbers and ids of both ends
+    by_arc = int(2 * kept + 22 + 4 * max(each, 8)) * arcs if kept else 0
     follows = program.predecessor is not None
     values = 8 * len(program.edges) * arcs if directed else 0
     if "active" in program.functions:
@@ -246,10 +267,35 @@ def estimate_run(
             one for one in program.constants.values() if getattr(one, "source", "") == "out_weight"
         ]
         taken = (3 * state + 8 * len(program.constants) + 16) * vertices
+        pointers = {one.pointer for one in program.constants.values() if hasattr(one, "pointer")}
+        taken += (24 + 8 * len(pointers)) * vertices if pointers else 0
+        if program.listing is not None:
+            taken += _bytes_of_a_message(program) * longest
         taken += (csr + values) * bool(sums)
     listed = (2 * state + 16 * follows + each * (1 + follows)) * vertices
     most = max(taken, listed + csr + values if "active" in program.functions else listed)
     return int(most) + by_arc
+
+
+def lists_messages(program: Any) -> bool:
+    """Return whether a program, or one of several in phases, lists the messages of a row."""
+    several = getattr(program, "programs", (program,))
+    return any(getattr(one, "listing", None) is not None for one in several)
+
+
+def _bytes_of_a_message(program: Any) -> int:
+    """Return the bytes of a listed message, and of what sorting takes for it.
+
+    Numbers are counted with eight bytes: their types are known once the program is bound.
+    """
+    returned = (
+        node.value
+        for node in ast.walk(ast.parse(program.sources["compute"].text))
+        if isinstance(node, ast.Return)
+    )
+    parts = max((len(one.elts) for one in returned if isinstance(one, ast.Tuple)), default=1)
+    keys = len(range(parts)[: program.listing.sorted_by])
+    return 8 * parts + (16 if keys else 0) + (16 if keys > 1 else 0)
 
 
 # bytes per vertex, bytes per arc, and whether the CSR is read

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.graph.footprints import IdShape, estimate_build, estimate_run
+from cugraph_ws.graph.footprints import IdShape, estimate_build, estimate_run, lists_messages
 from cugraph_ws.runtime.memory import LIMIT, available_memory, format_bytes
 
 __all__ = [
@@ -131,6 +131,7 @@ def check_run_memory(program: Any, graph: Any) -> None:
         directed=graph.directed,
         each=ids.nbytes / max(1, ids.size) or 8,
         has_csr=getattr(graph._arcs, "has_csr", False),
+        longest=int(graph.csc.degrees.max(initial=0)) if lists_messages(program) else 0,
     )
     if needed < _SMALL and LIMIT not in os.environ:
         return

@@ -10,6 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import zoo
+from conftest import COMPILED
+from verify import Edges
 
 import cugraph_ws as ws
 from bench.cpu import estimates
@@ -231,6 +234,68 @@ def test_arrays_of_a_run_are_as_estimated(name, directed):
         finally:
             tracemalloc.stop()
     assert 0.75 * taken <= told.run <= 1.4 * taken
+
+
+NEW = ["WeighedCommunities", "InOrder", "Draining", "Hooking", "LightestOfTree"]
+
+
+@pytest.mark.skipif(not COMPILED, reason="plain Python's lists are not those of compiled code")
+@pytest.mark.parametrize("name", NEW)
+def test_lists_state_of_edges_and_jumps_are_estimated(name):
+    """Of a graph with a hub, which has most of the edges."""
+    program, n = getattr(zoo, name), 20_000
+    rng = np.random.default_rng(2)
+    ends = rng.integers(0, n, (2, 400_000))
+    ends[1, :300_000] = 7
+    edges = Edges(ends[0], ends[1], n)
+    rows = pd.DataFrame({"source": ends[0], "destination": ends[1]})
+    told = estimate_memory(rows, number_of_vertices=n, program=program)
+    graph = zoo.graph_of(edges)
+    graph.csc  # noqa: B018 - reading it builds it
+    for measured in (False, True):
+        if measured:
+            tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            result = ws.run(program, graph, max_iter=2)
+            held = [result.frame, result.edges if program.edge_state else None]
+            taken = tracemalloc.get_traced_memory()[1] - before
+        finally:
+            tracemalloc.stop()
+        assert len(held[0]) == n
+    assert 0.75 * taken <= told.run <= 1.25 * taken
+
+
+@ws.vertex_program
+class OneField:
+    """A sum, of one field as WeighedCommunities has."""
+
+    x: ws.float64
+    combine = sum
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.x
+
+    def apply(gathered):
+        return gathered
+
+
+def test_the_longest_row_of_any_ids():
+    program = zoo.WeighedCommunities
+    some = pd.DataFrame({"source": [1, 2, 3, 4], "destination": [5, 5, 5, 1]})
+    text = some.map(lambda one: f"v{one}")
+    pairs = pd.DataFrame({"a": [1, 1, 1], "b": [2, 3, 3], "c": [5, 5, 5], "d": [6, 6, 7]})
+    two = {"source": ["a", "b"], "destination": ["c", "d"]}
+    for edges, options, longest in (
+        (some, {}, 3), (text, {}, 3), (text.astype("category"), {}, 3), (pairs, two, 2),
+        (some, {"directed": False}, 3), (some[:0], {}, 0),
+    ):  # fmt: skip
+        with_lists = estimate_memory(edges, number_of_vertices=9, program=program, **options).run
+        with_sums = estimate_memory(edges, number_of_vertices=9, program=OneField, **options).run
+        assert with_lists - with_sums == 32 * longest
 
 
 def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch):
