@@ -27,7 +27,7 @@ from verify import Edges
 from zoo_edges import EDGE_ZOO
 
 import cugraph_ws as ws
-from cugraph_ws.algorithms import components
+from cugraph_ws.algorithms import components, louvain
 from cugraph_ws.backends.cuda import arc_shards, grouping, rows
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda.loops import jumps
@@ -188,6 +188,7 @@ def _loops() -> list[Case]:
                 *[ws.Similarity("jaccard", None, use_weight) for use_weight in (False, True)],
             )
         ]
+        cases.append(("", partial(_communities, graph)))
         apart = graph_of(replace(edges, weight=1.0 + edges.weight, directed=directed))
         for function in (ws.closeness_centrality, ws.betweenness_centrality):
             cases.append(("", partial(function, apart, k=2, weighted=True, engine="cuda")))
@@ -218,6 +219,13 @@ def _sources(program: Any) -> ws.MultiSource:
 
 def _loop(loop: Any, graph: ws.Graph) -> Callable[[], Any]:
     return partial(ws.run, loop, graph, engine="cuda")
+
+
+def _communities(graph: ws.Graph) -> None:
+    """Find communities by labels and by modularity, on the device however small a level is."""
+    ws.run(ws.LabelPropagation(1), graph, engine="cuda")
+    with patch.object(louvain, "ON_HOST", 0):
+        ws.run(ws.Leiden(1), graph, engine="cuda")
 
 
 def _components_of_shards(graph: ws.Graph) -> None:

@@ -159,6 +159,11 @@ GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] 
             ("skewed-22", 60_000_000, (0.65, 0.15, 0.15)),
         )
     },
+    **{
+        f"KR{scale}": (1 << scale, partial(rmat, 1 << scale, 16 << scale, GRAPH500))
+        for scale in (20, 22)
+    },
+    "grid": (1400 * 1400, lambda: grid(1400, 0.0)),
     "uniform-22": (1 << 22, lambda: uniform(1 << 22, 100_000_000)),
     "small-world-22": (1 << 22, lambda: small_world(1 << 22, 12, 0.1)),
     "cliques": (1 << 18, lambda: cliques(1 << 12, 64)),

@@ -41,6 +41,7 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-schedules:ER25V201E",
     "bench-layouts",
     "bench-frames",
+    "bench-known",
     "bench-ranks",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",

@@ -149,19 +149,22 @@ class LabelPropagation:
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Give every vertex its own number as its label."""
         refuse_negative(graph)
-        self._choose = loops("label_propagation", on_device=on_device).choose
+        chooser = loops("label_propagation", on_device=on_device).Chooser
         self._part = part = all_neighbours(graph, on_device=on_device, weighted=True)
-        self._weights: list[Array] = []
+        weights: list[Array] = []
         if graph.weight is not None:
             scale = exponent(graph)
             orders: tuple[Order, ...] = ("csc", "csr") if part.directed else ("csc",)
-            self._weights = [fixed_point(part, scale, order) for order in orders]
+            weights = [fixed_point(part, scale, order) for order in orders]
         (self._arcs, _) = part.halo.totals(
             len(part.csc.indices) + (len(part.csr.indices) if part.directed else 0)
         )
         self._label = part.xp.array(part.numbers)
-        if self._seed is not None:
-            self._classes = color_classes(graph, part, self._weights, self._seed)
+        if self._seed is None:
+            self._chooser = chooser(part, weights)
+        else:
+            classes = color_classes(graph, part, weights, self._seed)
+            self._classes = [(one.rows, chooser(one, one.weights)) for one in classes]
         self._changed = graph.number_of_vertices if self._arcs else 0
 
     @property
@@ -179,7 +182,7 @@ class LabelPropagation:
     def _all_at_once(self) -> int:
         """Choose the labels of all owned vertices; return how many changed."""
         label, own = self._label, self._part.owned
-        chosen, changed = self._choose(self._part, label, self._weights)
+        chosen, changed = self._chooser.choose(label)
         moved = chosen != label[:own]
         label[:own] = chosen
         self._update_ghosts(moved)
@@ -188,12 +191,12 @@ class LabelPropagation:
     def _by_color(self) -> int:
         """Choose the labels of the vertices of each colour in turn; return how many changed."""
         label, xp, total = self._label, self._part.xp, 0
-        for one in self._classes:
-            own = label[one.rows]
-            chosen, changed = self._choose(one, xp.concatenate([own, label]), one.weights)
+        for rows, chooser in self._classes:
+            own = label[rows]
+            chosen, changed = chooser.choose(xp.concatenate([own, label]))
             moved = xp.zeros(self._part.owned, np.bool_)
-            moved[one.rows] = chosen != own
-            label[one.rows] = chosen
+            moved[rows] = chosen != own
+            label[rows] = chosen
             self._update_ghosts(moved)
             total += int(changed)
         return total

@@ -188,12 +188,12 @@ class Leiden(Louvain):
         parent = xp.empty(len(self._level.degrees), np.int64)
         parent[self._member] = where
         _, first, inverse = xp.unique(parent, return_index=True, return_inverse=True)
-        self._label = first[inverse].astype(np.int64)
+        self._put(first[inverse].astype(np.int64))
         self._best = self._quality()
 
     def _quality_on_host(self) -> float:
         """Return the modularity of communities that are on the host."""
-        self._label = self._xp.asarray(self._label)
+        self._put(self._xp.asarray(self._label))
         found = self._quality()
         self._label = as_host(self._label)
         return found
@@ -205,27 +205,16 @@ class Leiden(Louvain):
         weights = level.weights[kept]
         offsets = xp.searchsorted(level.sources[kept], xp.arange(count + 1)).astype(np.int64)
         rows = offsets, level.indices[kept], weights
-        totals = self._backend.sum_by(self._label, level.degrees, count)[self._label]
+        totals = self._totals[self._label]
         expected = level.degrees.astype(np.float64) * self._factor
         expected = expected * (totals - level.degrees).astype(np.float64)
         linked = row_sums(xp, weights, offsets).astype(np.float64) >= expected
-        refined, ones = xp.arange(count), xp.ones(count, np.int64)
+        mover = self._backend.Mover(rows, level.degrees)
+        refined = xp.arange(count)
+        communities = refined, level.degrees.copy(), xp.ones(count, np.int64)
         for turn in range(REFINING):
-            moved = 0
-            for members in self._classes(TURNS + len(self._finished) * REFINING + turn):
-                sizes = self._backend.sum_by(refined, ones, count)
-                listed = members[(sizes[refined[members]] == 1) & linked[members]]
-                if not len(listed):
-                    continue
-                here = xp.full(count, 2, np.int64)
-                here[refined[listed]] = 1
-                communities = refined, self._backend.sum_by(refined, level.degrees, count), here
-                chosen = self._backend.choose(
-                    rows, level.degrees, communities, self._factor, listed, strict=True
-                )
-                moved += int((as_host(chosen) != as_host(refined[listed])).sum())
-                refined[listed] = chosen
-            if not moved:
+            order, ends = self._classes(TURNS + len(self._finished) * REFINING + turn)
+            if not mover.move(communities, self._factor, order, ends, may=linked.astype(np.int64)):
                 break
         return refined
 

@@ -9,7 +9,6 @@ engine and every number of threads gives the same communities.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
@@ -213,6 +212,11 @@ class Level(NamedTuple):
     degrees: Array
     inside: int
 
+    @property
+    def rows(self) -> tuple[Array, Array, Array]:
+        """Offsets, neighbours and weights."""
+        return self.offsets, self.indices, self.weights
+
 
 class Louvain:
     """The algorithm as a loop for `run`: each step is a sweep over the vertices of a level.
@@ -235,6 +239,8 @@ class Louvain:
     max_iter: int | None = None
     tol: float | None = None
     _label: Array  # a community for each vertex of the level
+    _totals: Array  # by community: the sum of degrees
+    _sizes: Array  # by community: the number of vertices
 
     def __init__(
         self,
@@ -269,13 +275,17 @@ class Louvain:
     def step(self) -> Step:
         """Let each vertex of the level move once; end the level if that gains little."""
         before, label = self._best, self._label
+        kept = self._totals.copy(), self._sizes.copy()
         self._label = label.copy()
-        self._sweep()
+        order, ends = self._classes(len(self._finished) * MOST_SWEEPS + self._sweeps)
+        communities = self._label, self._totals, self._sizes
+        self._mover.move(communities, self._factor, order, ends)
         self._best = self._quality()
         active, arcs = len(label), len(self._level.indices)
         self._sweeps += 1
         if self._best < before:
             self._label, self._best = label, before
+            self._totals, self._sizes = kept
         if self._best - before < self._threshold or self._sweeps >= MOST_SWEEPS:
             self._end_level()
         return Step(active, arcs, -self._best, direction="gather", filter="class")
@@ -352,7 +362,15 @@ class Louvain:
         self._backend = loops("louvain", on_device=self._on_device)
         self._level, self._sweeps = level, 0
         self._twice = _total(level.degrees)
-        self._label = self._xp.arange(len(level.degrees))
+        self._mover = self._backend.Mover(level.rows, level.degrees)
+        self._put(self._xp.arange(len(level.degrees)))
+
+    def _put(self, label: Array) -> None:
+        """Put the vertices of the level into communities."""
+        count, backend = len(label), self._backend
+        self._label = label
+        self._totals = backend.sum_by(label, self._level.degrees, count)
+        self._sizes = backend.sum_by(label, self._xp.ones(count, np.int64), count)
 
     def _end_level(self) -> None:
         """Make communities the vertices of the next level; end the run if nothing is gained."""
@@ -369,45 +387,28 @@ class Louvain:
             return
         self._begin(merge(xp, level, dense, count))
 
-    def _sweep(self) -> None:
-        """Let the classes of vertices move, one after the other."""
-        level, count = self._level, len(self._label)
-        rows = level.offsets, level.indices, level.weights
-        ones = self._xp.ones(count, np.int64)
-        for listed in self._classes(len(self._finished) * MOST_SWEEPS + self._sweeps):
-            communities = (
-                self._label,
-                self._backend.sum_by(self._label, level.degrees, count),
-                self._backend.sum_by(self._label, ones, count),
-            )
-            self._label[listed] = self._backend.choose(
-                rows, level.degrees, communities, self._factor, listed
-            )
-
     @property
     def _factor(self) -> float:
         """What an expected weight is, for degrees of 1."""
         return self._resolution / self._twice
 
-    def _classes(self, turn: int) -> Iterator[Array]:
-        """Yield the vertices of the level in classes, other ones in each turn."""
+    def _classes(self, turn: int) -> tuple[Array, list[int]]:
+        """Return the vertices of the level in classes, other ones in each turn, and where those end."""
         xp, count = self._xp, len(self._label)
         classes = count if count <= ONE_BY_ONE else CLASSES
         order = xp.argsort(_hashed(xp, count, self._seed, turn), kind="stable")
-        for which in range(classes):
-            yield order[count * which // classes : count * (which + 1) // classes]
+        return order, [count * (which + 1) // classes for which in range(classes)]
 
     def _quality(self) -> float:
         """Return the modularity, the same on all engines: all sums are of integers."""
         level, xp = self._level, self._xp
         if self._twice == 0:
             return math.nan
-        same = self._label[level.sources] == self._label[level.indices]
-        inside = level.inside + _total(xp.where(same, level.weights, 0))
-        totals = self._backend.sum_by(self._label, level.degrees, len(self._label))
-        shares = totals.astype(np.float64) / float(self._twice)
+        inside = self._backend.sum_inside(level.rows, level.sources, self._label)
+        inside += level.inside
+        shares = self._totals.astype(np.float64) / float(self._twice)
         squares = xp.rint(shares * shares * UNIT).astype(np.int64)
-        return inside / self._twice - self._resolution * (_total(squares) / UNIT)
+        return float(inside / self._twice - self._resolution * (_total(squares) / UNIT))
 
 
 def both_ways(part: Part) -> tuple[Array, Array, Array]:
@@ -443,8 +444,11 @@ def _refuse_too_many(graph: GraphView) -> None:
 
 def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -> Level:
     """Merge arcs with the same ends, by sorting."""
-    order = xp.lexsort(xp.stack([columns, rows]))
-    rows, columns, weights = rows[order], columns[order], weights[order]
+    keys = rows * count + columns  # the arcs of 3 10^9 vertices would not fit either
+    order = xp.argsort(keys, kind="stable")
+    keys, weights = keys[order], weights[order]
+    rows = keys // max(1, count)
+    columns = keys - rows * count
     vertices = xp.arange(count + 1)
     degrees = row_sums(xp, weights, xp.searchsorted(rows, vertices))
     apart = xp.flatnonzero(rows != columns)

@@ -1,4 +1,8 @@
-"""Moves of vertices to the community of a neighbour that raises modularity most."""
+"""Moves of vertices to the community of a neighbour that raises modularity most.
+
+Where only some may move (`strict`), those of a class that may and are alone have a mark of 1 by
+label while the class moves; else the marks are the sizes of communities.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.jit import inline, jit
 
-__all__ = ["choose_communities"]
+__all__ = ["apply_moves", "choose_communities", "list_movable", "move_classes"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -47,8 +51,8 @@ def choose_communities(
     rows : tuple of (offsets, indices, weights)
         Neighbours without self-loops.
     degrees : ndarray of int64, shape (vertices,)
-    communities : tuple of (labels, totals, sizes)
-        By vertex; by community: sum of degrees, and number of vertices.
+    communities : tuple of (labels, totals, marks)
+        By vertex; by community: sum of degrees, and its mark.
     factor : float
     strict : bool
     listed : ndarray of int64
@@ -58,7 +62,7 @@ def choose_communities(
         Range of the list.
     """
     offsets, indices, weights = rows
-    labels, totals, sizes = communities
+    labels, totals, marks = communities
     longest = 0
     for place in range(lo, hi):
         vertex = listed[place]
@@ -90,9 +94,98 @@ def choose_communities(
             label = keys[slot]
             if label == FREE:
                 continue
-            if (strict or label > own) and sizes[own] == 1 and sizes[label] == 1:
+            if (strict or label > own) and marks[own] == 1 and marks[label] == 1:
                 continue
             gain = sums[slot] - rate * totals[label]
             if gain > most or (gain == most and best != own and label < best):
                 best, most = label, gain
         chosen[place] = best
+
+
+@jit
+def list_movable(
+    communities: tuple[Integers, Integers, Integers],
+    marks: Integers,
+    may: Integers,
+    members: Integers,
+    listed: Integers,
+) -> int:
+    """List the vertices of a class that may move and are alone, and mark them; return how many."""
+    labels, _, sizes = communities
+    count = 0
+    for vertex in members:
+        if may[vertex] != 0 and sizes[labels[vertex]] == 1:
+            marks[labels[vertex]] = 1
+            listed[count] = vertex
+            count += 1
+    return count
+
+
+@jit
+def apply_moves(
+    degrees: Integers,
+    communities: tuple[Integers, Integers, Integers],
+    marks: Integers,
+    strict: bool,
+    listed: Integers,
+    chosen: Integers,
+) -> int:
+    """Move listed vertices to chosen communities, and clear their marks; return how many moved."""
+    labels, totals, sizes = communities
+    moved = 0
+    for place in range(len(listed)):
+        vertex, label = listed[place], chosen[place]
+        old = labels[vertex]
+        if strict:
+            marks[old] = 0
+        if label != old:
+            labels[vertex] = label
+            totals[old] -= degrees[vertex]
+            totals[label] += degrees[vertex]
+            sizes[old] -= 1
+            sizes[label] += 1
+            moved += 1
+    return moved
+
+
+@jit
+def move_classes(
+    rows: tuple[Integers, Integers, Integers],
+    degrees: Integers,
+    communities: tuple[Integers, Integers, Integers],
+    marks: Integers,
+    may: Integers,
+    factor: float,
+    strict: bool,
+    order: Integers,
+    ends: Integers,
+) -> int:
+    """Let classes of vertices move, one after the other, in one thread; return how many moved.
+
+    Parameters
+    ----------
+    rows, degrees, factor, strict
+        See `choose_communities`.
+    communities : tuple of (labels, totals, sizes)
+        Updated.
+    marks : ndarray of int64, shape (vertices,)
+        If strict, zeros; else the sizes.
+    may : ndarray of int64, shape (vertices,)
+        If strict, whether a vertex may ever move; else anything.
+    order : ndarray of int64, shape (vertices,)
+    ends : ndarray of int64, shape (classes,)
+        Where each class ends.
+    """
+    labels, totals, _ = communities
+    chosen, listed = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+    first, moved = 0, 0
+    for end in ends:
+        members = order[first:end]
+        if strict:
+            members = listed[: list_movable(communities, marks, may, members, listed)]
+        choose_communities(
+            rows, degrees, (labels, totals, marks), factor, strict, members, chosen, 0, len(members)
+        )
+        moved += apply_moves(degrees, communities, marks, strict, members, chosen)
+        first = end
+    return moved

@@ -44,6 +44,7 @@ __all__ = [
     "load_once",
     "match",
     "popc",
+    "product",
     "shared",
     "shuffle",
     "shuffle_down",
@@ -294,6 +295,19 @@ def _assembler(
         places += ",~{memory}"
     code = ir.InlineAsm(kinds, text, places, side_effect=not pure)
     return builder.call(code, [value for value, _ in operands])
+
+
+@intrinsic
+def product(typing_context: Any, first: Any, second: Any) -> Any:
+    """Return the product of two float64, rounded: never fused with a sum."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        operands = [(one, "d") for one in arguments]
+        return _assembler(
+            builder, "mul.rn.f64 $0, $1, $2;", "d", ir.DoubleType(), operands, pure=True
+        )
+
+    return types.float64(types.float64, types.float64), generate
 
 
 def _register(kind: Any) -> Any:

@@ -12,6 +12,7 @@ import pytest
 from emulator.device import emulated
 from hypothesis import given
 from hypothesis import strategies as st
+from label_tables import every_kind_of_row
 from shapes import (
     FRAME_KINDS,
     SHAPES,
@@ -28,7 +29,6 @@ from verify import Array, Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cpu.loops import label_propagation as on_cpu
-from cugraph_ws.backends.cuda.loops import label_propagation as on_gpu
 
 pytestmark = pytest.mark.filterwarnings("ignore:directed=False:cugraph_ws.GraphWarning")
 FEW = ("empty", "self-loops", "duplicates", "two components", "star", "random sparse")
@@ -36,9 +36,9 @@ FEW = ("empty", "self-loops", "duplicates", "two components", "star", "random sp
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let even small graphs be cut into several tasks and ranges."""
+    """Let even small graphs be cut into several tasks, and have rows of every kind."""
     monkeypatch.setattr(on_cpu, "ARCS_A_TASK", 32)
-    monkeypatch.setattr(on_gpu, "ARCS_A_RANGE", 40)
+    every_kind_of_row(monkeypatch)
 
 
 def labels(graph: Any, max_iter: int = 10, **options: Any) -> Array:

@@ -14,6 +14,7 @@ import pytest
 from emulator.device import emulated
 from hypothesis import given
 from hypothesis import strategies as st
+from label_tables import every_kind_of_row
 from shapes import (
     FRAME_KINDS,
     SHAPES,
@@ -31,6 +32,7 @@ from verify import Array, Edges
 import cugraph_ws as ws
 from cugraph_ws.algorithms import leiden as refinement
 from cugraph_ws.algorithms import louvain as algorithm
+from cugraph_ws.backends.cpu.loops import louvain as on_cpu
 
 pytestmark = pytest.mark.filterwarnings("ignore:directed=False:cugraph_ws.GraphWarning")
 FEW = ("empty", "one vertex", "self-loops", "duplicates", "two components", "short path")
@@ -96,6 +98,11 @@ def test_a_gpu_gives_the_same(monkeypatch: pytest.MonkeyPatch, on_host: int) -> 
     monkeypatch.setattr(algorithm, "ON_HOST", on_host)
     monkeypatch.setattr(algorithm, "ONE_BY_ONE", 8)
     monkeypatch.setattr(algorithm, "CLASSES", 4)
+    if on_host:
+        monkeypatch.setattr(on_cpu, "ARCS_A_TASK", 1)
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", "2")
+    else:
+        every_kind_of_row(monkeypatch)
     for name in (*FEW, "random sparse", "uniform weights"):
         for edges in (SHAPES[name], undirected(SHAPES[name])):
             with build(edges) as graph, emulated():

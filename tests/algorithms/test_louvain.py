@@ -14,6 +14,7 @@ import pytest
 from emulator.device import emulated
 from hypothesis import given
 from hypothesis import strategies as st
+from label_tables import every_kind_of_row
 from shapes import (
     FRAME_KINDS,
     SHAPES,
@@ -119,6 +120,11 @@ def test_a_gpu_gives_the_same(monkeypatch: pytest.MonkeyPatch, on_host: int) -> 
     monkeypatch.setattr(algorithm, "ON_HOST", on_host)
     monkeypatch.setattr(algorithm, "ONE_BY_ONE", 8)
     monkeypatch.setattr(algorithm, "CLASSES", 4)
+    if on_host:
+        monkeypatch.setattr(on_cpu, "ARCS_A_TASK", 1)
+        monkeypatch.setenv("CUGRAPH_WS_THREADS", "2")
+    else:
+        every_kind_of_row(monkeypatch)
     for name in (*FEW, "random sparse", "uniform weights"):
         for edges in (SHAPES[name], undirected(SHAPES[name])):
             with build(edges) as graph, emulated():

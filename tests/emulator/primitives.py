@@ -200,6 +200,10 @@ def clz(word: Any) -> Any:
     return UInt32(32 - (int(word) & ALL).bit_length())
 
 
+def product(first: Any, second: Any) -> Any:
+    return Float64(first) * Float64(second)
+
+
 # ----------------------------------------------------------------------------------- memory
 
 
@@ -295,7 +299,7 @@ SERVED = {
     for one in (
         all_of, any_of, atomic_add, atomic_and, atomic_compare_and_swap, atomic_exchange,
         atomic_max, atomic_min, atomic_or, ballot, block, blocks, bounded, clz, dynamic_shared, fence, ffs, kernel, lane,
-        lean, load_cached, load_fresh, load_once, match, popc, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
+        lean, load_cached, load_fresh, load_once, match, popc, product, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
         store_fresh, sync_block, sync_grid, sync_warp, thread, threads,
     )
 } | {"FULL": FULL, "inline": inline, "jit": jit}  # fmt: skip

@@ -11,6 +11,7 @@ from bench.gpu.cases import cases
 from bench.gpu.efficiency import efficiency
 from bench.gpu.frames import frames
 from bench.gpu.frontiers import frontiers
+from bench.gpu.known import known
 from bench.gpu.layouts import layouts
 from bench.gpu.loops import loops
 from bench.gpu.ranks import ranks
@@ -27,6 +28,7 @@ PARTS = {
     "schedules": Part(schedules, ("RM22", "RM33V335E", "KR24", "road-like", "ER25V201E")),
     "layouts": Part(layouts, ("RM22", "KR24", "RM33V335E")),
     "frames": Part(frames, ("RM22", "RM33V335E", "KR24", "road-like")),
+    "known": Part(known, ("KR20", "KR22", "grid")),
     "ranks": Part(ranks, UNSEEN),
     "searches": Part(searches, ("RM22", "RM33V335E", "KR24", "road-like")),
     "frontiers": Part(frontiers, ("RM22", "KR24", "road-like")),

@@ -7,12 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.kernels.cpu.louvain import choose_communities
+from cugraph_ws.kernels.cpu.louvain import (
+    apply_moves,
+    choose_communities,
+    list_movable,
+    move_classes,
+)
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["choose", "sum_by"]
+__all__ = ["Mover", "sum_by", "sum_inside"]
 
 Integers = npt.NDArray[np.int64]
+Rows = tuple[Integers, Integers, Integers]
 
 ARCS_A_TASK = 1 << 14
 
@@ -35,35 +41,90 @@ def sum_by(labels: Integers, values: Integers, count: int) -> Integers:
     return sums
 
 
-def choose(
-    rows: tuple[Integers, Integers, Integers],
-    degrees: Integers,
-    communities: tuple[Integers, Integers, Integers],
-    factor: float,
-    listed: Integers,
-    *,
-    strict: bool = False,
-) -> Integers:
-    """Choose the best community for each of the listed vertices.
+def sum_inside(rows: Rows, sources: Integers, labels: Integers) -> int:
+    """Return the sum of the weights of arcs whose ends have the same label.
 
     Parameters
     ----------
-    rows, degrees, communities, factor, listed, strict
-        See `kernels.cpu.louvain.choose_communities`.
-
-    Returns
-    -------
-    ndarray of int64, shape (len(listed),)
+    rows : tuple of (offsets, indices, weights)
+    sources : ndarray of int64, shape (arcs,)
+    labels : ndarray of int64, shape (vertices,)
     """
-    chosen = np.empty(len(listed), np.int64)
-    offsets: Any = np.zeros(len(listed) + 1, np.int64)
-    np.cumsum(rows[0][listed + 1] - rows[0][listed], out=offsets[1:])
-    pieces = min(4 * number_of_threads(), 1 + int(offsets[-1]) // ARCS_A_TASK)
-    parallel(
-        choose_communities,
-        [
-            (rows, degrees, communities, factor, strict, listed, chosen, *cut)
-            for cut in cut_offsets(offsets, pieces)
-        ],
-    )
-    return chosen
+    _, indices, weights = rows
+    return int(np.where(labels[sources] == labels[indices], weights, 0).sum())
+
+
+class Mover:
+    """Moves the vertices of a level, class after class.
+
+    Parameters
+    ----------
+    rows : tuple of (offsets, indices, weights)
+        Neighbours of each vertex without itself; int64.
+    degrees : ndarray of int64, shape (vertices,)
+    """
+
+    def __init__(self, rows: Rows, degrees: Integers) -> None:
+        self._rows, self._degrees = rows, degrees
+
+    def move(
+        self,
+        communities: tuple[Integers, Integers, Integers],
+        factor: float,
+        order: Integers,
+        ends: list[int],
+        *,
+        may: Integers | None = None,
+    ) -> int:
+        """Let classes of vertices move, and return how many did.
+
+        Parameters
+        ----------
+        communities : tuple of (labels, totals, sizes)
+            By vertex; by community: sum of degrees, and number of vertices.  Updated.
+        factor : float
+            See `kernels.cpu.louvain.choose_communities`.
+        order : ndarray of int64, shape (vertices,)
+            The vertices of the first class, then of the second, and so on.
+        ends : list of int
+            Where each class ends.
+        may : ndarray of int64, shape (vertices,), optional
+            Which vertices may move: only those that are alone, and none to another that may.
+        """
+        labels, totals, sizes = communities
+        strict = may is not None
+        marks = np.zeros(len(sizes), np.int64) if strict else sizes
+        allowed = marks if may is None else may
+        if number_of_threads() == 1 or len(self._rows[1]) <= ARCS_A_TASK * len(ends):
+            return int(
+                move_classes(
+                    self._rows, self._degrees, communities, marks, allowed, factor, strict, order,
+                    np.array(ends, np.int64),
+                )
+            )  # fmt: skip
+        moved, first, listed = 0, 0, np.empty(len(order), np.int64)
+        for end in ends:
+            members = order[first:end]
+            if strict:
+                members = listed[: list_movable(communities, marks, allowed, members, listed)]
+            chosen = self._choose((labels, totals, marks), factor, members, strict=strict)
+            moved += apply_moves(self._degrees, communities, marks, strict, members, chosen)
+            first = end
+        return int(moved)
+
+    def _choose(
+        self, communities: Rows, factor: float, listed: Integers, *, strict: bool
+    ) -> Integers:
+        """Choose communities for a class, in several threads."""
+        rows, chosen = self._rows, np.empty(len(listed), np.int64)
+        offsets: Any = np.zeros(len(listed) + 1, np.int64)
+        np.cumsum(rows[0][listed + 1] - rows[0][listed], out=offsets[1:])
+        pieces = min(4 * number_of_threads(), 1 + int(offsets[-1]) // ARCS_A_TASK)
+        parallel(
+            choose_communities,
+            [
+                (rows, self._degrees, communities, factor, strict, listed, chosen, *cut)
+                for cut in cut_offsets(offsets, pieces)
+            ],
+        )
+        return chosen

@@ -1,0 +1,168 @@
+"""What users look for beyond searches: communities, triangles, similarity, centralities, structure.
+
+Our functions beside cuGraph's of the same name, on simple undirected graphs that are built before; result
+frames are included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import cugraph_ws as ws
+from bench.gpu.cases import Case, cugraph_graph, cugraph_here
+from bench.timing import OURS, Entrant, Section, compare, race
+
+__all__ = ["known"]
+
+CUGRAPH = "cuGraph"
+PAIRS = 1_000_000  # of vertices, whose similarity is asked for
+SOURCES = 64  # of a sampled betweenness
+TRUSS = 5
+ITERATIONS = 10  # of label propagation
+NEAR = 1e-3  # by which centralities may differ, relatively: cuGraph's stop by another rule
+QUALITY = 0.99  # of cuGraph's modularity that ours must reach
+
+
+class Work(NamedTuple):
+    """A function that is called alike here and in cuGraph, and what is compared of the results.
+
+    Attributes
+    ----------
+    function : str
+        Its name.
+    given : tuple
+        Arguments after the graph.
+    options : dict
+        Named arguments.
+    fact : callable
+        A number of a result.
+    off : float
+        By which the numbers may differ, relatively; they are not compared if negative.
+    target : float
+        cuGraph's time, times ours.
+    kind : {"simple", "weighted", "directed"}
+        The graph.
+    """
+
+    function: str
+    given: tuple[Any, ...]
+    options: dict[str, Any]
+    fact: Callable[[Any], float]
+    off: float
+    target: float
+    kind: str = "simple"
+
+    def call(self, library: Any, graphs: Mapping[str, Any]) -> Any:
+        """Call the function of a library."""
+        return getattr(library, self.function)(graphs[self.kind], *self.given, **self.options)
+
+
+def known(case: Case, section: Section, repeats: int) -> None:
+    """Time each function beside cuGraph's."""
+    import cudf
+    import cupy
+
+    frame = case.simple_frame()
+    random = cupy.random.RandomState(5)
+    frame["weight"] = random.random_sample(len(frame)).astype("float32")
+    drawn = random.randint(0, len(frame), 2 * PAIRS)
+    ends = [frame["source"].to_cupy()[drawn[:PAIRS]], frame["destination"].to_cupy()[drawn[PAIRS:]]]
+    apart = ends[0] != ends[1]
+    pairs = cudf.DataFrame({"first": ends[0][apart], "second": ends[1][apart]})
+    present = cupy.unique(ends[0])
+    sources = cudf.Series(present[:: max(1, len(present) // SOURCES)][:SOURCES])
+    graphs = {
+        "simple": ws.Graph(frame[["source", "destination"]], directed=False),
+        "weighted": ws.Graph(frame, weight="weight", directed=False),
+        "directed": case.graph(),
+    }
+    theirs = section.attempt("making cuGraph's graphs", lambda: _theirs(case, frame)) or {}
+
+    def quality(found: Any) -> float:
+        return float(ws.modularity(graphs["simple"], found[0][["vertex", "partition"]]))
+
+    for name, work in _works(pairs, sources, quality).items():
+        facts: list[float] = []
+
+        def check(found: Any, facts: list[float] = facts, work: Work = work) -> float:
+            facts.append(work.fact(found))
+            if len(facts) == 1 or work.off < 0:
+                return 0.0
+            off = abs(facts[-1] - facts[0]) / max(abs(facts[0]), 1e-300)
+            assert off <= work.off, f"{facts[-1]} is not {facts[0]}"
+            return off
+
+        entrants = [Entrant(OURS, lambda work=work: work.call(ws, graphs), check)]
+        if work.kind in theirs:
+            library = cugraph_here()
+            entrants.append(Entrant(CUGRAPH, lambda work=work: work.call(library, theirs), check))
+        measured = race(section, name, entrants, repeats)
+        compare(section, f"{name}: cuGraph ÷ ours", measured, CUGRAPH, work.target, alone=False)
+        if name in ("Louvain", "Leiden") and len(facts) == 2:
+            rows = [[name, f"{facts[0]:.4f}", f"{facts[1]:.4f}"]]
+            section.table(f"Modularity, {name}", ["by", "ours", "cuGraph's"], rows)
+            if facts[0] < QUALITY * facts[1]:
+                section.errors.append(
+                    {"what": name, "error": f"modularity {facts[0]} of {facts[1]}"}
+                )
+    labels = Entrant(
+        OURS, lambda: ws.label_propagation(graphs["simple"], ITERATIONS), lambda found: 0.0,
+        edges=lambda found: 2 * len(frame) * ITERATIONS,
+    )  # fmt: skip
+    race(section, f"label propagation, {ITERATIONS} iterations", [labels], repeats)
+    for graph in ("simple", "weighted"):
+        graphs[graph].close()
+
+
+def _theirs(case: Case, frame: Any) -> dict[str, Any]:
+    """Return cuGraph's graphs, if it is here."""
+    if cugraph_here() is None:
+        return {}
+    simple = {"parallel": False, "directed": False}
+    return {
+        "simple": cugraph_graph(frame[["source", "destination"]], **simple),
+        "weighted": cugraph_graph(frame, weight="weight", **simple),
+        "directed": cugraph_graph(case.frame(), parallel=False),
+    }
+
+
+def _works(pairs: Any, sources: Any, quality: Callable[[Any], float]) -> dict[str, Work]:
+    """Return the functions by name."""
+
+    def total(column: str) -> Callable[[Any], float]:
+        return lambda found: float(found[column].astype("float64").sum())
+
+    def shape(column: str) -> Callable[[Any], float]:
+        """Return the greatest value ÷ the sum: norms differ."""
+        return lambda found: float(found[column].max()) / total(column)(found)
+
+    def distinct(found: Any) -> float:
+        return float(found.iloc[:, 1 if found.columns[0] == "vertex" else 0].nunique())
+
+    def truss_edges(found: Any) -> float:
+        return float(found.number_of_edges() if hasattr(found, "number_of_edges") else len(found))
+
+    def tree_weight(found: Any) -> float:
+        frame = found.view_edge_list() if hasattr(found, "view_edge_list") else found
+        return float(frame["weight" if "weight" in frame.columns else "weights"].sum())
+
+    return {
+        "Louvain": Work("louvain", (), {}, quality, -1.0, 3.0),
+        "Leiden": Work("leiden", (), {}, quality, -1.0, 3.0),
+        "triangles": Work("triangle_count", (), {}, total("counts"), 0.0, 3.0),
+        "Jaccard": Work("jaccard", (pairs,), {}, total("jaccard_coeff"), 1e-4, 3.0),
+        "k-truss": Work("k_truss", (TRUSS,), {}, truss_edges, 0.0, 10.0),
+        "betweenness": Work(
+            "betweenness_centrality", (), {"k": sources}, total("betweenness_centrality"), NEAR, 8.0
+        ),
+        "strong components": Work(
+            "strongly_connected_components", (), {}, distinct, 0.0, 2.0, "directed"
+        ),
+        "spanning tree": Work("minimum_spanning_tree", (), {}, tree_weight, NEAR, 3.0, "weighted"),
+        "HITS": Work("hits", (), {}, shape("hubs"), NEAR, 1.5),
+        "Katz": Work("katz_centrality", (), {"alpha": 1e-5}, shape("katz_centrality"), NEAR, 1.5),
+        "eigenvector": Work(
+            "eigenvector_centrality", (), {}, shape("eigenvector_centrality"), 0.02, 1.5
+        ),
+    }

@@ -1,0 +1,85 @@
+"""Rows by the kind of table that adds up their labels' weights; see `kernels/cuda/communities.py`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cugraph_ws.runtime.device import device
+
+__all__ = ["BLOCK", "FarTables", "by_kind", "far_tables", "kinds_of", "row_order"]
+
+Array = Any  # CuPy's
+
+BLOCK = 256  # threads
+BY_THREAD = 8  # arcs of a row at most; the others are half of `SHARE` and `TABLE` in the kernels
+BY_WARP = 128
+BY_BLOCK = 1024
+KINDS = 4
+FAR_BYTES = 1 << 28  # of all tables in global memory, but one at least
+MOST_FAR = 512  # tables
+SLOT = 16  # bytes
+LEAST_SLOTS = 32  # of a table
+
+
+class FarTables(NamedTuple):
+    """Tables in global memory for rows that are too long for shared memory.
+
+    Attributes
+    ----------
+    arrays : tuple of (array of int64, array of int64)
+        Labels and sums of all tables.
+    room : int
+        Slots of a table.
+    tables : int
+    """
+
+    arrays: tuple[Array, Array]
+    room: int
+    tables: int
+
+
+def kinds_of(lengths: Array) -> Array:
+    """Return the kind of each row by its number of arcs, int64."""
+    long = (lengths > BY_THREAD).astype(np.int64)
+    return long + (lengths > BY_WARP) + (lengths > BY_BLOCK)
+
+
+def far_tables(longest: int) -> FarTables:
+    """Return tables for rows of up to `longest` arcs; none if they fit shared memory."""
+    xp = device().xp
+    if longest <= BY_BLOCK:
+        return FarTables((xp.zeros(1, np.int64), xp.zeros(1, np.int64)), 1, 0)
+    room = max(LEAST_SLOTS, 1 << (2 * longest - 1).bit_length())
+    count = max(1, min(MOST_FAR, FAR_BYTES // (SLOT * room)))
+    return FarTables(
+        (xp.empty(room * count, np.int64), xp.empty(room * count, np.int64)), room, count
+    )
+
+
+def row_order(lengths: Array) -> tuple[Array, Array]:
+    """Return rows by kind, and the five bounds of the kinds."""
+    return by_kind(device().xp.arange(len(lengths)), kinds_of(lengths), 1)
+
+
+def by_kind(rows: Array, groups: Array, classes: int) -> tuple[Array, Array]:
+    """Return listed rows by class and kind, and the bounds of those.
+
+    Parameters
+    ----------
+    rows : array of int64
+    groups : array of int64
+        4 times its class plus its kind for each listed row.
+    classes : int
+
+    Returns
+    -------
+    order : array of int64, shape (len(rows),)
+    bounds : array of int64, shape (4 * classes + 1,)
+    """
+    xp = device().xp
+    bounds = xp.zeros(KINDS * classes + 1, np.int64)
+    if len(rows):
+        bounds[1:] = xp.cumsum(xp.bincount(groups, minlength=KINDS * classes))
+    return rows[xp.argsort(groups, kind="stable")], bounds

@@ -1,0 +1,549 @@
+"""Choices among the labels of a vertex's neighbours: the heaviest, or the one of the greatest gain.
+
+The weights of a row are added up by label in a hash table.  A thread takes a row of a few arcs and
+compares all pairs of them, without a table; a warp takes a row whose table fits its share of the
+block's shared memory, a block one that fits all of it, and one of the first blocks a longer one,
+with a table in global memory.  Sums are of integers, so they do not depend on the order of lanes.
+
+`order` lists rows by class and, within a class, by kind; `bounds` has the ends of those ranges.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    atomic_add,
+    atomic_compare_and_swap,
+    block,
+    blocks,
+    inline,
+    kernel,
+    lane,
+    load_fresh,
+    product,
+    shared,
+    shuffle_xor,
+    store_fresh,
+    sync_block,
+    sync_grid,
+    sync_warp,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.rows import sum_of_lanes
+
+__all__ = ["choose_labels", "move_classes", "sum_inside"]
+
+FREE = -1  # a slot without a label
+TABLE = 2048  # slots in a block's shared memory
+SHARE = 256  # of them a warp's
+WARPS = 8  # of a block at most
+KINDS = 4  # of rows: by a thread, a warp, a block, and one of the first blocks
+
+
+# ------------------------------------------------------------------------------- tables of labels
+
+
+@inline
+def slots_for(length: Any) -> Any:
+    """Return the slots of a table for a row: a power of two."""
+    size = np.int64(32)
+    while size < 2 * length:
+        size *= 2
+    return size
+
+
+@inline
+def first_slot(label: Any, mask: Any) -> Any:
+    """Return where the search for a label begins."""
+    return (label * 5 + (label >> 12)) & mask
+
+
+@inline
+def read_slot(array: Any, slot: Any, far: Any) -> Any:
+    """Return an entry of a table; `far` ones are in global memory, where others' stores may be newer."""
+    found = np.int64(0)
+    if far:
+        found = load_fresh(array, slot)
+    else:
+        found = array[slot]
+    return found
+
+
+@inline
+def clear(table: Any, base: Any, size: Any, start: Any, step: Any, far: Any) -> None:
+    """Free the slots of a table; threads take every `step`-th."""
+    keys, sums = table
+    for slot in range(start, size, step):
+        if far:
+            store_fresh(keys, base + slot, np.int64(FREE))
+            store_fresh(sums, base + slot, np.int64(0))
+        else:
+            keys[base + slot] = np.int64(FREE)
+            sums[base + slot] = np.int64(0)
+
+
+@inline
+def add_weight(table: Any, base: Any, mask: Any, label: Any, weight: Any) -> None:
+    """Add a weight to a label's sum."""
+    keys, sums = table
+    slot = first_slot(label, mask)
+    found = np.int64(FREE - 1)
+    while found != label:
+        found = np.int64(atomic_compare_and_swap(keys, base + slot, np.int64(FREE), label))
+        if found == FREE:
+            found = label
+        if found == label:
+            atomic_add(sums, base + slot, weight)
+        slot = (slot + 1) & mask
+
+
+@inline
+def weight_of(table: Any, base: Any, mask: Any, label: Any, far: Any) -> Any:
+    """Return the sum of a label, 0 if it is not there."""
+    keys, sums = table
+    slot = first_slot(label, mask)
+    found, total = read_slot(keys, base + slot, far), np.int64(0)
+    while found != label and found != FREE:
+        slot = (slot + 1) & mask
+        found = read_slot(keys, base + slot, far)
+    if found == label:
+        total = read_slot(sums, base + slot, far)
+    return total
+
+
+# --------------------------------------------------------------------------------- the best of all
+
+
+@inline
+def better(score: Any, label: Any, most: Any, best: Any) -> Any:
+    """Return whether a label is better than the best so far: of equal ones the least is."""
+    return score > most or (score == most and label < best)
+
+
+@inline
+def best_of_lanes(most: Any, best: Any) -> Any:
+    """Return the best score and label of a warp's lanes, in all of them."""
+    bits = np.int32(16)
+    while bits > 0:
+        score, label = shuffle_xor(FULL, most, bits), shuffle_xor(FULL, best, bits)
+        if better(score, label, most, best):
+            most, best = score, label
+        bits = np.int32(bits >> 1)
+    return most, best
+
+
+@inline
+def best_of_block(most: Any, best: Any, scores: Any, labels: Any) -> Any:
+    """Return the best label of a block's threads, in its first warp."""
+    most, best = best_of_lanes(most, best)
+    warp, warps = thread() // 32, threads() // 32
+    if lane() == 0:
+        scores[warp] = most
+        labels[warp] = best
+    sync_block()
+    if warp == 0:
+        for other in range(warps):
+            if better(scores[other], labels[other], most, best):
+                most, best = scores[other], labels[other]
+    return best
+
+
+# ------------------------------------------------------------------------------- moves by gain
+
+
+@inline
+def gain_of(weight: Any, rate: Any, total: Any) -> Any:
+    """Return a weight minus what is expected, each operation rounded, as on the CPU."""
+    return np.float64(weight) - product(rate, np.float64(total))
+
+
+@inline
+def begin_move(vertex: Any, inside: Any, degrees: Any, communities: Any, factor: Any) -> Any:
+    """Return a vertex's rate, and the gain of its own community."""
+    labels, totals, _ = communities
+    degree = degrees[vertex]
+    rate = product(np.float64(degree), factor)
+    return rate, gain_of(inside, rate, totals[labels[vertex]] - degree)
+
+
+@inline
+def is_barred(label: Any, own: Any, marks: Any, strict: Any) -> Any:
+    """Return whether a vertex must not move there: both are alone, and the other is to move."""
+    return marks[label] == 1 and (strict or label > own) and marks[own] == 1
+
+
+@inline
+def scan_gains(
+    table: Any, base: Any, size: Any, start: Any, step: Any, own: Any, rate: Any, most: Any,
+    communities: Any, strict: Any, far: Any,
+) -> Any:  # fmt: skip
+    """Return the greatest gain in a thread's slots, and its label; those of its own if none is greater."""
+    keys, sums = table
+    _, totals, marks = communities
+    best = own
+    for slot in range(start, size, step):
+        label = read_slot(keys, base + slot, far)
+        if label != FREE and label != own and not is_barred(label, own, marks, strict):
+            gain = gain_of(read_slot(sums, base + slot, far), rate, totals[label])
+            if gain > most or (gain == most and best != own and label < best):
+                most, best = gain, label
+    return most, best
+
+
+@inline
+def move_by_thread(
+    rows: Any, degrees: Any, communities: Any, factor: Any, strict: Any, vertex: Any
+) -> Any:
+    """Return the best community of a vertex with a few neighbours."""
+    offsets, indices, weights = rows
+    labels, totals, marks = communities
+    first, last, own = offsets[vertex], offsets[vertex + 1], labels[vertex]
+    inside = np.int64(0)
+    for arc in range(first, last):
+        if labels[indices[arc]] == own:
+            inside += weights[arc]
+    rate, most = begin_move(vertex, inside, degrees, communities, factor)
+    best = own
+    for arc in range(first, last):
+        label = labels[indices[arc]]
+        if label != own and label != best and not is_barred(label, own, marks, strict):
+            total = np.int64(0)
+            for other in range(first, last):
+                if labels[indices[other]] == label:
+                    total += weights[other]
+            gain = gain_of(total, rate, totals[label])
+            if gain > most or (gain == most and best != own and label < best):
+                most, best = gain, label
+    return best
+
+
+@inline
+def add_row(
+    rows: Any, labels: Any, row: Any, table: Any, base: Any, mask: Any, start: Any, step: Any,
+    weighted: Any,
+) -> None:  # fmt: skip
+    """Add a row's weights to their labels' sums; each counts as 1 if they are not `weighted`."""
+    offsets, indices, weights = rows
+    for arc in range(offsets[row] + start, offsets[row + 1], step):
+        weight = np.int64(1)
+        if weighted:
+            weight = np.int64(weights[arc])
+        add_weight(table, base, mask, np.int64(labels[indices[arc]]), weight)
+
+
+@inline
+def choose_moves(
+    rows: Any, degrees: Any, communities: Any, factor: Any, strict: Any, order: Any, bounds: Any,
+    kinds: Any, chosen: Any, table: Any, far_table: Any, room: Any, tables: Any, scores: Any,
+    found: Any,
+) -> None:  # fmt: skip
+    """Choose communities for the vertices of a class; `FREE` for those that may not move.
+
+    `kinds` is the class's first entry of `bounds`.
+    """
+    offsets, _, _ = rows
+    labels, _, marks = communities
+    place_of, everyone = block() * threads() + thread(), blocks() * threads()
+    for place in range(bounds[kinds] + place_of, bounds[kinds + 1], everyone):
+        vertex = order[place]
+        best = np.int64(FREE)
+        if not strict or marks[labels[vertex]] == 1:
+            best = move_by_thread(rows, degrees, communities, factor, strict, vertex)
+        chosen[place] = best
+    base = np.int64(thread() // 32 * SHARE)
+    for place in range(bounds[kinds + 1] + place_of // 32, bounds[kinds + 2], everyone // 32):
+        vertex = order[place]
+        own = labels[vertex]
+        best = np.int64(FREE)
+        if not strict or marks[own] == 1:
+            size = slots_for(offsets[vertex + 1] - offsets[vertex])
+            clear(table, base, size, lane(), 32, False)
+            sync_warp(FULL)
+            add_row(rows, labels, vertex, table, base, size - 1, lane(), 32, True)
+            sync_warp(FULL)
+            inside = weight_of(table, base, size - 1, own, False)
+            rate, most = begin_move(vertex, inside, degrees, communities, factor)
+            most, best = scan_gains(
+                table, base, size, lane(), 32, own, rate, most, communities, strict, False
+            )
+            most, best = best_of_lanes(most, best)
+            sync_warp(FULL)
+        if lane() == 0:
+            chosen[place] = best
+    sync_block()
+    for place in range(bounds[kinds + 2] + block(), bounds[kinds + 3], blocks()):
+        move_by_block(
+            rows, degrees, communities, factor, strict, order, place, chosen, table, 0, False, scores, found
+        )  # fmt: skip
+    if block() < tables:
+        for place in range(bounds[kinds + 3] + block(), bounds[kinds + 4], min(tables, blocks())):
+            move_by_block(
+                rows, degrees, communities, factor, strict, order, place, chosen, far_table,
+                np.int64(block()) * room, True, scores, found,
+            )  # fmt: skip
+
+
+@inline
+def move_by_block(
+    rows: Any, degrees: Any, communities: Any, factor: Any, strict: Any, order: Any, place: Any,
+    chosen: Any, table: Any, base: Any, far: Any, scores: Any, found: Any,
+) -> None:  # fmt: skip
+    """Choose the community of the vertex at a place, all threads of the block together."""
+    offsets, _, _ = rows
+    labels, _, marks = communities
+    vertex = order[place]
+    own = labels[vertex]
+    best = np.int64(FREE)
+    if not strict or marks[own] == 1:
+        size = slots_for(offsets[vertex + 1] - offsets[vertex])
+        clear(table, base, size, thread(), threads(), far)
+        sync_block()
+        add_row(rows, labels, vertex, table, base, size - 1, thread(), threads(), True)
+        sync_block()
+        inside = weight_of(table, base, size - 1, own, far)
+        rate, most = begin_move(vertex, inside, degrees, communities, factor)
+        most, best = scan_gains(
+            table, base, size, thread(), threads(), own, rate, most, communities, strict, far
+        )
+        best = best_of_block(most, best, scores, found)
+        sync_block()
+    if thread() == 0:
+        chosen[place] = best
+
+
+@kernel
+def move_classes(
+    rows: Any, degrees: Any, communities: Any, singles: Any, factor: Any, strict: Any, classes: Any,
+    order: Any, bounds: Any, chosen: Any, far_table: Any, room: Any, tables: Any, moved: Any,
+) -> None:  # fmt: skip
+    """Let the classes of vertices move, one after the other; the vertices of a class at once.
+
+    See `kernels/cpu/louvain.py`.  A cooperative launch.
+
+    Parameters
+    ----------
+    rows : tuple of (int64[n + 1], int64[arcs], int64[arcs])
+        Neighbours without self-loops, and weights.
+    degrees : int64[n]
+    communities : tuple of (int64[n], int64[n], int64[n])
+        Labels by vertex; by label the sum of degrees, and the number of vertices.  Updated.
+    singles : tuple of (int64[n], uint8[n])
+        If strict, by label: 1 for vertices that may move in this class and are alone, room that is
+        cleared at the end; by vertex, whether it may ever move.  Else the sizes, and anything.
+    factor : float
+    strict : bool
+        Whether only vertices that are alone move, and none to another that may.
+    classes : int
+    order : int64[n]
+    bounds : int64[4 * classes + 1]
+    chosen : int64[n]
+        Room.
+    far_table : tuple of (int64[tables * room], int64[tables * room])
+    room, tables : int
+        Slots of a table in global memory, and how many there are.
+    moved : int64[1]
+        Added to: moves.
+    """
+    table = shared(TABLE, np.int64), shared(TABLE, np.int64)
+    scores, found = shared(WARPS, np.float64), shared(WARPS, np.int64)
+    labels, totals, sizes = communities
+    marks, may = singles
+    place_of, everyone = block() * threads() + thread(), blocks() * threads()
+    for which in range(classes):
+        first, last = bounds[KINDS * which], bounds[KINDS * (which + 1)]
+        if strict:
+            for place in range(first + place_of, last, everyone):
+                vertex = order[place]
+                if may[vertex] != 0 and sizes[labels[vertex]] == 1:
+                    marks[labels[vertex]] = 1
+            sync_grid()
+        choose_moves(
+            rows, degrees, (labels, totals, marks), factor, strict, order, bounds, KINDS * which,
+            chosen, table, far_table, room, tables, scores, found,
+        )  # fmt: skip
+        sync_grid()
+        moves = np.int64(0)
+        for place in range(first + place_of, last, everyone):
+            vertex, label = order[place], chosen[place]
+            old = labels[vertex]
+            if strict and label != FREE:  # it is alone, so nobody else clears its mark
+                marks[old] = 0
+            if label != old and label != FREE:
+                labels[vertex] = label
+                degree = degrees[vertex]
+                atomic_add(totals, old, -degree)
+                atomic_add(totals, label, degree)
+                atomic_add(sizes, old, np.int64(-1))
+                atomic_add(sizes, label, np.int64(1))
+                moves += 1
+        moves = sum_of_lanes(moves)
+        if lane() == 0 and moves > 0:
+            atomic_add(moved, 0, moves)
+        sync_grid()
+
+
+@kernel
+def sum_inside(rows: Any, sources: Any, arcs: Any, labels: Any, sums: Any) -> None:
+    """Add up the weights of arcs whose ends have the same label.
+
+    Parameters
+    ----------
+    rows : tuple of (int64[n + 1], int64[arcs], int64[arcs])
+    sources : int64[arcs]
+    arcs : int
+    labels : int64[n]
+    sums : int64[1]
+        Added to.
+    """
+    _, indices, weights = rows
+    total = np.int64(0)
+    for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):
+        if labels[sources[arc]] == labels[indices[arc]]:
+            total += weights[arc]
+    total = sum_of_lanes(total)
+    if lane() == 0:
+        atomic_add(sums, 0, total)
+
+
+# ------------------------------------------------------------------------------ the heaviest label
+
+
+@inline
+def scan_sums(table: Any, base: Any, size: Any, start: Any, step: Any, own: Any, far: Any) -> Any:
+    """Return the greatest sum in a thread's slots, and its label; −1 and its own if there is none."""
+    keys, sums = table
+    most, best = np.int64(-1), own
+    for slot in range(start, size, step):
+        label = read_slot(keys, base + slot, far)
+        if label != FREE:
+            total = read_slot(sums, base + slot, far)
+            if better(total, label, most, best):
+                most, best = total, label
+    return most, best
+
+
+@inline
+def length_of(rows: Any, more: Any, row: Any, both: Any) -> Any:
+    """Return the number of neighbours of a vertex in both parts."""
+    length = np.int64(rows[0][row + 1]) - rows[0][row]
+    if both:
+        length += np.int64(more[0][row + 1]) - more[0][row]
+    return length
+
+
+@inline
+def heaviest_by_thread(
+    rows: Any, more: Any, row: Any, labels: Any, both: Any, weighted: Any
+) -> Any:
+    """Return the heaviest label of a few neighbours."""
+    best, most = np.int64(labels[row]), np.int64(-1)
+    length = length_of(rows, more, row, both)
+    for place in range(length):
+        label, _ = neighbour(rows, more, row, place, labels, weighted)
+        total = np.int64(0)
+        for other in range(length):
+            same, weight = neighbour(rows, more, row, other, labels, weighted)
+            if same == label:
+                total += weight
+        if better(total, label, most, best):
+            most, best = total, label
+    return best
+
+
+@inline
+def neighbour(rows: Any, more: Any, row: Any, place: Any, labels: Any, weighted: Any) -> Any:
+    """Return the label and the weight of a neighbour, by its place in both parts."""
+    first = np.int64(rows[0][row])
+    length = np.int64(rows[0][row + 1]) - first
+    label, weight = np.int64(0), np.int64(1)
+    if place < length:
+        label = np.int64(labels[rows[1][first + place]])
+        if weighted:
+            weight = np.int64(rows[2][first + place])
+    else:
+        arc = np.int64(more[0][row]) + place - length
+        label = np.int64(labels[more[1][arc]])
+        if weighted:
+            weight = np.int64(more[2][arc])
+    return label, weight
+
+
+@inline
+def heaviest_by_block(
+    rows: Any, more: Any, row: Any, labels: Any, chosen: Any, table: Any, base: Any, both: Any,
+    weighted: Any, far: Any, scores: Any, found: Any,
+) -> None:  # fmt: skip
+    """Choose the label of a row, all threads of the block together."""
+    size = slots_for(length_of(rows, more, row, both))
+    clear(table, base, size, thread(), threads(), far)
+    sync_block()
+    add_row(rows, labels, row, table, base, size - 1, thread(), threads(), weighted)
+    if both:
+        add_row(more, labels, row, table, base, size - 1, thread(), threads(), weighted)
+    sync_block()
+    own = np.int64(labels[row])
+    most, best = scan_sums(table, base, size, thread(), threads(), own, far)
+    best = best_of_block(most, best, scores, found)
+    sync_block()
+    if thread() == 0:
+        chosen[row] = best
+
+
+@kernel
+def choose_labels(
+    rows: Any, more: Any, both: Any, weighted: Any, labels: Any, order: Any, bounds: Any,
+    chosen: Any, far_table: Any, room: Any, tables: Any,
+) -> None:  # fmt: skip
+    """Choose for each row the heaviest label of its neighbours, the least of several.
+
+    Parameters
+    ----------
+    rows, more : tuple of (int64[n + 1], int[arcs], int64[arcs])
+        Rows of neighbours in two parts, and weights.
+    both, weighted : bool
+        Whether there are a second part, and weights; else neighbours count as 1.
+    labels : int[size]
+    order : int64[n]
+    bounds : int64[5]
+    chosen : int[n]
+        Written; a vertex without neighbours keeps its label.
+    far_table, room, tables
+        As for `move_classes`.
+    """
+    table = shared(TABLE, np.int64), shared(TABLE, np.int64)
+    scores, found = shared(WARPS, np.int64), shared(WARPS, np.int64)
+    place_of, everyone = block() * threads() + thread(), blocks() * threads()
+    for place in range(bounds[0] + place_of, bounds[1], everyone):
+        row = order[place]
+        chosen[row] = heaviest_by_thread(rows, more, row, labels, both, weighted)
+    base = np.int64(thread() // 32 * SHARE)
+    for place in range(bounds[1] + place_of // 32, bounds[2], everyone // 32):
+        row = order[place]
+        size = slots_for(length_of(rows, more, row, both))
+        clear(table, base, size, lane(), 32, False)
+        sync_warp(FULL)
+        add_row(rows, labels, row, table, base, size - 1, lane(), 32, weighted)
+        if both:
+            add_row(more, labels, row, table, base, size - 1, lane(), 32, weighted)
+        sync_warp(FULL)
+        most, best = scan_sums(table, base, size, lane(), 32, np.int64(labels[row]), False)
+        most, best = best_of_lanes(most, best)
+        sync_warp(FULL)
+        if lane() == 0:
+            chosen[row] = best
+    sync_block()
+    for place in range(bounds[2] + block(), bounds[3], blocks()):
+        heaviest_by_block(
+            rows, more, order[place], labels, chosen, table, 0, both, weighted, False, scores, found
+        )  # fmt: skip
+    if block() < tables:
+        for place in range(bounds[3] + block(), bounds[4], min(tables, blocks())):
+            heaviest_by_block(
+                rows, more, order[place], labels, chosen, far_table, np.int64(block()) * room, both,
+                weighted, True, scores, found,
+            )  # fmt: skip
