@@ -95,8 +95,9 @@ def known(case: Case, section: Section, repeats: int) -> None:
 
         entrants = [Entrant(OURS, lambda work=work: work.call(ws, graphs), check)]
         if work.kind in theirs:
-            library = cugraph_here()
-            entrants.append(Entrant(CUGRAPH, lambda work=work: work.call(library, theirs), check))
+            entrants.append(
+                Entrant(CUGRAPH, lambda work=work: work.call(cugraph_here(), theirs), check)
+            )
         measured = race(section, name, entrants, repeats)
         compare(section, f"{name}: cuGraph ÷ ours", measured, CUGRAPH, work.target, alone=False)
         if name in ("Louvain", "Leiden") and len(facts) == 2:
