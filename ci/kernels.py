@@ -1,6 +1,7 @@
 """Compile every CUDA kernel for every architecture, without a GPU, and keep a table of what it takes.
 
-    python ci/kernels.py            write kernels/cuda/registers.md
+    python ci/kernels.py            write kernels/cuda/registers.md; compile what has changed since it was
+    python ci/kernels.py --all      the same, and compile everything
     python ci/kernels.py --check    fail if the table is stale, or a kernel spills
 
 The host code itself says which kernels there are, and for which types: the calls of `kernel_cases.py` run
@@ -26,6 +27,7 @@ from unittest.mock import patch
 
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda import grouping, numbering, predecessors, schedule
+from cugraph_ws.runtime import device_compiler
 from cugraph_ws.runtime.device import installed
 from cugraph_ws.runtime.device_compiler import Binary, Capability, load_or_compile
 from cugraph_ws.runtime.generated import import_text, kernel_file
@@ -35,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import kernel_cases
+import kernel_sources
 from emulator.device import EmulatedDevice, EmulatedKernels
 
 __all__ = [
@@ -76,9 +79,26 @@ class Launch:
             return getattr(import_text(f"cugraph_ws_table_{digest}", self.text), self.name)
         return getattr(importlib.import_module(f"cugraph_ws.kernels.cuda.{self.module}"), self.name)
 
+    @property
+    def source(self) -> str:
+        """The text of the module that has it."""
+        return self.text or kernel_file("cuda", self.module).read_text("utf-8")
+
+    @property
+    def digest(self) -> str:
+        """A digest of all that it is compiled from."""
+        return kernel_sources.digest(self.source, self.name, self.kinds, _translator())
+
     def signature(self) -> str:
         """Write its types in the table's words."""
         return " ".join(_words(kind) for kind in self.kinds)
+
+
+@lru_cache
+def _translator() -> tuple[str, ...]:
+    """Return what turns sources into PTX: Numba's versions, and how it is called."""
+    versions = [metadata.version(name) for name in ("numba", "numba-cuda")]
+    return *versions, Path(device_compiler.__file__).read_text("utf-8")
 
 
 def _words(kind: Kind) -> str:
@@ -191,8 +211,7 @@ def declared() -> set[str]:
 
 def compiled(launch: Launch, capability: Capability) -> Binary:
     """Compile a kernel, or find it in the cache."""
-    text = launch.text or kernel_file("cuda", launch.module).read_text()
-    return load_or_compile(text, launch.name, launch.kinds, capability, launch.function)
+    return load_or_compile(launch.source, launch.name, launch.kinds, capability, launch.function)
 
 
 def row_of(launch: Launch) -> str:
@@ -213,6 +232,12 @@ def _figures(number: int) -> tuple[int, list[str], list[str]]:
     return max(one.shared for one in made), [_cell(one) for one in made], wrong
 
 
+def is_known(launch: Launch, table: dict[str, list[str]]) -> bool:
+    """Tell whether the table's row is of these very sources."""
+    row = table.get(row_of(launch))
+    return row is not None and row[-1] == launch.digest
+
+
 def _cell(binary: Binary) -> str:
     spilled = f" + {binary.spilled} spilled" if binary.spilled else ""
     return f"{binary.registers}{spilled}" + (f" + {binary.stack} stack" if binary.stack else "")
@@ -222,11 +247,11 @@ HEAD = """# What the kernels take
 
 Written by `python ci/kernels.py`; `python ci/kernels.py --check` and a test compare.  Registers of a
 thread for each architecture; bytes spilled to local memory and of stack frames would stand beside
-them.  Shared memory is in bytes a block.  Types: f8 is float64, i4 int32, u1 uint8, `*` an array,
+them.  Shared memory is in bytes a block; the source is a digest of all that a kernel is compiled from.  Types: f8 is float64, i4 int32, u1 uint8, `*` an array,
 brackets a tuple.  Made with {compilers}; other versions take other registers, but may not spill either.
 
-| module or program | kernel | types | shared | {names} |
-| --- | --- | --- | --- | {rules} |
+| module or program | kernel | types | shared | {names} | source |
+| --- | --- | --- | --- | {rules} | --- |
 """
 
 
@@ -246,7 +271,7 @@ def is_of_these_compilers(path: Path = TABLE) -> bool:
 
 
 def read_table(path: Path = TABLE) -> dict[str, list[str]]:
-    """Read the table: for each row's beginning, shared memory and the figures."""
+    """Read the table: for each row's beginning, shared memory, the figures, and the digest."""
     table = {}
     for line in path.read_text().splitlines():
         if line.startswith("| ") and "`" in line:
@@ -281,6 +306,7 @@ def main() -> None:
     parser.add_argument(
         "--check", action="store_true", help="compare with the table; write nothing"
     )
+    parser.add_argument("--all", action="store_true", help="compile also what has not changed")
     arguments = parser.parse_args()
     found = launches()
     problems = [
@@ -288,12 +314,18 @@ def main() -> None:
     ]
     lines, table = [], read_table() if TABLE.exists() else {}
     comparable = not TABLE.exists() or is_of_these_compilers()
+    every = arguments.all or arguments.check or not comparable
+    known = {place for place, one in enumerate(found) if not every and is_known(one, table)}
+    others = [place for place in range(len(found)) if place not in known]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for launch, (shared, cells, wrong) in zip(
-            found, pool.map(_figures, range(len(found))), strict=True
-        ):
+        made = dict(zip(others, pool.map(_figures, others), strict=True))
+        for place, launch in enumerate(found):
+            if place in known:
+                lines.append(f"{row_of(launch)} {' | '.join(table[row_of(launch)])} |")
+                continue
+            shared, cells, wrong = made[place]
             problems += wrong
-            lines.append(f"{row_of(launch)} {shared} | {' | '.join(cells)} |")
+            lines.append(f"{row_of(launch)} {shared} | {' | '.join(cells)} | {launch.digest} |")
             if arguments.check:
                 told = stale(row_of(launch), [str(shared), *cells], table, comparable=comparable)
                 problems += filter(None, [told])
@@ -306,7 +338,7 @@ def main() -> None:
             compilers=compilers(), names=names, rules=" | ".join("---" for _ in ARCHITECTURES)
         )
         TABLE.write_text(head + "\n".join(lines) + "\n")
-    print(f"{len(found)} kernels for {len(ARCHITECTURES)} architectures")
+    print(f"{len(others)} of {len(found)} kernels compiled for {len(ARCHITECTURES)} architectures")
     if problems:
         sys.exit("\n".join(problems))
 

@@ -14,3 +14,4 @@ def every_kind_of_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(label_tables, "BY_THREAD", 1)
     monkeypatch.setattr(label_tables, "BY_WARP", 3)
     monkeypatch.setattr(label_tables, "BY_BLOCK", 5)
+    monkeypatch.setattr(label_tables, "CHUNK", 16)

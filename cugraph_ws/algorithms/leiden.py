@@ -155,7 +155,7 @@ class Leiden(Louvain):
     def restore(self, state: dict[str, Any]) -> None:
         """Resume after the finished levels."""
         super().restore(state)
-        self._begun = self._xp.asarray(state["begun"].astype(np.int64))
+        self._begun = self._part.xp.asarray(state["begun"].astype(np.int64))
         if self._finished and not self.converged:
             self._place(self._begun)
 
@@ -170,12 +170,12 @@ class Leiden(Louvain):
             self._label = _connected(level, as_host(community))
             self._best = self._quality_on_host()
             _, community = np.unique(self._label, return_inverse=True)
-            self._member = community[as_host(self._member)]
+            self._member = self._of_vertices(community)
             self._finished.append(self._member)
             self.converged = True
             return
-        begun = community[self._member]
-        self._member = refined[self._member]
+        begun = self._of_vertices(community)
+        self._member = self._of_vertices(refined)
         self._finished.append(self._member)
         self._begin(merge(xp, level, refined, count))
         self._begun = begun
@@ -183,10 +183,11 @@ class Leiden(Louvain):
 
     def _place(self, begun: Array) -> None:
         """Put the level's vertices into the communities in which they begin it."""
-        xp = self._xp
-        where = as_host(begun) if xp is np else begun
-        parent = xp.empty(len(self._level.degrees), np.int64)
-        parent[self._member] = where
+        xp, spread = self._xp, self._part.xp
+        parent = spread.empty(len(self._level.degrees), np.int64)
+        parent[self._member] = begun
+        if xp is np:
+            parent = as_host(parent)
         _, first, inverse = xp.unique(parent, return_index=True, return_inverse=True)
         self._put(first[inverse].astype(np.int64))
         self._best = self._quality()

@@ -339,18 +339,22 @@ class Louvain:
         """Return the community of each owned vertex, and those of the levels if they are wanted."""
         levels = self._finished
         if not self.converged or not levels:
-            levels = [*levels, self._label[self._member]]
+            levels = [*levels, self._of_vertices(self._label)]
         own = slice(self._part.low, self._part.low + self._part.owned)
-        named = [_in_order(level)[own] for level in levels]
+        named = [_in_order(level)[own] for level in (levels if self._hierarchy else levels[-1:])]
         found = {"partition": named[-1]}
         if self._hierarchy:
             found |= {f"level_{place}": level for place, level in enumerate(named)}
         return found
 
+    def _of_vertices(self, labels: Array) -> Array:
+        """Return for each vertex of the graph a label of its vertex of the level."""
+        return self._part.xp.asarray(labels)[self._member]
+
     def _begin(self, level: Level) -> None:
         """Begin a level, a small one on the host: every vertex is a community."""
         if len(level.indices) <= ON_HOST:
-            self._xp, self._on_device, self._member = np, False, as_host(self._member)
+            self._xp, self._on_device = np, False
             level = Level(
                 as_host(level.sources),
                 as_host(level.indices),
@@ -380,7 +384,7 @@ class Louvain:
         if count == len(level.degrees) and self._finished:
             self.converged = True
             return
-        self._member = dense[self._member]
+        self._member = self._of_vertices(dense)
         self._finished.append(self._member)
         if count == len(level.degrees) or len(self._finished) >= self._max_level:
             self.converged = True
@@ -488,7 +492,14 @@ def row_sums(xp: Any, weights: Array, offsets: Array) -> Array:
 
 def _in_order(labels: Array) -> Array:
     """Renumber communities from 0 in the order of their least vertices."""
-    xp = module_of(labels)
+    xp, vertices = module_of(labels), len(labels)
+    if xp is np:  # its sorts take longer than this
+        least = np.full(vertices, vertices)
+        np.minimum.at(least, labels, np.arange(vertices))
+        found = np.flatnonzero(least < vertices)
+        rank = np.empty(vertices, np.int64)
+        rank[found[np.argsort(least[found])]] = np.arange(len(found))
+        return rank[labels]
     _, first, inverse = xp.unique(labels, return_index=True, return_inverse=True)
     rank = xp.empty(len(first), np.int64)
     rank[xp.argsort(first)] = xp.arange(len(first))

@@ -51,7 +51,8 @@ __all__ = [
 Array = Any  # NumPy's or CuPy's
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar"]
 
-ARCS_A_STEP = 1 << 25  # of the rows of a step's pairs
+ARCS_A_STEP = 1 << 25  # of the rows of the pairs that a checkpoint counts together
+TOGETHER = 64  # of these in a step on a single GPU
 
 # From what is added up over common neighbours, and the sums of both vertices.  No common
 # neighbour is 0, whatever the sums are.
@@ -454,6 +455,8 @@ class Similarity:
         if self._oriented is None:
             lengths = sum(self._read(degrees, end) for end in self._pairs)
             self._bounds = batches(as_host(lengths), ARCS_A_STEP)
+        # A GPU that has all rows fetches none, and is done with a few pairs before the next are launched.
+        self._together = TOGETHER if on_device and near.halo.alone else 1
         steps = max(near.halo.comm.allgather(len(self._bounds)))
         last = len(self._pairs[0])
         self._bounds += [(last, last)] * (steps - len(self._bounds))
@@ -468,7 +471,8 @@ class Similarity:
     def step(self) -> Step:
         """Compute the next pairs."""
         near, xp = self._near, self._near.xp
-        some = slice(*self._bounds[self._done])
+        end = min(self._done + self._together, len(self._bounds))
+        some = slice(self._bounds[self._done][0], self._bounds[end - 1][1])
         ends = [end[some] for end in self._pairs]
         if self._oriented is not None:
             counts, arcs = self._oriented.common_neighbours(self._lister)
@@ -480,7 +484,7 @@ class Similarity:
             arcs = int((rows.offsets[which + 1] - rows.offsets[which]).sum())
         over, under = SCORES[self._measure](xp, common, *(self._read(self._sums, e) for e in ends))
         self._scores[some] = xp.where(over > 0, over / xp.where(under > 0, under, 1), 0)
-        self._done += 1
+        self._done = end
         left, read, sent = near.halo.totals(len(self._scores) - some.stop, arcs)
         return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
 

@@ -2,8 +2,9 @@
 
 The weights of a row are added up by label in a hash table.  A thread takes a row of a few arcs and
 compares all pairs of them, without a table; a warp takes a row whose table fits its share of the
-block's shared memory, a block one that fits all of it, and one of the first blocks a longer one,
-with a table in global memory.  Sums are of integers, so they do not depend on the order of lanes.
+block's shared memory, a block one that fits all of it.  Longer ones have tables in global memory: one
+of the first blocks fills it, or, in a sweep over classes, where a class waits for its longest row, all
+blocks do.  Sums are of integers, so they do not depend on the order of lanes.
 
 `order` lists rows by class and, within a class, by kind; `bounds` has the ends of those ranges.
 """
@@ -239,12 +240,11 @@ def add_row(
 @inline
 def choose_moves(
     rows: Any, degrees: Any, communities: Any, factor: Any, strict: Any, order: Any, bounds: Any,
-    kinds: Any, chosen: Any, table: Any, far_table: Any, room: Any, tables: Any, scores: Any,
-    found: Any,
+    kinds: Any, chosen: Any, table: Any, scores: Any, found: Any,
 ) -> None:  # fmt: skip
     """Choose communities for the vertices of a class; `FREE` for those that may not move.
 
-    `kinds` is the class's first entry of `bounds`.
+    `kinds` is the class's first entry of `bounds`.  Rows that are too long for shared memory are left out.
     """
     offsets, _, _ = rows
     labels, _, marks = communities
@@ -277,49 +277,136 @@ def choose_moves(
             chosen[place] = best
     sync_block()
     for place in range(bounds[kinds + 2] + block(), bounds[kinds + 3], blocks()):
-        move_by_block(
-            rows, degrees, communities, factor, strict, order, place, chosen, table, 0, False, scores, found
-        )  # fmt: skip
-    if block() < tables:
-        for place in range(bounds[kinds + 3] + block(), bounds[kinds + 4], min(tables, blocks())):
-            move_by_block(
-                rows, degrees, communities, factor, strict, order, place, chosen, far_table,
-                np.int64(block()) * room, True, scores, found,
-            )  # fmt: skip
+        vertex = order[place]
+        own = labels[vertex]
+        best = np.int64(FREE)
+        if not strict or marks[own] == 1:
+            size = slots_for(offsets[vertex + 1] - offsets[vertex])
+            clear(table, 0, size, thread(), threads(), False)
+            sync_block()
+            add_row(rows, labels, vertex, table, 0, size - 1, thread(), threads(), True)
+            sync_block()
+            inside = weight_of(table, 0, size - 1, own, False)
+            rate, most = begin_move(vertex, inside, degrees, communities, factor)
+            most, best = scan_gains(
+                table, 0, size, thread(), threads(), own, rate, most, communities, strict, False
+            )
+            best = best_of_block(most, best, scores, found)
+            sync_block()
+        if thread() == 0:
+            chosen[place] = best
+
+
+# ------------------------------------------- rows too long for shared memory, by the whole grid
 
 
 @inline
-def move_by_block(
-    rows: Any, degrees: Any, communities: Any, factor: Any, strict: Any, order: Any, place: Any,
-    chosen: Any, table: Any, base: Any, far: Any, scores: Any, found: Any,
+def row_at(ends: Any, first: Any, last: Any, place: Any) -> Any:
+    """Return which of the rows from `first` to `last` has a place; `ends` has where each begins."""
+    low, high = first, last - 1
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if ends[middle] <= place:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@inline
+def clear_far(far: Any, first: Any, last: Any, tables: Any) -> None:
+    """Free the tables of a class's long rows."""
+    _, _, slots = far
+    keys, sums = tables
+    for slot in range(
+        block() * threads() + thread(), slots[last] - slots[first], blocks() * threads()
+    ):
+        store_fresh(keys, slot, np.int64(FREE))
+        store_fresh(sums, slot, np.int64(0))
+
+
+@inline
+def fill_far(rows: Any, labels: Any, far: Any, first: Any, last: Any, tables: Any) -> None:
+    """Add the weights of a class's long rows to their labels' sums, each arc by a thread."""
+    offsets, indices, weights = rows
+    listed, ends, slots = far
+    begin = ends[first]
+    for place in range(begin + block() * threads() + thread(), ends[last], blocks() * threads()):
+        row = row_at(ends, first, last, place)
+        arc = offsets[listed[row]] + place - ends[row]
+        mask = slots[row + 1] - slots[row] - 1
+        add_weight(tables, slots[row] - slots[first], mask, labels[indices[arc]], weights[arc])
+
+
+@inline
+def scan_far(
+    degrees: Any, communities: Any, factor: Any, strict: Any, far: Any, first: Any, last: Any,
+    tables: Any, chunks: Any,
 ) -> None:  # fmt: skip
-    """Choose the community of the vertex at a place, all threads of the block together."""
-    offsets, _, _ = rows
+    """Find the best label in each chunk of the tables of long rows, each chunk by a warp."""
     labels, _, marks = communities
-    vertex = order[place]
-    own = labels[vertex]
-    best = np.int64(FREE)
-    if not strict or marks[own] == 1:
-        size = slots_for(offsets[vertex + 1] - offsets[vertex])
-        clear(table, base, size, thread(), threads(), far)
-        sync_block()
-        add_row(rows, labels, vertex, table, base, size - 1, thread(), threads(), True)
-        sync_block()
-        inside = weight_of(table, base, size - 1, own, far)
-        rate, most = begin_move(vertex, inside, degrees, communities, factor)
-        most, best = scan_gains(
-            table, base, size, thread(), threads(), own, rate, most, communities, strict, far
-        )
-        best = best_of_block(most, best, scores, found)
-        sync_block()
-    if thread() == 0:
-        chosen[place] = best
+    listed, _, slots = far
+    scores, found, size = chunks
+    begin, everyone = slots[first], blocks() * threads()
+    warp = (block() * threads() + thread()) // 32
+    for chunk in range(warp, (slots[last] - begin) // size, everyone // 32):
+        row = row_at(slots, first, last, begin + chunk * size)
+        vertex, base = listed[row], slots[row] - begin
+        own = labels[vertex]
+        if not strict or marks[own] == 1:
+            mask = slots[row + 1] - slots[row] - 1
+            inside = weight_of(tables, base, mask, own, True)
+            rate, most = begin_move(vertex, inside, degrees, communities, factor)
+            most, best = scan_gains(
+                tables, chunk * size, size, lane(), 32, own, rate, most, communities, strict,
+                True,
+            )  # fmt: skip
+            most, best = best_of_lanes(most, best)
+            if lane() == 0:
+                scores[chunk] = most
+                found[chunk] = best
+
+
+@inline
+def best_of_chunks(far: Any, first: Any, row: Any, chunks: Any) -> Any:
+    """Return the best label of a long row, by all lanes of a warp."""
+    _, _, slots = far
+    scores, found, size = chunks
+    low, high = (slots[row] - slots[first]) // size, (slots[row + 1] - slots[first]) // size
+    most, best = scores[low], found[low]
+    for chunk in range(low + lane(), high, 32):
+        if better(scores[chunk], found[chunk], most, best):
+            most, best = scores[chunk], found[chunk]
+    most, best = best_of_lanes(most, best)
+    return best
+
+
+@inline
+def apply_move(
+    vertex: Any, label: Any, degrees: Any, communities: Any, marks: Any, strict: Any
+) -> Any:
+    """Move a vertex, unless it stays or may not move; return 1 if it has moved."""
+    labels, totals, sizes = communities
+    old = labels[vertex]
+    if strict and label != FREE:  # it is alone, so nobody else clears its mark
+        marks[old] = 0
+    moves = np.int64(0)
+    if label != old and label != FREE:
+        labels[vertex] = label
+        degree = degrees[vertex]
+        atomic_add(totals, old, -degree)
+        atomic_add(totals, label, degree)
+        atomic_add(sizes, old, np.int64(-1))
+        atomic_add(sizes, label, np.int64(1))
+        moves = np.int64(1)
+    return moves
 
 
 @kernel
 def move_classes(
     rows: Any, degrees: Any, communities: Any, singles: Any, factor: Any, strict: Any, classes: Any,
-    order: Any, bounds: Any, chosen: Any, far_table: Any, room: Any, tables: Any, moved: Any,
+    order: Any, bounds: Any, chosen: Any, far: Any, far_bounds: Any, tables: Any, chunks: Any,
+    moved: Any,
 ) -> None:  # fmt: skip
     """Let the classes of vertices move, one after the other; the vertices of a class at once.
 
@@ -332,20 +419,27 @@ def move_classes(
     degrees : int64[n]
     communities : tuple of (int64[n], int64[n], int64[n])
         Labels by vertex; by label the sum of degrees, and the number of vertices.  Updated.
-    singles : tuple of (int64[n], uint8[n])
+    singles : tuple of (int64[n], int64[n])
         If strict, by label: 1 for vertices that may move in this class and are alone, room that is
         cleared at the end; by vertex, whether it may ever move.  Else the sizes, and anything.
     factor : float
     strict : bool
         Whether only vertices that are alone move, and none to another that may.
     classes : int
-    order : int64[n]
+    order : int64[listed]
+        Vertices whose rows fit shared memory.
     bounds : int64[4 * classes + 1]
-    chosen : int64[n]
+        The fourth kind is empty.
+    chosen : int64[listed]
         Room.
-    far_table : tuple of (int64[tables * room], int64[tables * room])
-    room, tables : int
-        Slots of a table in global memory, and how many there are.
+    far : tuple of (int64[rows], int64[rows + 1], int64[rows + 1])
+        The other vertices by class; where their arcs and their tables begin, added up.
+    far_bounds : int64[classes + 1]
+        Of the classes among them.
+    tables : tuple of (int64[slots], int64[slots])
+        Room for the tables of a class.
+    chunks : tuple of (float64[chunks], int64[chunks], int)
+        Room for what is best in each so many slots, which divide every table.
     moved : int64[1]
         Added to: moves.
     """
@@ -353,38 +447,51 @@ def move_classes(
     scores, found = shared(WARPS, np.float64), shared(WARPS, np.int64)
     labels, totals, sizes = communities
     marks, may = singles
+    marked = (labels, totals, marks)
     place_of, everyone = block() * threads() + thread(), blocks() * threads()
     for which in range(classes):
         first, last = bounds[KINDS * which], bounds[KINDS * (which + 1)]
+        far_first, far_last = far_bounds[which], far_bounds[which + 1]
         if strict:
             for place in range(first + place_of, last, everyone):
-                vertex = order[place]
-                if may[vertex] != 0 and sizes[labels[vertex]] == 1:
-                    marks[labels[vertex]] = 1
+                mark_single(order[place], labels, sizes, may, marks)
+            for place in range(far_first + place_of, far_last, everyone):
+                mark_single(far[0][place], labels, sizes, may, marks)
             sync_grid()
+        clear_far(far, far_first, far_last, tables)
         choose_moves(
-            rows, degrees, (labels, totals, marks), factor, strict, order, bounds, KINDS * which,
-            chosen, table, far_table, room, tables, scores, found,
+            rows, degrees, marked, factor, strict, order, bounds, KINDS * which, chosen, table,
+            scores, found,
         )  # fmt: skip
         sync_grid()
+        if far_first < far_last:
+            fill_far(rows, labels, far, far_first, far_last, tables)
+            sync_grid()
+            scan_far(degrees, marked, factor, strict, far, far_first, far_last, tables, chunks)
+            sync_grid()
         moves = np.int64(0)
+        for place in range(far_first + place_of // 32, far_last, everyone // 32):
+            vertex = far[0][place]
+            label = np.int64(FREE)
+            if not strict or marks[labels[vertex]] == 1:
+                label = best_of_chunks(far, far_first, place, chunks)
+            sync_warp(FULL)
+            if lane() == 0:
+                moves += apply_move(vertex, label, degrees, communities, marks, strict)
         for place in range(first + place_of, last, everyone):
-            vertex, label = order[place], chosen[place]
-            old = labels[vertex]
-            if strict and label != FREE:  # it is alone, so nobody else clears its mark
-                marks[old] = 0
-            if label != old and label != FREE:
-                labels[vertex] = label
-                degree = degrees[vertex]
-                atomic_add(totals, old, -degree)
-                atomic_add(totals, label, degree)
-                atomic_add(sizes, old, np.int64(-1))
-                atomic_add(sizes, label, np.int64(1))
-                moves += 1
+            moves += apply_move(order[place], chosen[place], degrees, communities, marks, strict)
         moves = sum_of_lanes(moves)
         if lane() == 0 and moves > 0:
             atomic_add(moved, 0, moves)
         sync_grid()
+
+
+@inline
+def mark_single(vertex: Any, labels: Any, sizes: Any, may: Any, marks: Any) -> None:
+    """Mark a vertex that may move and is alone, by its label."""
+    label = labels[vertex]
+    if may[vertex] != 0 and sizes[label] == 1:
+        marks[label] = 1
 
 
 @kernel

@@ -180,6 +180,7 @@ def test_checkpoints_go_from_engine_to_engine(
     engines: tuple[str, str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(similarity, "ARCS_A_STEP", 200)
+    monkeypatch.setattr(similarity, "TOGETHER", 3)
     path = tmp_path / "state.parquet"
     with build(DENSE) as graph:
         whole = ws.run(ws.Similarity("overlap"), graph)

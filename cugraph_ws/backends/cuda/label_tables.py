@@ -8,7 +8,17 @@ import numpy as np
 
 from cugraph_ws.runtime.device import device
 
-__all__ = ["BLOCK", "FarTables", "by_kind", "far_tables", "kinds_of", "row_order"]
+__all__ = [
+    "BLOCK",
+    "FAR",
+    "KINDS",
+    "FarRows",
+    "FarTables",
+    "by_kind",
+    "far_tables",
+    "kinds_of",
+    "row_order",
+]
 
 Array = Any  # CuPy's
 
@@ -17,10 +27,12 @@ BY_THREAD = 8  # arcs of a row at most; the others are half of `SHARE` and `TABL
 BY_WARP = 128
 BY_BLOCK = 1024
 KINDS = 4
+FAR = KINDS - 1  # the last of them
 FAR_BYTES = 1 << 28  # of all tables in global memory, but one at least
 MOST_FAR = 512  # tables
 SLOT = 16  # bytes
 LEAST_SLOTS = 32  # of a table
+CHUNK = 1024  # slots of a long row's table that a warp scans
 
 
 class FarTables(NamedTuple):
@@ -83,3 +95,47 @@ def by_kind(rows: Array, groups: Array, classes: int) -> tuple[Array, Array]:
     if len(rows):
         bounds[1:] = xp.cumsum(xp.bincount(groups, minlength=KINDS * classes))
     return rows[xp.argsort(groups, kind="stable")], bounds
+
+
+class FarRows:
+    """The rows that are too long for shared memory, with tables that the whole grid fills.
+
+    Parameters
+    ----------
+    lengths, kinds : array of int64, shape (rows,)
+        Arcs of each row, and its kind.
+    """
+
+    def __init__(self, lengths: Array, kinds: Array) -> None:
+        xp = device().xp
+        self.rows = xp.flatnonzero(kinds == FAR)
+        self._lengths = lengths[self.rows]
+        # Powers of two, at least twice the arcs.
+        doubled = xp.maximum(2 * self._lengths, LEAST_SLOTS)
+        _, exponents = xp.frexp((doubled - 1).astype(np.float64))
+        self._slots = xp.left_shift(xp.ones(len(self.rows), np.int64), exponents.astype(np.int64))
+
+    def by_class(self, classes: Array, count: int) -> tuple[Any, ...]:
+        """Return the last arguments of `move_classes` but one for rows of the given classes.
+
+        Parameters
+        ----------
+        classes : array of int64, shape (rows,)
+        count : int
+            Number of classes.
+        """
+        here = device()
+        xp, nothing = here.xp, here.xp.zeros(1, np.int64)
+        if not len(self.rows):
+            bounds = xp.zeros(count + 1, np.int64)
+            scores = xp.zeros(1, np.float64)
+            return (nothing, nothing, nothing), bounds, (nothing, nothing), (scores, nothing, CHUNK)
+        order = xp.argsort(classes, kind="stable")
+        bounds = xp.searchsorted(classes[order], xp.arange(count + 1))
+        ends, slots = (
+            xp.concatenate([nothing, xp.cumsum(one[order])]) for one in (self._lengths, self._slots)
+        )
+        room = int(here.to_host(xp.diff(slots[bounds]).max()))
+        tables = xp.empty(room, np.int64), xp.empty(room, np.int64)
+        chunks = xp.empty(room // CHUNK, np.float64), xp.empty(room // CHUNK, np.int64), CHUNK
+        return (self.rows[order], ends, slots), bounds, tables, chunks

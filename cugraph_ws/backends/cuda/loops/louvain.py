@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.label_tables import BLOCK, by_kind, far_tables, kinds_of
+from cugraph_ws.backends.cuda.label_tables import BLOCK, FAR, KINDS, FarRows, by_kind, kinds_of
 from cugraph_ws.runtime.device import device
 
 __all__ = ["Mover", "sum_by", "sum_inside"]
@@ -43,11 +43,10 @@ class Mover:
     """Moves the vertices of a level, class after class."""
 
     def __init__(self, rows: Rows, degrees: Array) -> None:
-        here = device()
         self._rows, self._degrees = rows, degrees
-        lengths = here.xp.diff(rows[0])
+        lengths = device().xp.diff(rows[0])
         self._kinds = kinds_of(lengths)
-        self._tables = far_tables(int(here.to_host(lengths.max())))
+        self._far = FarRows(lengths, self._kinds)
 
     def move(
         self,
@@ -60,15 +59,18 @@ class Mover:
     ) -> int:
         """Let classes of vertices move, and return how many did."""
         here, (_, _, sizes), strict = device(), communities, may is not None
-        xp = here.xp
-        which = xp.searchsorted(xp.array(ends), xp.arange(len(order)), side="right")
-        order, bounds = by_kind(order, 4 * which + self._kinds[order], len(ends))
+        xp, count = here.xp, len(order)
+        classes = xp.empty(count, np.int64)
+        classes[order] = xp.searchsorted(xp.array(ends), xp.arange(count), side="right")
+        far = self._far.by_class(classes[self._far.rows], len(ends))
+        if len(self._far.rows):
+            order = order[self._kinds[order] < FAR]
+        order, bounds = by_kind(order, KINDS * classes[order] + self._kinds[order], len(ends))
         marks = xp.zeros(len(sizes), np.int64) if strict else sizes
-        arrays, room, count = self._tables
         moved = xp.zeros(1, np.int64)
         here.module("communities").prepare_together(
-            "move_classes", 32 * len(order), BLOCK, self._rows, self._degrees, communities,
+            "move_classes", 32 * count, BLOCK, self._rows, self._degrees, communities,
             (marks, marks if may is None else may), factor, strict, len(ends), order, bounds,
-            xp.empty(len(order), np.int64), arrays, room, count, moved,
+            xp.empty(len(order), np.int64), *far, moved,
         )()  # fmt: skip
         return int(here.to_host(moved)[0])

@@ -1,0 +1,120 @@
+"""What of the source a kernel is made of: its function, and all that it names, in whatever file.
+
+A kernel whose sources and types are those of the table's row need not be compiled to know its registers.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["digest"]
+
+PACKAGE = "cugraph_ws.kernels."
+LENGTH = 12  # hexadecimal digits of a digest
+
+
+class Definition(NamedTuple):
+    """Something that a module defines.
+
+    Attributes
+    ----------
+    text : str
+        Its source without docstrings and comments; empty for what is imported.
+    names : frozenset of str
+        What it mentions.
+    module, name : str
+        Where it is imported from, and its name there.
+    """
+
+    text: str
+    names: frozenset[str]
+    module: str = ""
+    name: str = ""
+
+
+def digest(text: str, kernel: str, *others: object) -> str:
+    """Return a digest of a kernel's sources, and of what else it depends on.
+
+    Parameters
+    ----------
+    text : str
+        Of the module that has the kernel.
+    kernel : str
+        Its name.
+    *others : object
+        Its types, and what compiles it; what their `repr` says counts.
+    """
+    parts = sorted(set(_reached(text, kernel)))
+    return sha256("\n".join([repr(others), *parts]).encode()).hexdigest()[:LENGTH]
+
+
+def _reached(text: str, kernel: str) -> Iterator[str]:
+    """Yield the sources of a definition and of all that it mentions."""
+    left, seen = [(text, kernel)], set()
+    while left:
+        at = left.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        where, name = at
+        definitions, everything_of = _definitions(where)
+        found = definitions.get(name)
+        if found is None:
+            left += [(_source(module), name) for module in everything_of]
+        elif found.module:
+            left.append((_source(found.module), found.name))
+        else:
+            yield found.text
+            left += [(where, other) for other in found.names]
+
+
+@cache
+def _source(module: str) -> str:
+    """Return the text of a module of kernels."""
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text("utf-8")
+
+
+@cache
+def _definitions(text: str) -> tuple[dict[str, Definition], tuple[str, ...]]:
+    """Return what a text defines, the last of each name, and the modules whose names it imports all."""
+    found: dict[str, Definition] = {}
+    everything_of: list[str] = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+            for alias in node.names:
+                if alias.name == "*":
+                    everything_of.append(node.module or "")
+                else:
+                    imported = Definition("", frozenset(), node.module or "", alias.name)
+                    found[alias.asname or alias.name] = imported
+            continue
+        names = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+        for name in _defined(node):
+            found[name] = Definition(ast.unparse(_without_docstrings(node)), names)
+    return found, tuple(everything_of)
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        walked = (one for target in targets for one in ast.walk(target))
+        return [one.id for one in walked if isinstance(one, ast.Name)]
+    return []
+
+
+def _without_docstrings(node: ast.stmt) -> ast.stmt:
+    for one in ast.walk(node):
+        if isinstance(one, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(one) is not None:
+            one.body = one.body[1:] or [ast.Pass()]
+    return node
