@@ -246,6 +246,11 @@ class Betweenness(ArrayLoop):
         self._seed, self._edges = seed, edges
 
     @property
+    def checkpoints(self) -> str:
+        """Where a run has checkpoints: none, if edges are scored."""
+        return "none" if self._edges else "everywhere"
+
+    @property
     def vertices_given(self) -> dict[str, Any]:
         """Arguments that name vertices, by name; looked up before the run."""
         return {} if self._k is None or self._counted else {"k": self._k}

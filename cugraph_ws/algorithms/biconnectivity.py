@@ -164,6 +164,7 @@ class Biconnectivity(ArrayLoop):
     """The algorithm as a loop for `run`, of one step."""
 
     name = "biconnectivity"
+    checkpoints = "none"
     outputs: ClassVar[dict[str, bool]] = {}
     kept: ClassVar[dict[str, Any]] = {}
     converged = False

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any, Unpack, get_args
 
 from cugraph_ws.algorithms.core import DegreeType
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, open_graph
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    open_graph,
+    refuse_checkpoints,
+)
 from cugraph_ws.arguments import check_choice
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.execution.options import Options
@@ -55,7 +61,7 @@ def degree(
     directed : bool
         Whether the edges of an edge frame are directed.
     **options
-        engine: see `run`; the others have no effect.
+        engine: see `run`; there are no checkpoints, and the others have no effect.
 
     Returns
     -------
@@ -104,7 +110,7 @@ def degrees(
     directed : bool
         Whether the edges of an edge frame are directed.
     **options
-        engine: see `run`; the others have no effect.
+        engine: see `run`; there are no checkpoints, and the others have no effect.
 
     Returns
     -------
@@ -135,6 +141,7 @@ def _opened(
     options: RunOptions,
 ) -> GraphView[FrameT]:
     """Check the arguments, and return the graph."""
+    refuse_checkpoints(options, "degrees have")
     choose_engine(Options(**options).engine)
     return open_graph(
         graph,

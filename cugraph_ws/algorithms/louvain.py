@@ -18,7 +18,6 @@ from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
     Weight,
-    refuse_cluster_checkpoints,
     refuse_negative,
 )
 from cugraph_ws.arguments import check_count, check_flag, check_number
@@ -187,7 +186,6 @@ def communities(
         directed=directed,
         weighted=True,
     )
-    refuse_cluster_checkpoints(opened, options, loop.name)
     return run(loop, opened, **options).require_convergence(loop.name)
 
 
@@ -231,6 +229,7 @@ class Louvain:
     """
 
     name = "louvain"
+    checkpoints = "on one machine"
     outputs: ClassVar = {"partition": False}
     reads_weights = True
     by_vertex = True

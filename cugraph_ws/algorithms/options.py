@@ -28,7 +28,6 @@ __all__ = [
     "check_unreachable",
     "open_graph",
     "refuse_checkpoints",
-    "refuse_cluster_checkpoints",
     "refuse_negative",
     "with_unreachable",
 ]
@@ -169,26 +168,6 @@ def refuse_checkpoints(options: RunOptions, who: str) -> None:
     for name in ("checkpoint", "resume"):
         if options.get(name) is not None:
             raise InputError(f"{name}=: {who} no checkpoints; leave it out")
-
-
-def refuse_cluster_checkpoints(graph: GraphView, options: RunOptions, name: str) -> None:
-    """Refuse options for checkpoints, of a function that has none on a cluster.
-
-    Parameters
-    ----------
-    graph : GraphView
-    options : RunOptions
-    name : str
-        The function.
-
-    Raises
-    ------
-    InputError
-    """
-    if not graph.whole and (options.get("checkpoint") or options.get("resume")):
-        raise InputError(
-            f"checkpoint: {name} on a cluster has none; leave checkpoint and resume out"
-        )
 
 
 def check_unreachable(unreachable: str) -> None:

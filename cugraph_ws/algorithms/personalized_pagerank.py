@@ -155,6 +155,7 @@ class PersonalizedPageRank(ArrayLoop):
     """
 
     name = "personalized_pagerank"
+    checkpoints = "none"
     reads_weights = True
     _rank: Array  # of owned vertices, by position and seed of the block
     _sent: Array  # what each vertex gives along an edge of weight 1, by position and seed

@@ -12,7 +12,6 @@ from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
     Weight,
-    refuse_cluster_checkpoints,
     refuse_negative,
 )
 from cugraph_ws.arguments import check_choice, check_flag
@@ -392,7 +391,6 @@ def _similarity(
         directed=directed,
         weighted=use_weight,
     )
-    refuse_cluster_checkpoints(opened, options, measure)
     return run(loop, opened, **options).require_convergence(measure).frame
 
 
@@ -409,6 +407,7 @@ class Similarity:
     use_weight : bool
     """
 
+    checkpoints = "on one machine"
     by_vertex = False
     by_vertex_state: tuple[str, ...] = ()
     diverged = False
@@ -434,7 +433,6 @@ class Similarity:
         if self._use_weight:
             _check_weights(graph)
         weight = graph.weight if self._use_weight else None
-        self._whole = graph.whole
         self._fold = loops("similarity", on_device=on_device).fold
         self._near = near = neighbourhoods(graph, on_device=on_device, weight=weight)
         xp = near.xp
@@ -515,25 +513,21 @@ class Similarity:
         """Return the pairs, the measure, and the weights that are read."""
         pairs = {name: as_host(end) for name, end in zip(PAIR, self._pairs, strict=True)}
         weights = {} if not self._use_weight else {"weight": as_host(self._sums)}
-        return {"measure": self._measure, **(pairs if self._whole else {}), **weights}
+        return {"measure": self._measure, **pairs, **weights}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the scores so far, and the number of steps done; on a shard none of them."""
-        if not self._whole:
-            return {"done": np.array([0])}
+        """Return the scores so far, and the number of steps done."""
         return {"scores": as_host(self._scores), "done": np.array([self._done])}
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
-        if self._whole:
-            state.floats("scores", len(self._scores), 0)
+        state.floats("scores", len(self._scores), 0)
         state.number("done", 0, len(self._bounds))
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Resume after some pairs; on a shard at the first."""
+        """Resume after some pairs."""
         self._done = int(state["done"][0])
-        if self._whole:
-            self._scores = self._near.xp.asarray(state["scores"].astype(np.float64))
+        self._scores = self._near.xp.asarray(state["scores"].astype(np.float64))
 
     def columns(self) -> dict[str, Column]:
         """Return one row for each pair that is computed."""

@@ -167,6 +167,7 @@ class SpanningForest(ArrayLoop):
     """The algorithm as a loop for `run`, of one step."""
 
     name = "minimum_spanning_forest"
+    checkpoints = "none"
     reads_weights = True
     outputs: ClassVar[dict[str, bool]] = {}
     kept: ClassVar[dict[str, Any]] = {}

@@ -7,7 +7,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from cugraph_ws.algorithms.bfs import BFS
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.execution.options import Options
@@ -48,7 +48,7 @@ def subgraph(
     directed : bool
         Whether the edges of an edge frame are directed.
     **options
-        engine: see `run`; the others have no effect.
+        engine: see `run`; there are no checkpoints, and the others have no effect.
 
     Returns
     -------
@@ -61,6 +61,7 @@ def subgraph(
     InputError
         If the frame or an argument is invalid, or a vertex is unknown.
     """
+    refuse_checkpoints(options, "subgraph has")
     choose_engine(Options(**options).engine)
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed

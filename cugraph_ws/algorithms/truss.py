@@ -7,7 +7,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_cluster_checkpoints
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Column, Result, Step
@@ -146,7 +146,6 @@ def k_truss(
 
 
 def _run(graph: GraphView[FrameT], k: int | None, name: str, options: RunOptions) -> Result[FrameT]:
-    refuse_cluster_checkpoints(graph, options, name)
     return run(TrussNumber(k), graph, **options).require_convergence(name)
 
 
@@ -200,6 +199,7 @@ class TrussNumber:
     """
 
     name = "truss_number"
+    checkpoints = "on one machine"
     by_vertex = False
     by_vertex_state: tuple[str, ...] = ()
     diverged = False
@@ -273,8 +273,8 @@ class TrussNumber:
         return {"target": self._target}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return truss numbers and supports of all edges; on a shard none of them."""
-        if not self._graph.whole or self._nothing:
+        """Return truss numbers and supports of all edges; none if no edge can be removed."""
+        if self._nothing:
             return {}
         return {
             "truss": as_host(self._truss),
@@ -284,7 +284,7 @@ class TrussNumber:
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
-        if graph.whole and not self._nothing:
+        if not self._nothing:
             edges = len(self._first)
             most = np.maximum(self._first, self._target) + 2
             state.integers("truss", edges, 0, most)
@@ -292,7 +292,7 @@ class TrussNumber:
             state.flags("ended", 1)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Resume with some edges removed; on a shard with none."""
+        """Resume with some edges removed."""
         if "truss" not in state:
             return
         xp = self._oriented.xp

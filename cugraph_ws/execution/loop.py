@@ -88,6 +88,8 @@ class Loop(Protocol):
     outputs : mapping of str to bool, optional
         For a result by vertex: its columns besides the ids, and whether each holds vertices.  If
         given, ids that a column would overwrite are refused before the run starts.
+    checkpoints : {"everywhere", "on one machine", "none"}, optional
+        Where a run has checkpoints; everywhere if not given.
     """
 
     name: str

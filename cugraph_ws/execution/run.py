@@ -179,6 +179,7 @@ def run(
     here = choose_engine(options.engine, bound_graph)
     if here != "cuda" and bound_graph.whole:
         check_run_memory(program, bound_graph)
+    _refuse_checkpoints(loop, bound_graph, options)
     result = _drive(loop, bound_graph, options, on_device=here == "cuda")
     if here == "cuda":
         device().trim()
@@ -204,6 +205,17 @@ def _loop(
             "its parameters are given when it is made"
         )
     return copy(program)  # the caller's object keeps no graph, and can run again anywhere
+
+
+def _refuse_checkpoints(loop: Loop, graph: GraphView, options: Options) -> None:
+    """Refuse options for checkpoints if the run has none, before it starts."""
+    where = getattr(loop, "checkpoints", "everywhere")
+    if where == "everywhere" or (where == "on one machine" and graph.whole):
+        return
+    there = " on a cluster" if where == "on one machine" else ""
+    for name in ("checkpoint", "resume"):
+        if getattr(options, name) is not None:
+            raise InputError(f"{name}=: {loop.name}{there} has no checkpoints; leave it out")
 
 
 def _over_ranks(

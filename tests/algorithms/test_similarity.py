@@ -127,7 +127,7 @@ def test_pairs_of_ranks_in_their_order(divided: bool) -> None:
         some = given[:20] if shard.comm.rank == 0 else given[20:]
         pairs: Any = Partitions([some]) if divided else given
         found = ws.jaccard(shard, pairs, use_weight=True)
-        with pytest.raises(ws.InputError, match="cluster has none"):
+        with pytest.raises(ws.InputError, match="on a cluster has no checkpoints"):
             ws.jaccard(shard, pairs, checkpoint="state.parquet")
         with pytest.raises(ws.InputError, match="'w' is not a vertex"):
             ws.jaccard(shard, Partitions([some.replace("v3", "w")]))
@@ -196,20 +196,6 @@ def test_checkpoints_go_from_engine_to_engine(
         assert second.frame.equals(whole.frame)
         with pytest.raises(ws.InputError):
             ws.run(ws.Similarity("cosine"), graph, resume=path)
-
-
-def test_a_run_on_ranks_that_is_stopped_begins_again(tmp_path: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(similarity, "ARCS_A_STEP", 200)
-    path = tmp_path / "state.parquet"
-
-    def work(comm: Any) -> Any:
-        loop, shard = ws.Similarity("jaccard"), share(graph, comm)
-        ws.run(loop, shard, checkpoint=path, progress=lambda made: made.superstep < 2)
-        return ws.run(loop, shard, resume=path).arrays["jaccard_coeff"]
-
-    with build(DENSE) as graph:
-        expected = ws.run(ws.Similarity("jaccard"), graph).arrays["jaccard_coeff"]
-        assert np.array_equal(np.concatenate(on_ranks(2, work)), expected)
 
 
 def test_what_is_refused() -> None:
