@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cugraph_ws.graph.graph import Graph
 
 __all__ = [
+    "A_FILE",
     "Job",
     "Settings",
     "debug_option",
@@ -106,16 +107,22 @@ class Job:
         """Check that all outputs can be written, before anything is read."""
         from cugraph_ws.frames.writers import check_writable
 
-        if self.on_cluster and self.output is not None:
-            from cugraph_ws.cli.folders import check_folder
-
-            check_folder(self.output)
-        elif self.output is not None:
-            check_writable(self.output)
+        if self.output is not None:
+            self.check_output(self.output)
         if self.trace is not None:
             check_writable(self.trace)
         if self.options.checkpoint is not None:
             check_writable(Path(self.options.checkpoint), any_name=True)
+
+    def check_output(self, path: Path) -> None:
+        """Check that a frame can be written; on a cluster, to a folder."""
+        from cugraph_ws.cli.folders import check_folder
+        from cugraph_ws.frames.writers import check_writable
+
+        if self.on_cluster:
+            check_folder(path)
+        else:
+            check_writable(path)
 
     @property
     def on_cluster(self) -> bool:
@@ -219,6 +226,7 @@ class Job:
         rank_by: str | None = None,
         limited: bool = False,
         make: Callable[[Result], pa.Table] | None = None,
+        edge_output: Path | None = None,
         **parameters: Any,
     ) -> None:
         """Run a program, and write or show its result and trace.
@@ -233,6 +241,8 @@ class Job:
             Whether the user asked for `max_iter`, so that reaching it is not an error.
         make : callable, optional
             Makes the frame to write or show from the result; default: its frame.
+        edge_output : Path, optional
+            Where to write the state of edges.
         **parameters
             The program's parameters.
         """
@@ -245,7 +255,7 @@ class Job:
         except Interrupted as interrupted:
             done = interrupted.result
             if self.partial and done is not None:
-                deliver_result(self, graph, done, rank_by, make)
+                deliver_result(self, graph, done, rank_by, make, edge_output)
             after = "" if done is None else f" after {done.iterations:,} supersteps"
             raise Interrupted(f"{program.name} was interrupted{after}", done) from None
         if not (result.converged or self.partial or (limited and result.stopped == "max_iter")):
@@ -256,7 +266,7 @@ class Job:
                 "with --partial",
                 result,
             )
-        deliver_result(self, graph, result, rank_by, make)
+        deliver_result(self, graph, result, rank_by, make, edge_output)
 
     def vertex_id(self, text: str, argument: str) -> Any:
         """Return the vertex id that a word of the command line means.

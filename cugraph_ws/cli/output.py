@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,16 +30,11 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
     rank_by : str, optional
         Column by which shown rows are sorted, greatest values first; default: order of vertices.
     """
-    from cugraph_ws.cli.folders import ranked, top_rows, write_folder
-    from cugraph_ws.frames.writers import write_frame
+    from cugraph_ws.cli.folders import ranked, top_rows
     from cugraph_ws.runtime.dispatch import is_dask_frame
 
-    if job.output is not None and is_dask_frame(frame):
-        say(job, f"{write_folder(frame, job.output):,} rows in {job.output}")
-        return
     if job.output is not None:
-        write_frame(frame, job.output)
-        say(job, f"{frame.num_rows:,} rows in {job.output}")
+        _write(job, frame, job.output)
         return
     if is_dask_frame(frame):
         top, whole = top_rows(frame, job.rows, rank_by)
@@ -50,12 +46,27 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
         say(job, f"and {hidden:,} more rows; -o FILE writes all")
 
 
+def _write(job: Job, frame: Any, path: Path) -> None:
+    """Write a frame to a file, or a Dask frame to a folder."""
+    from cugraph_ws.cli.folders import write_folder
+    from cugraph_ws.frames.writers import write_frame
+    from cugraph_ws.runtime.dispatch import is_dask_frame
+
+    if is_dask_frame(frame):
+        rows = write_folder(frame, path)
+    else:
+        write_frame(frame, path)
+        rows = frame.num_rows
+    say(job, f"{rows:,} rows in {path}")
+
+
 def deliver_result(
     job: Job,
     graph: Graph,
     result: Result,
     rank_by: str | None = None,
     make: Callable[[Result], pa.Table] | None = None,
+    edge_output: Path | None = None,
 ) -> None:
     """Write or show the result of a run, write its trace, and print a summary.
 
@@ -69,7 +80,11 @@ def deliver_result(
         As for `deliver`.
     make : callable, optional
         Makes the frame to write or show from the result; default: its frame.
+    edge_output : Path, optional
+        Where to write the state of edges.
     """
+    if edge_output is not None:
+        _write(job, result.edges, edge_output)
     if job.trace is not None:
         from cugraph_ws.frames.writers import write_frame
 

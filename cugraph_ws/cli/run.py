@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cugraph_ws.cli.options import Job, job_options, program_options
+from cugraph_ws.cli.options import A_FILE, Job, job_options, program_options
 from cugraph_ws.errors import CugraphWsError, FileError, InputError, ProgramError
 from cugraph_ws.execution import options
+from cugraph_ws.execution.loop import NO_EDGE_STATE
 from cugraph_ws.runtime.paths import native_path
 
 if TYPE_CHECKING:
@@ -28,8 +29,16 @@ __all__ = ["load_program", "run_command"]
 @click.argument("program", metavar="FILE.py:PROGRAM")
 @job_options
 @click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option(
+    "--edge-output",
+    type=A_FILE,
+    metavar="FILE",
+    help="Write the state that the program keeps on edges, a row for each, as -o writes the result.",
+)
 @program_options
-def run_command(job: Job, program: str, parameters: tuple[str, ...]) -> None:
+def run_command(
+    job: Job, program: str, parameters: tuple[str, ...], edge_output: Path | None
+) -> None:
     """Run a vertex program of your own.
 
     The program is a class under @ws.vertex_program in a Python file, or several of them combined by
@@ -41,14 +50,24 @@ def run_command(job: Job, program: str, parameters: tuple[str, ...]) -> None:
     from cugraph_ws.program.phases import programs_of
 
     job.check_outputs()
+    if edge_output is not None:
+        job.check_output(edge_output)
     loaded = load_program(program)
+    if edge_output is not None and not getattr(loaded, "edge_state", None):
+        raise InputError(f"--edge-output {edge_output}: {NO_EDGE_STATE}")
 
     def weighted(columns: Iterable[Any]) -> bool:
         return any(needs_weight(one, columns) for one in programs_of(loaded))
 
     with job.graph(tuple(loaded.edges), weighted=weighted) as graph:
         given = _parse(job, loaded, parameters)
-        job.run(graph, loaded, limited=job.options.max_iter is not None, **given)
+        job.run(
+            graph,
+            loaded,
+            limited=job.options.max_iter is not None,
+            edge_output=edge_output,
+            **given,
+        )
 
 
 def load_program(text: str) -> VertexProgram | Phases:

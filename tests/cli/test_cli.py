@@ -76,6 +76,28 @@ class Hops:
 
 number = 3
 '''
+COUNTED = """
+import cugraph_ws as ws
+
+@ws.vertex_program
+class Counted:
+    x: ws.int64
+    passed = ws.edge_state(ws.int64)
+    combine = sum
+    max_iter = 2
+
+    def init(vertex):
+        return 1
+
+    def compute(src, edge):
+        return edge.passed
+
+    def update_edge(edge):
+        return edge.passed + 1
+
+    def apply(gathered):
+        return gathered
+"""
 
 
 class Terminal(io.StringIO):
@@ -437,6 +459,22 @@ def test_programs_that_cannot_run(program, words, code, message, capsys):
     assert message in err
     assert "Traceback" not in err
     assert sys.path == before
+
+
+def test_the_state_of_edges_is_written(capsys):
+    words = ("run", "counted.py:Counted", "edges.parquet", "--engine", "python", "--max-iter", "2")
+    Path("counted.py").write_text(COUNTED)
+    for name in ("state.parquet", "state.csv"):
+        assert run(*words, "-o", "r.csv", "--edge-output", name) == 0
+        found = read_frame(name)
+        assert found.column_names == ["source", "destination", "passed"]
+        assert found["passed"].to_pylist() == [2] * EDGES.num_rows
+    assert run(*words, "--edge-output", "state.txt") == 1
+    assert "state.txt" in capsys.readouterr().err
+    plain = ("run", "program.py:Hops", "edges.parquet", "source=a", "--edge-output", "s.csv")
+    assert run(*plain) == 1
+    assert "--edge-output s.csv: the program keeps no state on edges" in capsys.readouterr().err
+    assert not Path("s.csv").exists()
 
 
 def test_run_phases(capsys):

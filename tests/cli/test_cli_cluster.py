@@ -47,6 +47,27 @@ class Least:
 
     def apply(old, gathered):
         return min(old.label, gathered)
+
+@ws.vertex_program
+class Passed:
+    """How often each edge has been passed."""
+
+    x: ws.int64
+    passed = ws.edge_state(ws.int64)
+    combine = sum
+    max_iter = 2
+
+    def init(vertex):
+        return vertex
+
+    def compute(src, edge):
+        return edge.passed
+
+    def update_edge(src, edge):
+        return edge.passed + 1 + src.x % 2
+
+    def apply(old, gathered):
+        return gathered
 '''
 
 
@@ -327,3 +348,10 @@ def test_without_dask(monkeypatch, capsys):
     monkeypatch.setattr(local.importlib.util, "find_spec", lambda name: None)
     assert run("pagerank", "edges", "--workers", "2") == 1
     assert "Dask is not installed; pip install cugraph-ws[dask]" in capsys.readouterr().err
+
+
+def test_the_state_of_edges_is_written_to_a_folder(cluster):
+    line = ["run", "program.py:Passed", "edges", "--engine", "python", "--max-iter", "2"]
+    assert run(*line, "--edge-output", "one.parquet") == 0
+    assert run(*line, "--edge-output", "many", "--scheduler", cluster.scheduler_address) == 0
+    assert whole("many") == pq.read_table("one.parquet").to_pydict()
