@@ -304,6 +304,7 @@ def _programs() -> list[Case]:
             zoo.WeighedFlags,
             zoo.Median,
             zoo.InOrder,
+            zoo.ColoursAround,
         )
     ]
     cut = [

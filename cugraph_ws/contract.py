@@ -180,7 +180,8 @@ class Counts:
     modes : list of (str, str)
         Direction and filter of each superstep, if the call chose them.
     beyond : int
-        A message out of the range that the program's combine takes; 0 if there was none.
+        An error that a superstep has noted: a message out of the range that the program's combine takes,
+        or the code of an index of `gather_list`, see `beyond_list`; 0 if there was none.
     """
 
     active: int = 0

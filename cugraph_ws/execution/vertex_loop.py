@@ -30,6 +30,7 @@ from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.combines import out_of_range
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
+from cugraph_ws.program.lists import beyond_list
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import provider
@@ -279,7 +280,10 @@ class VertexLoop:
         counts = self._counts
         if counts.beyond:  # on every rank
             self._exchange.rest()
-            raise out_of_range(self._program, counts.beyond)
+            listed = self._program.listing is not None
+            raise (
+                beyond_list(counts.beyond) if listed else out_of_range(self._program, counts.beyond)
+            )
         if self._program.edge_state:
             changed = self._executor.update_edges(choice.number)
             counts.waiting = self._exchange.total(changed)

@@ -543,18 +543,24 @@ def adaptors(
         f"    return {message_slots}",
         "@inline\ndef put_message(inbox, vertex, gathered):",
         *store_message,
-        *_list_lines(program, types_),
+        *_list_lines(program, types_, access),
     ]
     return "\n".join(lines)
 
 
-def _list_lines(program: VertexProgram, types_: Types) -> list[str]:
+def _list_lines(program: VertexProgram, types_: Types, access: Access) -> list[str]:
     """Write what only programs that list messages have."""
     if program.listing is None:
         return []
     call = _call(program, "gather_list") if "gather_list" in program.functions else ""
     return list_lines(
-        program.listing, types_.message, types_.gathered, call=call, is_tuple=types_.tuple_gathered
+        program.listing,
+        types_.message,
+        types_.gathered,
+        call=call,
+        is_tuple=types_.tuple_gathered,
+        notes=len(types_.edges) + len(program.edge_state),
+        note=access.note,
     )
 
 

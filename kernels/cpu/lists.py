@@ -27,6 +27,7 @@ from cugraph_ws.kernels.cpu.interface import (
     sort_slots,
     update,
     weight_at,
+    with_notes,
 )
 from cugraph_ws.kernels.cpu.jit import jit
 
@@ -101,7 +102,7 @@ def gather_lists(
     longest = 0
     for vertex in range(low, high):
         longest = max(longest, offsets[vertex + 1] - offsets[vertex])
-    slots = empty_slots(longest)
+    slots = with_notes(empty_slots(longest), edges)
     active = 0
     total = 0.0
     greatest = 0.0

@@ -84,7 +84,9 @@ NUMBER = 1  # of the superstep
 FINISHED = 2  # blocks that have tallied
 ROW = 3  # rows of `records` written so far; they are a ring
 RECORDS = 64
-BEYOND = 4  # a message out of the range that the combine takes, 0 if there was none
+BEYOND = (
+    4  # an error that is noted: a message, or an index of a list, out of range; 0 if there was none
+)
 CONTROL = 5
 
 # Columns of `tallies` and of `records`, float64; the aggregates follow

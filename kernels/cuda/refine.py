@@ -21,7 +21,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.bitmaps import GROUPS, has, place_of, votes
 from cugraph_ws.kernels.cuda.interface import FRONTIER, SWAPS, TERMS, copy_sent, differs
-from cugraph_ws.kernels.cuda.layout import BEYOND, FIGURES, RECORDS, ROW, TOTAL
+from cugraph_ws.kernels.cuda.layout import BEYOND, FIGURES, GREATEST, RECORDS, ROW, TOTAL
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -169,8 +169,13 @@ def write_header(
     for place in range(first, width + slots, step):
         if place < width:
             header[place] = records[latest + place]
-            if control[BEYOND] != 0:  # the run is over
-                header[place] = np.float64(control[BEYOND]) if place == TOTAL else np.nan
+            noted = np.int64(control[BEYOND])
+            if noted != 0:  # the run is over; the halves are exact
+                header[place] = np.nan
+                if place == TOTAL:
+                    header[place] = np.float64(noted >> 32)
+                elif place == GREATEST:
+                    header[place] = np.float64(noted & 0xFFFFFFFF)
         else:
             header[place] = np.float64(lengths[place - width])
             lengths[place - width] = np.int64(0)

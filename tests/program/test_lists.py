@@ -14,6 +14,7 @@ from clusters import workers
 from cuda_cases import set_classes
 from emulator.device import emulated
 from shapes import random_edges, undirected
+from thread_ranks import over_links, share
 from verify import Edges
 
 import cugraph_ws as ws
@@ -390,17 +391,63 @@ def test_options_that_do_not_go_with_lists(options: dict[str, Any], words: str) 
     assert words in str(raised.value)
 
 
-def test_an_index_out_of_range() -> None:
-    """Plain Python says so; compiled code reads a zero, and nothing that lies beyond."""
+def second(messages):
+    return messages[2] if len(messages) < 2 else messages[-1]
 
-    def beyond(messages):
-        return messages[2] + messages[-1]
 
-    program = program_of(gather_list=beyond)
-    with pytest.raises(ws.ProgramError, match=r"messages\[2\] of 1; compare with len"):
-        after(program)
+def none(messages):
+    return messages[0]
+
+
+def before(messages):
+    return messages[-4 - len(messages)]
+
+
+@pytest.mark.parametrize(
+    ("function", "more", "words"),
+    [
+        (second, {}, "messages[2] of 1;"),
+        (none, {"contributors": "all"}, "messages[0] of 0;"),
+        (before, {}, "messages[-"),
+    ],
+)
+def test_an_index_out_of_range(function: Any, more: dict[str, Any], words: str) -> None:
+    """It is an error on every engine, and on all ranks."""
+    program = program_of(gather_list=function, **more)
+    ways: list[dict[str, Any]] = [
+        {"engine": engine, "partitions": partitions}
+        for engine in ("python", "cpu", "cuda")
+        for partitions in (1, 2)
+    ]
+    told: list[str] = []
+
+    def work(comm: Any) -> None:
+        with pytest.raises(ws.ProgramError) as raised:
+            ws.run(program, share(graph, comm), engine="cuda")
+        told.append(str(raised.value))
+
+    with emulated(seed=3):
+        for options in ways:
+            with pytest.raises(ws.ProgramError) as raised:
+                after(program, **options)
+            told.append(str(raised.value))
+        graph = ws.Graph(EDGES)
+        over_links(2, work)
+    assert len(told) == 8
+    for one in told:
+        assert one.startswith(f"gather_list reads {words}")
+        assert one.endswith("compare with len(messages) first")
+
+
+def test_an_index_is_only_read_where_it_is_in_range() -> None:
+    def guarded(messages):
+        return messages[2] if len(messages) > 2 else 7.0
+
+    program = program_of(gather_list=guarded, contributors="all")
+    expected = after(program)
+    assert 7.0 in expected
     with emulated():
-        assert after(program, engine="cuda") == [0.0, 0.0, 2.0, 2.0 + 4.0, 4.0]
+        assert after(program, engine="cuda") == after(program, engine="cpu") == expected
 
 
 def test_messages_are_a_sequence() -> None:

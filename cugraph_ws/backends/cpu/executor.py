@@ -79,9 +79,8 @@ class CpuExecutor:
         arcs = part.arcs
         kinds = bound.program.edge_state_kinds
         self._edge_state = tuple(np.zeros(arcs, kind) for kind in kinds)  # in the order of the CSC
-        fold = bound.program.fold
-        ranged = 1 if fold is not None and fold.end is not None else 0
-        self._beyond = (np.zeros(1, np.int64),) * ranged  # a message that the fold has no place for
+        # Where an error is noted: a message, or an index of a list, that is out of range
+        self._beyond = (np.zeros(1, np.int64),) * bound.program.notes_errors
         self._hubs: list[int] | None = None  # rows that are split among all threads
         self._gathered = gathers_from_all(bound)  # whether the last superstep was dense
         self._changed: npt.NDArray[np.bool_] | None = None  # changed in the last superstep; cached
@@ -120,7 +119,7 @@ class CpuExecutor:
             self._frontier.set_list(declared_frontier(context))
 
     def _edges(self, order: Order = "csc") -> tuple[Array, ...]:
-        """Return what messages read of edges, and where they note one that is out of range.
+        """Return what messages read of edges, and where errors are noted.
 
         The state of edges is in the order of the CSC, and for programs that read nothing else.
         """

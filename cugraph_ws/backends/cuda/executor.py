@@ -292,14 +292,13 @@ class CudaExecutor:
 
     @cached_property
     def _edges(self) -> tuple[Any, ...]:
-        """What messages read of edges in the order of the CSC, and where they note one out of range."""
-        fold = self._bound.program.fold
-        ranged = fold is not None and fold.end is not None
-        return (*self._edge_arrays("csc"), *self._edge_state, *([self._beyond] if ranged else ()))
+        """What messages read of edges in the order of the CSC, and where errors are noted."""
+        noted = [self._beyond] if self._bound.program.notes_errors else []
+        return (*self._edge_arrays("csc"), *self._edge_state, *noted)
 
     @property
     def _beyond(self) -> Any:
-        """Where messages out of range are noted: among what the host reads after a superstep."""
+        """Where errors are noted: among what the host reads after a superstep."""
         return self._control[layout.BEYOND :]
 
     def _edge_arrays(self, order: Order) -> tuple[Any, ...]:
@@ -521,10 +520,11 @@ class CudaExecutor:
         arcs : int
             Number of arcs of the whole graph.
         """
-        # The record of a rank that has seen a message out of range is that message; see `write_header`.
-        beyond = [int(one[layout.TOTAL]) for one in records if np.isnan(one[layout.ACTIVE])]
+        # The record of a rank that has noted an error is its two halves; see `write_header`.
+        beyond = [one for one in records if np.isnan(one[layout.ACTIVE])]
         if beyond:
-            return Counts(beyond=beyond[0], sums=records[0, layout.FIGURES :].copy())
+            high, low = int(beyond[0][layout.TOTAL]), int(beyond[0][layout.GREATEST])
+            return Counts(beyond=(high << 32) + low, sums=records[0, layout.FIGURES :].copy())
         merged = reduce(np.add, records)
         merged[layout.GREATEST] = records[:, layout.GREATEST].max()
         return counts_of(merged, arcs, [] if active is None else [(active, arcs)])

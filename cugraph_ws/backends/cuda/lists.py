@@ -109,10 +109,11 @@ class ListedRows:
             over_arcs("weigh_runs", *listed, self._parts, self._totals)
             over_arcs("rank_runs", *listed, *totals, self._best)
             over_arcs("choose_runs", *listed, *totals, self._best, self._chosen)
+        noted = edges[-1:] if self._listing.kind == "list" else ()
         steps.append(
             kernels.prepare(
                 "apply_lists", *launch_shape(device, part.owned), (part.vertices, part.owned),
-                self._sorted, (self._best, self._chosen), *arguments,
+                (*self._sorted, *noted), (self._best, self._chosen), *arguments,
             )
         )  # fmt: skip
 

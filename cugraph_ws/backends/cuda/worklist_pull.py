@@ -99,7 +99,7 @@ class CudaWorklistExecutor(CudaExecutor):
 
     @property
     def _beyond(self) -> Any:
-        """Where messages out of range are noted: behind the counters of frontiers."""
+        """Where errors are noted: behind the counters of frontiers."""
         return self._counters[CONTROL:]
 
     def _take_stock(self) -> None:
