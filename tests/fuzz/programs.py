@@ -532,16 +532,24 @@ def named(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
     settings = [f'contributors = "{who}"'] if who else []
     if choose.chance(6):
         settings.append(f"def settled(state):\n    return state.x {choose.pick('<', '>=')} 5")
+    jumps = who != "active" and combine != MIDDLE and choose.chance(3)  # with them all contribute
+    if jumps:
+        fold = choose.pick("at", "sum_at", "least_at", "greatest_at")
+        settings.append(f'far = ws.{fold}("x", "y")')
     made = []
     for _ in range(members):
         near = [*constants(False), "p.superstep", "p.number_of_vertices"]
         sending = ["src.x", "src.x", "src.y", "edge.k", "src.degree", *near]
         if choose.chance(3):
             sending += ["dst.x", "dst.degree"]
+        sending += ["(src.far % 50)"] * 2 * jumps
         parts = [number(choose, sending, choose.below(3), False) for _ in range(wrap.count("{}"))]
         hearing = ["old.x", "old.y", *heard, *heard, "old.degree", *near]
+        hearing += ["(old.far % 50)"] * jumps
         kept = [_kept(choose, kind, hearing, False) for _, kind in fields]
         starts = [_first(choose, kind) for _, kind in fields]
+        if jumps:  # `y` names a vertex
+            kept[1], starts[1] = (f"({one[1]}) % p.number_of_vertices" for one in (kept, starts))
         apply = f"{first}return {', '.join(kept)}"
         made.append(Member(", ".join(starts), wrap.format(*parts), apply))
     message: Any = (int, int) if wrap.count("{}") == 2 else int
