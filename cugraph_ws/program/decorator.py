@@ -355,9 +355,9 @@ def vertex_program(cls: type) -> VertexProgram:
 
     A vertex that gets no message keeps its state, with two exceptions.  A program with a sum or
     a user-defined combine whose contributors are not "active" has `apply` called with 0, or
-    the declared identity.  A program with ``contributors = "all"`` has `apply` called with the
-    identity of `combine`: for `min` inf, the greatest int64, or True; for `max` -inf, the
-    smallest int64, or False.  A message that is NaN counts as that identity, for both.
+    the declared identity.  A program with ``contributors = "all"``, or with jumps, has `apply`
+    called with the identity of `combine`: for `min` inf, the greatest int64, or True; for `max`
+    -inf, the smallest int64, or False.  A message that is NaN counts as that identity, for both.
 
     Returns
     -------

@@ -36,8 +36,10 @@ def at(field: str, pointer: str, default: float = 0) -> Any:
     Returns
     -------
     Jump
-        The declaration.  `compute` reads it of `src`, `apply` and `active` of `old`.  Pointers
-        that are neither -1 nor the number of a vertex are refused when they are read.
+        The declaration.  `compute` reads it of `src`, `apply` and `active` of `old`.  With it all
+        vertices send in every superstep, and `apply` is called without messages too, as with
+        ``contributors = "all"``.  Pointers that are neither -1 nor the number of a vertex are
+        refused when they are read.
 
     Examples
     --------
