@@ -12,7 +12,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from cugraph_ws.algorithms.louvain import Level, Louvain, communities, merge, row_sums
+from cugraph_ws.algorithms.louvain import (
+    Level,
+    Louvain,
+    communities,
+    merge,
+    row_sums,
+    without_gaps,
+)
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -162,14 +169,13 @@ class Leiden(Louvain):
     def _end_level(self) -> None:
         """Make refined communities the vertices of the next level; end the run if none merge."""
         xp, level = self._xp, self._level
-        _, community = xp.unique(self._label, return_inverse=True)
-        found, refined = xp.unique(self._refined(), return_inverse=True)
-        count = len(found)
+        community, _ = without_gaps(xp, self._label)
+        refined, count = without_gaps(xp, self._refined())
         last = len(self._finished) + 1 >= self._max_level
         if count == len(level.degrees) or last:
             self._label = _connected(level, as_host(community))
             self._best = self._quality_on_host()
-            _, community = np.unique(self._label, return_inverse=True)
+            community, _ = without_gaps(np, self._label)
             self._member = self._of_vertices(community)
             self._finished.append(self._member)
             self.converged = True

@@ -45,6 +45,7 @@ __all__ = [
     "louvain",
     "merge",
     "row_sums",
+    "without_gaps",
 ]
 
 Array = Any  # NumPy's or CuPy's
@@ -378,8 +379,7 @@ class Louvain:
     def _end_level(self) -> None:
         """Make communities the vertices of the next level; end the run if nothing is gained."""
         xp, level = self._xp, self._level
-        found, dense = xp.unique(self._label, return_inverse=True)
-        count = len(found)
+        dense, count = without_gaps(xp, self._label)
         if count == len(level.degrees) and self._finished:
             self.converged = True
             return
@@ -487,6 +487,13 @@ def row_sums(xp: Any, weights: Array, offsets: Array) -> Array:
     """Return the sum of each row of integers."""
     before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(weights)])
     return before[offsets[1:]] - before[offsets[:-1]]
+
+
+def without_gaps(xp: Any, labels: Array) -> tuple[Array, int]:
+    """Return labels, each less than their number, as numbers from 0 in the same order, and how many."""
+    there = xp.zeros(len(labels), np.bool_)
+    there[labels] = True
+    return xp.cumsum(there, dtype=np.int64)[labels] - 1, _total(there)
 
 
 def _in_order(labels: Array) -> Array:

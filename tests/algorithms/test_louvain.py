@@ -189,6 +189,15 @@ def test_a_stopped_run_resumes(tmp_path: Any) -> None:
         assert resumed.residual == whole.residual
 
 
+@given(st.lists(st.integers(0, 9), max_size=10))
+def test_labels_without_gaps(drawn: list[int]) -> None:
+    labels = np.array([label % len(drawn) for label in drawn], np.int64)
+    expected, inverse = np.unique(labels, return_inverse=True)
+    got, count = algorithm.without_gaps(np, labels)
+    assert got.dtype == np.int64
+    assert (got.tolist(), count) == (inverse.tolist(), len(expected))
+
+
 def test_what_is_refused() -> None:
     edges = edge_frame(random_edges(9, 20, seed=3))
     for options in ({"max_level": 0}, {"threshold": -1}, {"resolution": 0}, {"seed": -1}):
