@@ -24,6 +24,7 @@ from cugraph_ws.runtime.atomic_files import is_private, private_folder
 from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
 from cugraph_ws.runtime.paths import kernels_folder
 from cugraph_ws.runtime.signature import Kind
+from cugraph_ws.runtime.single_flight import single_flight
 
 __all__ = ["Binary", "Capability", "compile_kernel", "load_or_compile"]
 
@@ -87,6 +88,8 @@ def load_or_compile(
 ) -> Binary:  # fmt: skip
     """Return a kernel's machine code from the disk cache, or compile it and write it there.
 
+    While another process compiles the same kernel, this one waits for it.
+
     Parameters
     ----------
     text : str
@@ -107,11 +110,15 @@ def load_or_compile(
     key = hashlib.sha256(repr((_fingerprint(), text, name, kinds, capability)).encode()).hexdigest()
     folder = code_folder()
     path = None if folder is None else folder / "cuda" / f"{name}-{key[:24]}.cubin"
-    binary = None if path is None else _read(path)
+    if path is None:
+        return compile_kernel(function(), kinds, capability)
+    binary = _read(path)
     if binary is None:  # missing or damaged
-        binary = compile_kernel(function(), kinds, capability)
-        if path is not None:
-            _write(path, binary)
+        with single_flight(path):
+            binary = _read(path)  # another process has compiled it meanwhile
+            if binary is None:
+                binary = compile_kernel(function(), kinds, capability)
+                _write(path, binary)
     return binary
 
 
