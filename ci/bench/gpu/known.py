@@ -21,6 +21,7 @@ SOURCES = 64  # of a sampled betweenness
 TRUSS = 5
 ITERATIONS = 10  # of label propagation
 NEAR = 1e-3  # by which centralities may differ, relatively: cuGraph's stop by another rule
+OUR_NAMES = {"minimum_spanning_tree": "minimum_spanning_forest"}  # cuGraph's tree may be a forest
 QUALITY = 0.99  # of cuGraph's modularity that ours must reach
 
 
@@ -30,7 +31,7 @@ class Work(NamedTuple):
     Attributes
     ----------
     function : str
-        Its name.
+        Its name, which `OUR_NAMES` translates.
     given : tuple
         Arguments after the graph.
     options : dict
@@ -55,7 +56,10 @@ class Work(NamedTuple):
 
     def call(self, library: Any, graphs: Mapping[str, Any]) -> Any:
         """Call the function of a library."""
-        return getattr(library, self.function)(graphs[self.kind], *self.given, **self.options)
+        name = self.function
+        if library is ws:
+            name = OUR_NAMES.get(name, name)
+        return getattr(library, name)(graphs[self.kind], *self.given, **self.options)
 
 
 def known(case: Case, section: Section, repeats: int) -> None:
