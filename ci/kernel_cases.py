@@ -28,7 +28,7 @@ from zoo_edges import EDGE_ZOO
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
-from cugraph_ws.backends.cuda import arc_shards, grouping, label_tables, rows
+from cugraph_ws.backends.cuda import arc_shards, grouping, rows
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda.loops import jumps
 from cugraph_ws.partition.build import build_shard
@@ -223,8 +223,7 @@ def _loop(loop: Any, graph: ws.Graph) -> Callable[[], Any]:
 
 def _communities(graph: ws.Graph) -> None:
     """Find communities by labels and by modularity, on the device however small a level is."""
-    with patch.multiple(label_tables, BY_THREAD=1, BY_WARP=1, BY_BLOCK=1, CHUNK=16):
-        ws.run(ws.LabelPropagation(1), graph, engine="cuda")
+    ws.run(ws.LabelPropagation(1), graph, engine="cuda")
     with patch.object(louvain, "ON_HOST", 0):
         ws.run(ws.Leiden(1), graph, engine="cuda")
 

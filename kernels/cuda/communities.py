@@ -2,8 +2,9 @@
 
 The weights of a row are added up by label in a hash table.  A thread takes a row of a few arcs and
 compares all pairs of them, without a table; a warp takes a row whose table fits its share of the
-block's shared memory, a block one that fits all of it.  Longer ones have tables in global memory,
-which all blocks fill and scan.  Sums are of integers, so they do not depend on the order of lanes.
+block's shared memory, a block one that fits all of it.  Longer ones have tables in global memory: one
+of the first blocks fills it, or, in a sweep over classes, where a class waits for its longest row, all
+blocks do.  Sums are of integers, so they do not depend on the order of lanes.
 
 `order` lists rows by class and, within a class, by kind; `bounds` has the ends of those ranges.
 """
@@ -36,13 +37,13 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import sum_of_lanes
 
-__all__ = ["choose_far_labels", "choose_labels", "move_classes", "sum_inside"]
+__all__ = ["choose_labels", "move_classes", "sum_inside"]
 
 FREE = -1  # a slot without a label
 TABLE = 2048  # slots in a block's shared memory
 SHARE = 256  # of them a warp's
 WARPS = 8  # of a block at most
-KINDS = 4  # of rows: by a thread, a warp, a block, and the whole grid
+KINDS = 4  # of rows: by a thread, a warp, a block, and one of the first blocks
 
 
 # ------------------------------------------------------------------------------- tables of labels
@@ -75,12 +76,16 @@ def read_slot(array: Any, slot: Any, far: Any) -> Any:
 
 
 @inline
-def clear(table: Any, base: Any, size: Any, start: Any, step: Any) -> None:
-    """Free the slots of a table in shared memory; threads take every `step`-th."""
+def clear(table: Any, base: Any, size: Any, start: Any, step: Any, far: Any) -> None:
+    """Free the slots of a table; threads take every `step`-th."""
     keys, sums = table
     for slot in range(start, size, step):
-        keys[base + slot] = np.int64(FREE)
-        sums[base + slot] = np.int64(0)
+        if far:
+            store_fresh(keys, base + slot, np.int64(FREE))
+            store_fresh(sums, base + slot, np.int64(0))
+        else:
+            keys[base + slot] = np.int64(FREE)
+            sums[base + slot] = np.int64(0)
 
 
 @inline
@@ -257,7 +262,7 @@ def choose_moves(
         best = np.int64(FREE)
         if not strict or marks[own] == 1:
             size = slots_for(offsets[vertex + 1] - offsets[vertex])
-            clear(table, base, size, lane(), 32)
+            clear(table, base, size, lane(), 32, False)
             sync_warp(FULL)
             add_row(rows, labels, vertex, table, base, size - 1, lane(), 32, True)
             sync_warp(FULL)
@@ -277,7 +282,7 @@ def choose_moves(
         best = np.int64(FREE)
         if not strict or marks[own] == 1:
             size = slots_for(offsets[vertex + 1] - offsets[vertex])
-            clear(table, 0, size, thread(), threads())
+            clear(table, 0, size, thread(), threads(), False)
             sync_block()
             add_row(rows, labels, vertex, table, 0, size - 1, thread(), threads(), True)
             sync_block()
@@ -577,19 +582,19 @@ def neighbour(rows: Any, more: Any, row: Any, place: Any, labels: Any, weighted:
 
 @inline
 def heaviest_by_block(
-    rows: Any, more: Any, row: Any, labels: Any, chosen: Any, table: Any, both: Any, weighted: Any,
-    scores: Any, found: Any,
+    rows: Any, more: Any, row: Any, labels: Any, chosen: Any, table: Any, base: Any, both: Any,
+    weighted: Any, far: Any, scores: Any, found: Any,
 ) -> None:  # fmt: skip
     """Choose the label of a row, all threads of the block together."""
     size = slots_for(length_of(rows, more, row, both))
-    clear(table, 0, size, thread(), threads())
+    clear(table, base, size, thread(), threads(), far)
     sync_block()
-    add_row(rows, labels, row, table, 0, size - 1, thread(), threads(), weighted)
+    add_row(rows, labels, row, table, base, size - 1, thread(), threads(), weighted)
     if both:
-        add_row(more, labels, row, table, 0, size - 1, thread(), threads(), weighted)
+        add_row(more, labels, row, table, base, size - 1, thread(), threads(), weighted)
     sync_block()
     own = np.int64(labels[row])
-    most, best = scan_sums(table, 0, size, thread(), threads(), own, False)
+    most, best = scan_sums(table, base, size, thread(), threads(), own, far)
     best = best_of_block(most, best, scores, found)
     sync_block()
     if thread() == 0:
@@ -599,11 +604,9 @@ def heaviest_by_block(
 @kernel
 def choose_labels(
     rows: Any, more: Any, both: Any, weighted: Any, labels: Any, order: Any, bounds: Any,
-    chosen: Any,
+    chosen: Any, far_table: Any, room: Any, tables: Any,
 ) -> None:  # fmt: skip
     """Choose for each row the heaviest label of its neighbours, the least of several.
-
-    Rows that are too long for shared memory are left out.
 
     Parameters
     ----------
@@ -616,6 +619,8 @@ def choose_labels(
     bounds : int64[5]
     chosen : int[n]
         Written; a vertex without neighbours keeps its label.
+    far_table, room, tables
+        As for `move_classes`.
     """
     table = shared(TABLE, np.int64), shared(TABLE, np.int64)
     scores, found = shared(WARPS, np.int64), shared(WARPS, np.int64)
@@ -627,7 +632,7 @@ def choose_labels(
     for place in range(bounds[1] + place_of // 32, bounds[2], everyone // 32):
         row = order[place]
         size = slots_for(length_of(rows, more, row, both))
-        clear(table, base, size, lane(), 32)
+        clear(table, base, size, lane(), 32, False)
         sync_warp(FULL)
         add_row(rows, labels, row, table, base, size - 1, lane(), 32, weighted)
         if both:
@@ -641,63 +646,11 @@ def choose_labels(
     sync_block()
     for place in range(bounds[2] + block(), bounds[3], blocks()):
         heaviest_by_block(
-            rows, more, order[place], labels, chosen, table, both, weighted, scores, found
-        )
-
-
-@inline
-def add_far(
-    rows: Any, more: Any, weighted: Any, labels: Any, far: Any, first: Any, last: Any, tables: Any
-) -> None:
-    """Add the weights of long rows to their labels' sums, each arc by a thread."""
-    listed, ends, slots = far
-    begin = ends[first]
-    for place in range(begin + block() * threads() + thread(), ends[last], blocks() * threads()):
-        row = row_at(ends, first, last, place)
-        label, weight = neighbour(rows, more, listed[row], place - ends[row], labels, weighted)
-        mask = slots[row + 1] - slots[row] - 1
-        add_weight(tables, slots[row] - slots[first], mask, label, weight)
-
-
-@kernel
-def choose_far_labels(
-    rows: Any, more: Any, weighted: Any, labels: Any, groups: Any, far: Any, far_bounds: Any,
-    tables: Any, chunks: Any, chosen: Any,
-) -> None:  # fmt: skip
-    """Choose for each row that is too long for shared memory the heaviest label of its neighbours.
-
-    A cooperative launch.  Rows are in groups, whose tables are in the cache together.
-
-    Parameters
-    ----------
-    rows, more, weighted, labels, chosen
-        See `choose_labels`.
-    groups : int
-    far, far_bounds, tables
-        See `move_classes`, with groups in place of classes.
-    chunks : tuple of (int64[chunks], int64[chunks], int)
-        Room for what is best in each so many slots, which divide every table.
-    """
-    listed, _, slots = far
-    scores, found, size = chunks
-    warp, warps = (block() * threads() + thread()) // 32, blocks() * threads() // 32
-    for which in range(groups):
-        first, last = far_bounds[which], far_bounds[which + 1]
-        clear_far(far, first, last, tables)
-        sync_grid()
-        add_far(rows, more, weighted, labels, far, first, last, tables)
-        sync_grid()
-        begin = slots[first]
-        for chunk in range(warp, (slots[last] - begin) // size, warps):
-            row = row_at(slots, first, last, begin + chunk * size)
-            own = np.int64(labels[listed[row]])
-            most, best = scan_sums(tables, chunk * size, size, lane(), 32, own, True)
-            most, best = best_of_lanes(most, best)
-            if lane() == 0:
-                scores[chunk] = most
-                found[chunk] = best
-        sync_grid()
-        for place in range(first + warp, last, warps):
-            best = best_of_chunks(far, first, place, chunks)
-            if lane() == 0:
-                chosen[listed[place]] = best
+            rows, more, order[place], labels, chosen, table, 0, both, weighted, False, scores, found
+        )  # fmt: skip
+    if block() < tables:
+        for place in range(bounds[3] + block(), bounds[4], min(tables, blocks())):
+            heaviest_by_block(
+                rows, more, order[place], labels, chosen, far_table, np.int64(block()) * room, both,
+                weighted, True, scores, found,
+            )  # fmt: skip

@@ -29,7 +29,6 @@ from verify import Array, Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cpu.loops import label_propagation as on_cpu
-from cugraph_ws.backends.cuda.label_tables import FarRows
 
 pytestmark = pytest.mark.filterwarnings("ignore:directed=False:cugraph_ws.GraphWarning")
 FEW = ("empty", "self-loops", "duplicates", "two components", "star", "random sparse")
@@ -64,20 +63,6 @@ def test_on_a_gpu(name: str, weighted: bool) -> None:
         with build(edges, weighted=weighted) as graph, emulated():
             expected = oracles.label_propagation(edges, 4, weighted=weighted)
             assert labels(graph, 4, engine="cuda").tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("cache", [2048, 1 << 20], ids=["some", "all"])
-def test_long_rows_share_a_cache(cache: int) -> None:
-    """Tables of several rows are filled together."""
-    edges = rmat(5, 6, seed=2)
-    with build(edges) as graph, emulated() as gpu:
-        gpu.cache = cache
-        rows = FarRows(np.array([9, 2, 40, 7, 6]), np.array([3, 1, 3, 3, 3]))
-        groups, count = rows.groups()
-        assert groups.tolist() == ([0, 0, 2, 3] if cache == 2048 else [0, 0, 0, 0])
-        assert count == 1 + groups[-1]
-        expected = oracles.label_propagation(edges, 3).tolist()
-        assert labels(graph, 3, engine="cuda").tolist() == expected
 
 
 def shared(graph: ws.Graph, engine: Any, comm: Any) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,11 @@ __all__ = [
     "FAR",
     "KINDS",
     "FarRows",
+    "FarTables",
     "by_kind",
+    "far_tables",
     "kinds_of",
+    "row_order",
 ]
 
 Array = Any  # CuPy's
@@ -25,15 +28,51 @@ BY_WARP = 128
 BY_BLOCK = 1024
 KINDS = 4
 FAR = KINDS - 1  # the last of them
+FAR_BYTES = 1 << 28  # of all tables in global memory, but one at least
+MOST_FAR = 512  # tables
 SLOT = 16  # bytes
 LEAST_SLOTS = 32  # of a table
 CHUNK = 1024  # slots of a long row's table that a warp scans
+
+
+class FarTables(NamedTuple):
+    """Tables in global memory for rows that are too long for shared memory.
+
+    Attributes
+    ----------
+    arrays : tuple of (array of int64, array of int64)
+        Labels and sums of all tables.
+    room : int
+        Slots of a table.
+    tables : int
+    """
+
+    arrays: tuple[Array, Array]
+    room: int
+    tables: int
 
 
 def kinds_of(lengths: Array) -> Array:
     """Return the kind of each row by its number of arcs, int64."""
     long = (lengths > BY_THREAD).astype(np.int64)
     return long + (lengths > BY_WARP) + (lengths > BY_BLOCK)
+
+
+def far_tables(longest: int) -> FarTables:
+    """Return tables for rows of up to `longest` arcs; none if they fit shared memory."""
+    xp = device().xp
+    if longest <= BY_BLOCK:
+        return FarTables((xp.zeros(1, np.int64), xp.zeros(1, np.int64)), 1, 0)
+    room = max(LEAST_SLOTS, 1 << (2 * longest - 1).bit_length())
+    count = max(1, min(MOST_FAR, FAR_BYTES // (SLOT * room)))
+    return FarTables(
+        (xp.empty(room * count, np.int64), xp.empty(room * count, np.int64)), room, count
+    )
+
+
+def row_order(lengths: Array) -> tuple[Array, Array]:
+    """Return rows by kind, and the five bounds of the kinds."""
+    return by_kind(device().xp.arange(len(lengths)), kinds_of(lengths), 1)
 
 
 def by_kind(rows: Array, groups: Array, classes: int) -> tuple[Array, Array]:
@@ -75,13 +114,6 @@ class FarRows:
         doubled = xp.maximum(2 * self._lengths, LEAST_SLOTS)
         _, exponents = xp.frexp((doubled - 1).astype(np.float64))
         self._slots = xp.left_shift(xp.ones(len(self.rows), np.int64), exponents.astype(np.int64))
-
-    def groups(self) -> tuple[Array, int]:
-        """Return the rows' groups, whose tables fill half of the cache, and their number."""
-        here = device()
-        ends = here.xp.cumsum(self._slots)
-        groups = (ends - self._slots) // max(LEAST_SLOTS, here.cache // (2 * SLOT))
-        return groups, int(here.to_host(groups[-1:])[0]) + 1 if len(groups) else 0
 
     def by_class(self, classes: Array, count: int) -> tuple[Any, ...]:
         """Return the last arguments of `move_classes` but one for rows of the given classes.
