@@ -11,6 +11,7 @@ in the tests' emulator, and every launch is noted.
 import argparse
 import ast
 import importlib
+import inspect
 import os
 import re
 import sys
@@ -98,7 +99,8 @@ class Launch:
 def _translator() -> tuple[str, ...]:
     """Return what turns sources into PTX: Numba's versions, and how it is called."""
     versions = [metadata.version(name) for name in ("numba", "numba-cuda")]
-    return *versions, Path(device_compiler.__file__).read_text("utf-8")
+    functions = device_compiler.compile_kernel, device_compiler._assemble
+    return *versions, *map(inspect.getsource, functions)
 
 
 def _words(kind: Kind) -> str:
