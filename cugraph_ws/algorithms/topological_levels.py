@@ -87,7 +87,7 @@ def topological_levels(
     Raises
     ------
     InputError
-        If the graph has a cycle, whose vertices the error names, or is undirected; or if the frame
+        If the graph has a cycle (the error names its vertices) or is undirected; or if the frame
         or an argument is invalid.
     ConvergenceError
         If the run is stopped early.

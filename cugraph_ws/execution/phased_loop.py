@@ -66,8 +66,8 @@ class PhasedLoop:
     def __init__(self, phases: Phases, arguments: Mapping[str, Any], options: Options) -> None:
         if options.tol is not None and phases.until is None:
             raise InputError(
-                f"tol={options.tol!r}: {phases.name} has no `until` whose norm it bounds; give it to "
-                "ws.phases(), or a program its own tol"
+                f"tol={options.tol!r}: {phases.name} has no `until`, so there is no norm to compare "
+                "it with; pass `until` to ws.phases(), or set tol in one of its programs"
             )
         self.name = phases.name
         self.tol = phases.tol if options.tol is None else options.tol

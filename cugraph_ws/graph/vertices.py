@@ -407,7 +407,7 @@ def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str
     if len(others) != 1:
         raise InputError(
             f"{argument}: one column of values is needed beside {', '.join(ids)}, not "
-            f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); leave out the rest"
+            f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); pass a frame with exactly one"
         )
     return others[0]
 
