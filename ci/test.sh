@@ -3,7 +3,7 @@
 #
 # The suite runs twice.  First the tests of what runs compiled, uncompiled: coverage cannot look
 # into machine code, and a kernel must mean the same as plain Python.  Then everything, compiled;
-# that every CUDA kernel compiles, and the zoo of programs, are looked at by themselves.
+# that every CUDA kernel compiles, the zoo of programs and random ones are looked at by themselves.
 # Coverage of both together is gated; pytest has the last word.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,8 +23,9 @@ workers=${TEST_WORKERS:-2}
 mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
 coverage erase
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" --cov --cov-report= "${uncompiled[@]}"
-# Without coverage, which would follow every step of the compiler and of plain Python, for several times as long.
-uncovered=(tests/program/test_cuda_compile.py tests/program/test_zoo.py)
+# Without coverage, which would follow every step of the compiler and of programs in plain Python, for several
+# times as long: the zoo, and random programs.  What they run through, other tests cover.
+uncovered=(tests/program/test_cuda_compile.py tests/program/test_zoo.py tests/fuzz/test_programs.py)
 pytest -n "$workers" --dist loadgroup "${uncovered[@]}"
 # Tests that start clusters of processes, one group, run one after the other beside all others.  They
 # wait now and then, for faults to be noticed, so there is one worker more than cores.
