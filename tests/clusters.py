@@ -166,7 +166,7 @@ def complaints(client: Client, about: str = "Compute Failed") -> list[str]:
     return [text for log in logs.values() for _, text in log if about in text]
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 10.0) -> None:
+def eventually(condition: Callable[[], Any], seconds: float = 60.0) -> None:
     """Wait until something is so; fail if it is not in time."""
     end = time.monotonic() + seconds
     pause = threading.Event()
