@@ -216,12 +216,12 @@ class Leiden(Louvain):
         expected = level.degrees.astype(np.float64) * self._factor
         expected = expected * (totals - level.degrees).astype(np.float64)
         linked = row_sums(xp, weights, offsets).astype(np.float64) >= expected
-        mover = self._backend.Mover(rows, level.degrees)
+        mover, may = self._backend.Mover(rows, level.degrees), linked.astype(np.int64)
         refined = xp.arange(count)
         communities = refined, level.degrees.copy(), xp.ones(count, np.int64)
         for turn in range(REFINING):
             order, ends = self._classes(TURNS + len(self._finished) * REFINING + turn)
-            if not mover.move(communities, self._factor, order, ends, may=linked.astype(np.int64)):
+            if not mover.move(communities, self._factor, order, ends, may=may):
                 break
         return refined
 

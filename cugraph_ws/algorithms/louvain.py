@@ -275,7 +275,6 @@ class Louvain:
     def step(self) -> Step:
         """Let each vertex of the level move once; end the level if that gains little."""
         before, label = self._best, self._label
-        kept = self._totals.copy(), self._sizes.copy()
         self._label = label.copy()
         order, ends = self._classes(len(self._finished) * MOST_SWEEPS + self._sweeps)
         communities = self._label, self._totals, self._sizes
@@ -284,8 +283,8 @@ class Louvain:
         active, arcs = len(label), len(self._level.indices)
         self._sweeps += 1
         if self._best < before:
-            self._label, self._best = label, before
-            self._totals, self._sizes = kept
+            self._best = before
+            self._put(label)
         if self._best - before < self._threshold or self._sweeps >= MOST_SWEEPS:
             self._end_level()
         return Step(active, arcs, -self._best, direction="gather", filter="class")
