@@ -30,7 +30,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
 from cugraph_ws.backends.cuda import arc_shards, grouping, rows
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda.loops import jumps
+from cugraph_ws.backends.cuda.loops import jumps, similarity, triangles
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
 
@@ -50,6 +50,7 @@ ON_PARTITIONS = (
     "sums of a frontier", "custom combine of tuples", "destinations read", "state on edges",
 )  # fmt: skip
 ON_PHASES = ("there and back",)  # one begins with a list of fields, one by compare-and-swap
+TRIANGLES = (ws.TriangleCount(), ws.ClusteringCoefficient(), ws.TrussNumber())
 CALLED = (
     "pairs", "sums of those who go", "any, of two fields", "custom combine, never at rest",
     "destinations read by those called", "any, of destinations",
@@ -184,10 +185,12 @@ def _loops() -> list[Case]:
                 ws.Betweenness([0, 3]),
                 ws.PersonalizedPageRank([0, 3], max_iter=1),
                 ws.MaximalIndependentSet(),
-                *[ws.TriangleCount(), ws.ClusteringCoefficient(), ws.TrussNumber()],
+                *TRIANGLES,
                 *[ws.Similarity("jaccard", None, use_weight) for use_weight in (False, True)],
             )
         ]
+        cases += [("", partial(_hashed, loop, graph)) for loop in TRIANGLES]
+        cases.append(("", partial(_marked, graph)))
         cases.append(("", partial(_communities, graph)))
         apart = graph_of(replace(edges, weight=1.0 + edges.weight, directed=directed))
         for function in (ws.closeness_centrality, ws.betweenness_centrality):
@@ -219,6 +222,18 @@ def _sources(program: Any) -> ws.MultiSource:
 
 def _loop(loop: Any, graph: ws.Graph) -> Callable[[], Any]:
     return partial(ws.run, loop, graph, engine="cuda")
+
+
+def _hashed(loop: Any, graph: ws.Graph) -> None:
+    """Find triangles by hashing every row."""
+    with patch.object(triangles, "LEAST_HASHED", 0):
+        ws.run(loop, graph, engine="cuda")
+
+
+def _marked(graph: ws.Graph) -> None:
+    """Compare vertices by bitmaps of all rows."""
+    with patch.object(similarity, "LEAST_MARKED", 0):
+        ws.run(ws.Similarity("jaccard"), graph, engine="cuda")
 
 
 def _communities(graph: ws.Graph) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
@@ -33,7 +34,7 @@ from cugraph_ws.partition.neighbourhoods import (
     neighbourhoods,
     row_numbers,
 )
-from cugraph_ws.partition.oriented import Oriented
+from cugraph_ws.partition.oriented import Oriented, oriented
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -434,19 +435,21 @@ class Similarity:
             _check_weights(graph)
         weight = graph.weight if self._use_weight else None
         self._fold = loops("similarity", on_device=on_device).fold
-        self._near = near = neighbourhoods(graph, on_device=on_device, weight=weight)
-        xp = near.xp
-        self._sums, self._kind = self._prepare(near)
+        given = neighbourhoods(graph, on_device=on_device, weight=weight)
+        xp = given.xp
+        values, self._sums, self._kind = self._prepare(given)
+        rows = NeighbourRows(given.rows.offsets, given.rows.indices, values)
+        self._near = near = replace(given, rows=rows)
         if self._given is None:
             pairs = near.two_hop_pairs()
         elif isinstance(self._given, str):
             pairs = near.edges()
             if self._kind == "count":  # every triangle serves three pairs
-                self._oriented = Oriented(near)
+                self._oriented = oriented(graph, on_device=on_device)
                 self._lister = loops("triangles", on_device=on_device).Lister(self._oriented)
         else:
-            given = graph.vertex_pairs(self._given, "vertex_pair")
-            pairs = tuple(xp.asarray(end if on_device else as_host(end)) for end in given)
+            named = graph.vertex_pairs(self._given, "vertex_pair")
+            pairs = tuple(xp.asarray(end if on_device else as_host(end)) for end in named)
         self._pairs = tuple(end.astype(np.int64) for end in pairs)
         degrees = near.rows.degrees
         self._bounds = [(0, len(self._pairs[0]))]  # all edges are done at once
@@ -486,24 +489,23 @@ class Similarity:
         left, read, sent = near.halo.totals(len(self._scores) - some.stop, arcs)
         return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
 
-    def _prepare(self, near: Neighbourhoods) -> tuple[Array, str]:
-        """Return the sum of each owned vertex for the score, and what is added up; collective."""
+    def _prepare(self, near: Neighbourhoods) -> tuple[Array, Array, str]:
+        """Return values beside the rows, each vertex's sum for the score, and what is added up; collective."""
+        self._near = near
         xp, rows = near.xp, near.rows
         degrees = rows.degrees.astype(np.float64)
         if self._measure == "adamic_adar":
             others = self._read(rows.degrees, rows.indices.astype(np.int64))
             shares = 1 / xp.log(xp.maximum(others, 2).astype(np.float64))
             shares = xp.where(others > 1, shares, 0)  # of a single vertex: nobody else's neighbour
-            near.rows = NeighbourRows(rows.offsets, rows.indices, shares)
-            return degrees, "least"
+            return shares, degrees, "least"
         if not self._use_weight:
-            near.rows = NeighbourRows(rows.offsets, rows.indices)
-            return degrees, "count"
+            return None, degrees, "count"
         squared = self._measure == "cosine"
         values = rows.values * rows.values if squared else rows.values
         owners = row_numbers(xp, rows.offsets, len(rows.indices))
         sums = xp.bincount(owners, values, minlength=near.owned) if len(values) else 0 * degrees
-        return sums, "product" if squared else "least"
+        return rows.values, sums, "product" if squared else "least"
 
     def _read(self, column: Array, numbers: Array) -> Array:
         """Return entries of a column by owned vertex at any vertices; collective."""

@@ -15,8 +15,7 @@ from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.neighbourhoods import neighbourhoods
-from cugraph_ws.partition.oriented import Oriented
+from cugraph_ws.partition.oriented import oriented
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -27,6 +26,7 @@ Array = Any  # NumPy's or CuPy's
 WORK_A_STEP = (
     1 << 28
 )  # row entries looked up; the same for all backends, as checkpoints count steps
+TOGETHER = 64  # of these at once on a single GPU
 
 
 @spreads
@@ -170,13 +170,12 @@ class TriangleCount:
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and orient the edges."""
-        near = neighbourhoods(graph, on_device=on_device)
+        self._oriented = made = oriented(graph, on_device=on_device, directions=self._directions)
+        near = made.near
         self._degrees = near.rows.degrees
-        if not self._directions:
-            near = near.without_values()
-        self._oriented = oriented = Oriented(near)
-        self._lister = loops("triangles", on_device=on_device).Lister(oriented)
-        self._steps = 1 + oriented.work // WORK_A_STEP
+        self._lister = loops("triangles", on_device=on_device).Lister(made)
+        self._steps = 1 + made.work // WORK_A_STEP
+        self._together = TOGETHER if on_device and near.halo.alone else 1
         self._done = 0
         self._counts = near.xp.zeros(near.owned, np.int64)
 
@@ -189,13 +188,18 @@ class TriangleCount:
         """Find the triangles of the next least vertices."""
         oriented = self._oriented
         near, xp = oriented.near, oriented.xp
-        first = (self._done - near.low) % self._steps
-        pivots = xp.sort(oriented.own[first :: self._steps])
+        end = min(self._done + self._together, self._steps)
+        if end - self._done == 1:
+            pivots = oriented.own[(self._done - near.low) % self._steps :: self._steps]
+        else:
+            turns = (near.low + xp.arange(near.owned)) % self._steps
+            pivots = oriented.own[(turns >= self._done) & (turns < end)]
+        pivots = xp.sort(pivots)
         counts, read = xp.zeros(oriented.size, np.int64), 0
         for heads in oriented.heads(pivots):
             read += self._lister.count(heads, pivots, counts)
         self._counts = self._counts + self._own(counts)
-        self._done += 1
+        self._done = end
         active, read, sent = near.halo.totals(len(pivots), read)
         return Step(active, read, direction="intersect", filter="list", bytes_sent=sent)
 

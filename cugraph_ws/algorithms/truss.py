@@ -18,8 +18,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.neighbourhoods import neighbourhoods
-from cugraph_ws.partition.oriented import Oriented
+from cugraph_ws.partition.oriented import oriented
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
@@ -217,22 +216,22 @@ class TrussNumber:
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Orient the edges, and count the triangles of each."""
         backend = loops("truss", on_device=on_device)
-        near = neighbourhoods(graph, on_device=on_device)
+        self._oriented = made = oriented(graph, on_device=on_device)
+        near = made.near
         self._graph, self._backend = graph, backend
         self._alone = near.halo.alone
-        self._oriented = oriented = Oriented(near.without_values())
-        xp, edges = oriented.xp, len(oriented.rows.indices)
-        self._ends = oriented.ends()
-        self._lister = backend.Lister(oriented)
+        xp, edges = made.xp, len(made.rows.indices)
+        self._ends = made.ends()
+        self._lister = backend.Lister(made)
         self._truss = xp.zeros(edges, np.int64)
         self._level = 0  # with several ranks: the support at which edges are removed
         self._left = xp.arange(edges)
         if self._nothing:
             self._left = self._left[:0]
         elif self._alone:
-            self._supports, _ = oriented.supports(self._lister)
-            self._first = as_host(self._supports).copy()
-            self._peeler = backend.Peeler(oriented, self._target)
+            self._supports, _ = made.supports(self._lister)
+            self._first = self._supports.copy()
+            self._peeler = backend.Peeler(made, self._target)
         (self._all_left, _) = near.halo.totals(len(self._left))
 
     @property
@@ -285,10 +284,10 @@ class TrussNumber:
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
         if not self._nothing:
-            edges = len(self._first)
-            most = np.maximum(self._first, self._target) + 2
-            state.integers("truss", edges, 0, most)
-            state.integers("supports", edges, 0, self._first)
+            first = as_host(self._first)
+            most = np.maximum(first, self._target) + 2
+            state.integers("truss", len(first), 0, most)
+            state.integers("supports", len(first), 0, first)
             state.flags("ended", 1)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:

@@ -19,7 +19,7 @@ from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.graph.vertices import PAIR
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import Neighbourhoods, batches, neighbourhoods
-from cugraph_ws.partition.oriented import Oriented
+from cugraph_ws.partition.oriented import Oriented, oriented
 from cugraph_ws.partition.pair_rows import pair_rows
 from cugraph_ws.program.edge_binding import BoundEdgeProgram, bind_edges
 from cugraph_ws.program.edge_program import EdgeProgram
@@ -145,7 +145,7 @@ class EdgeLoop:
         self._oriented: Oriented | None = None
         degrees, last = near.rows.degrees, len(self._pairs[0])
         if given is None and bound.counts and not self._plain:
-            self._oriented = Oriented(near)
+            self._oriented = oriented(graph, on_device=on_device)
             self._lister = loops("triangles", on_device=on_device).Lister(self._oriented)
             self._bounds = [(0, last)]
         else:

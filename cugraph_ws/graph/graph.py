@@ -295,7 +295,7 @@ class Graph(GraphView[FrameT]):
             if self._reversed is not None:
                 self._reversed.close()
             self._arcs = self._copy = self._reversed = None
-            self._sums, self._shards = {}, []
+            self._sums, self._shards, self.derived = {}, [], {}
             del self._vertices
             if on_device:
                 from cugraph_ws.runtime.device import device, has_device
@@ -331,6 +331,7 @@ class Graph(GraphView[FrameT]):
         held = self._open().nbytes + numbering + self._vertices.attribute_bytes + shards
         if self._reversed is not None and self.device_resident:
             held += self._reversed._open().nbytes
+        held += sum(one.nbytes for one in self.derived.values())
         return int(held)
 
     def on_device(self) -> DeviceGraph:

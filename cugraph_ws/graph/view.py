@@ -111,6 +111,8 @@ class GraphView(Framed[FrameT]):
         self._extremes: dict[tuple[str, bool], tuple[Any, Any]] = {}
         self._sums: dict[tuple[Any, bool, bool], Any] = {}
         self.learned: dict[str, Any] = {}
+        # Of a whole graph: rows that algorithms made of its arcs, by what they are.
+        self.derived: dict[Any, Any] = {}
 
     # -------------------------------------------- what differs between a whole graph and a shard
 
@@ -654,7 +656,7 @@ class GraphView(Framed[FrameT]):
         found = copy(self)
         found._arcs, found._edges, found._lock = arcs, edges, RLock()
         found._duplicates = found._self_loops = None
-        found._sums, found._extremes, found.learned = {}, {}, {}
+        found._sums, found._extremes, found.learned, found.derived = {}, {}, {}, {}
         return found
 
     # ------------------------------------------------------------------------------- the build

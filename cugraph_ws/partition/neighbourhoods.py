@@ -72,6 +72,8 @@ class Neighbourhoods:
         Row i has the numbers of the neighbours of vertex `low + i`, without itself.  Values are the
         sums of the weights of the edges between both, if weights were asked for; or, in a directed
         graph, the number of directions that have an edge, 1 or 2, as int8.
+    nbytes : int
+        Bytes of the rows that the graph does not hold anyway.
     """
 
     halo: Halo
@@ -81,6 +83,7 @@ class Neighbourhoods:
     owned: int
     vertices: int
     rows: NeighbourRows
+    nbytes: int = 0
 
     def fetch(self, rows: NeighbourRows, numbers: Array) -> FetchedRows:
         """Read rows of any vertices from their owners; collective.
@@ -230,7 +233,19 @@ def neighbourhoods(graph: Any, *, on_device: bool, weight: str | None = None) ->
     Returns
     -------
     Neighbourhoods
+        Kept by a whole graph until it is closed; not to be modified.
     """
+    if not graph.whole:
+        return _find(graph, on_device, weight)
+    key = "neighbourhoods", on_device, weight
+    if key not in graph.derived:
+        graph.derived[key] = _find(graph, on_device, weight)
+    found: Neighbourhoods = graph.derived[key]
+    return found
+
+
+def _find(graph: Any, on_device: bool, weight: str | None) -> Neighbourhoods:
+    """Find the distinct neighbours of owned vertices; collective."""
     part = Part(graph, on_device=on_device)
     vertices = graph.number_of_vertices
     rows = None
@@ -238,7 +253,11 @@ def neighbourhoods(graph: Any, *, on_device: bool, weight: str | None = None) ->
         rows = _without_repeats(part.csc)
     if rows is None:
         rows = _merged(part, weight, vertices)
-    return Neighbourhoods(part.halo, part.xp, graph.cuts, part.low, part.owned, vertices, rows)
+    own = [one for one in (rows.offsets, rows.indices, rows.values) if one is not None]
+    held = 0 if rows.indices is part.csc.indices else sum(int(one.nbytes) for one in own)
+    return Neighbourhoods(
+        part.halo, part.xp, graph.cuts, part.low, part.owned, vertices, rows, held
+    )
 
 
 def row_numbers(xp: Any, offsets: Array, count: int) -> Array:

@@ -17,12 +17,13 @@ from cugraph_ws.partition.neighbourhoods import (
     NeighbourRows,
     batches,
     flattened,
+    neighbourhoods,
     row_numbers,
 )
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["Heads", "Oriented"]
+__all__ = ["Heads", "Oriented", "oriented"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -103,6 +104,14 @@ class Oriented:
             self._lengths = by_number[order]
         total = xp.take(self._lengths, self.rows.indices).sum()
         self.work = halo.totals(int(total))[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        rows = self.rows
+        own = [self._ascending, self._labels, self.known, self.own, self._lengths]
+        own += [rows.offsets, rows.indices, *([] if rows.values is None else [rows.values])]
+        return sum(int(one.nbytes) for one in own)
 
     def arcs_of(self, pivots: Array) -> tuple[Array, Array]:
         """List the edges of some vertices.
@@ -300,3 +309,32 @@ class Oriented:
         ends = xp.take(self.known, xp.take(own.indices, arcs))
         values = None if own.values is None else xp.take(own.values, arcs)
         return NeighbourRows(offsets, ends, values), arcs
+
+
+def oriented(graph: Any, *, on_device: bool, directions: bool = False) -> Oriented:
+    """Orient the edges of a graph; collective.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph, or a rank's shard of one.
+    on_device : bool
+        Whether the rows are wanted on the GPU.
+    directions : bool
+        Whether the number of directions of each edge of a directed graph is wanted.
+
+    Returns
+    -------
+    Oriented
+        Kept by a whole graph until it is closed.
+    """
+    near = neighbourhoods(graph, on_device=on_device)
+    if not directions or near.rows.values is None:
+        near, directions = near.without_values(), False
+    if not graph.whole:
+        return Oriented(near)
+    key = "oriented", on_device, directions
+    if key not in graph.derived:
+        graph.derived[key] = Oriented(near)
+    found: Oriented = graph.derived[key]
+    return found

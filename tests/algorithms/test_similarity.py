@@ -19,6 +19,7 @@ from whole import build as build_shard
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import similarity
+from cugraph_ws.backends.cuda.loops import similarity as on_gpu
 from cugraph_ws.partition import neighbourhoods
 from cugraph_ws.partition.partitioned_frame import Partitions
 
@@ -80,6 +81,22 @@ def test_every_measure(measure: str, weighted: bool, engine: str) -> None:
             check(
                 edges, measure, weighted, computed(graph, measure, given, weighted, engine=engine)
             )
+
+
+@pytest.mark.parametrize("worth", [1, 1 << 20])
+def test_rows_are_marked_in_bitmaps(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some pairs by bitmaps and others by search, or all by bitmaps, in tasks of a few elements."""
+    for name, value in (
+        ("LEAST_MARKED", 2),
+        ("WORTH", worth),
+        ("ELEMENTS_A_TASK", 7),
+        ("MARKING", 64),
+    ):
+        monkeypatch.setattr(on_gpu, name, value)
+    for edges in (DENSE, STAR):
+        with build(edges) as graph:
+            given = pairs_of(edges.n, 80)
+            check(edges, "jaccard", False, computed(graph, "jaccard", given, False, engine="cuda"))
 
 
 @pytest.mark.parametrize("engine", ["cpu", "cuda"])

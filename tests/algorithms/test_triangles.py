@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.algorithms import triangles
 from cugraph_ws.backends.cpu.loops import triangles as on_cpu
+from cugraph_ws.backends.cuda.loops import triangles as on_gpu
 from cugraph_ws.partition import neighbourhoods, oriented
 
 BATTERY = {**SHAPES, "dense": random_edges(30, 220, seed=9), "hub": hub(300)}
@@ -70,6 +72,20 @@ def test_some_shapes_on_a_gpu(name: str, directed: bool) -> None:
     edges = BATTERY[name] if directed else undirected(BATTERY[name])
     with build(edges) as graph:
         check(edges, counted(graph, engine="cuda"))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("bytes_shared", [48 << 10, 12 * 32])
+def test_hashed_rows(directed: bool, bytes_shared: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of any length are hashed, but those that do not fit shared memory."""
+    monkeypatch.setattr(on_gpu, "LEAST_HASHED", 1)
+    edges = replace(rmat(7, 12, seed=4), directed=directed)
+    with emulated(seed=2) as gpu, build(edges) as graph:
+        monkeypatch.setattr(gpu, "shared_memory", bytes_shared)
+        check(edges, counted(graph, engine="cuda"))
+        expected = ws.run(ws.TrussNumber(), graph, engine="cpu").frame
+        found = ws.run(ws.TrussNumber(), graph, engine="cuda").frame
+        pd.testing.assert_frame_equal(found, expected)
 
 
 @pytest.mark.filterwarnings("ignore:directed=False")
@@ -161,6 +177,7 @@ def test_checkpoints_go_from_engine_to_engine(
     loop: Any, engines: tuple[str, str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(triangles, "WORK_A_STEP", 120)
+    monkeypatch.setattr(triangles, "TOGETHER", 1)
     path = tmp_path / "state.parquet"
     with build(BATTERY["dense"]) as graph:
         whole = ws.run(loop(), graph)
@@ -176,6 +193,7 @@ def test_checkpoints_go_from_engine_to_engine(
 
 def test_checkpoints_go_from_ranks_to_ranks(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triangles, "WORK_A_STEP", 120)
+    monkeypatch.setattr(triangles, "TOGETHER", 1)
     path = tmp_path / "state.parquet"
 
     def begin(comm: Any) -> int:
@@ -195,3 +213,18 @@ def test_checkpoints_go_from_ranks_to_ranks(tmp_path: Any, monkeypatch: pytest.M
         assert on_ranks(2, begin) == [2, 2]
         parts = on_ranks(3, resume)
     assert np.concatenate(parts).tolist() == oracles.triangles(edges).tolist()
+
+
+def test_a_graph_keeps_its_rows() -> None:
+    """They are made once for all functions, counted as its memory, and freed with it."""
+    with build(BATTERY["dense"]) as graph:
+        _ = graph.csr
+        before = graph.report.bytes
+        check(BATTERY["dense"], counted(graph))
+        kept = dict(graph.derived)
+        assert graph.report.bytes - before == sum(one.nbytes for one in kept.values()) > 0
+        ws.run(ws.TrussNumber(), graph)
+        for key, one in kept.items():
+            assert graph.derived[key] is one
+        assert not graph.mask(lambda frame: frame["source"] > 3).derived
+    assert not graph.derived

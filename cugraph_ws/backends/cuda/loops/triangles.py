@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.partition.neighbourhoods import NeighbourRows
+from cugraph_ws.partition.neighbourhoods import NARROW, NeighbourRows
 from cugraph_ws.partition.oriented import Heads, Oriented
 from cugraph_ws.runtime.device import device
 
@@ -19,10 +19,15 @@ Array = Any  # CuPy's
 
 BLOCK = 256
 VERTICES, DIRECTIONS, EDGES = 0, 1, 2  # as in kernels/cuda/intersect.py
+LEAST_HASHED = 16  # a row above it is hashed by a block; edges of shorter ones are searched for
+LEAST_SLOTS = 32  # of a table, as there
+SLOT = 12  # bytes, as in kernels/cuda/hashed_rows.py
+FEW_SLOTS, MOST_THREADS = 2048, 1024  # up to which a block has the fewest threads, and most of them
+RESIDENT = 2048  # threads of a multiprocessor
 
 
 class Lister:
-    """Lists triangles; a warp takes 32 edges at a time.
+    """Lists triangles: a block hashes a long row; for short ones a warp takes 32 edges at a time.
 
     Parameters
     ----------
@@ -42,17 +47,39 @@ class Lister:
         return self._launch(heads, pivots, EDGES, supports, head_supports)
 
     def _launch(self, heads: Heads, pivots: Array, kind: int, sums: Array, head_sums: Array) -> int:
-        """Launch the kernel; return the number of elements looked up."""
-        tails, arcs = self._oriented.arcs_of(pivots)
-        if len(arcs) == 0:
-            return 0
-        here = device()
+        """Launch the kernels; return the number of elements looked up."""
+        here, rows = device(), self._oriented.rows
         read = here.xp.zeros(1, np.int64)
-        here.module("intersect").launch(
-            "list_triangles", here.blocks_for(len(arcs), BLOCK), BLOCK, _arrays(self._oriented.rows),
-            _arrays(heads.rows), tails, arcs, len(arcs), kind, sums, head_sums, read,
-        )  # fmt: skip
+        if self._oriented.near.halo.alone and len(pivots):
+            pivots = self._launch_hashed(pivots, kind, sums, read)
+        tails, arcs = self._oriented.arcs_of(pivots)
+        if len(arcs):
+            here.module("intersect").launch(
+                "list_triangles", here.blocks_for(len(arcs), BLOCK), BLOCK, _arrays(rows),
+                _arrays(heads.rows), tails, arcs, len(arcs), kind, sums, head_sums, read,
+            )  # fmt: skip
         return int(here.to_host(read)[0])
+
+    def _launch_hashed(self, pivots: Array, kind: int, sums: Array, read: Array) -> Array:
+        """Launch the kernel for the rows that are hashed; return the other pivots."""
+        here, rows = device(), self._oriented.rows
+        lengths = rows.degrees[pivots]
+        longest = int(here.to_host(lengths.max()))
+        if longest <= LEAST_HASHED or self._oriented.size >= NARROW:
+            return pivots
+        slots = LEAST_SLOTS
+        while slots < 2 * longest and 2 * SLOT * slots <= here.shared_memory:
+            slots *= 2
+        fits = (lengths > LEAST_HASHED) & (2 * lengths <= slots)
+        hashed = pivots[fits]
+        if len(hashed):
+            threads = min(MOST_THREADS, BLOCK * max(1, slots // FEW_SLOTS))
+            together = min(RESIDENT // threads, here.shared_memory // (SLOT * slots))
+            here.module("hashed_rows").launch(
+                "list_hashed", min(len(hashed), together * here.multiprocessors), threads,
+                _arrays(rows), hashed, len(hashed), kind, slots, sums, read, shared=SLOT * slots,
+            )  # fmt: skip
+        return pivots[~fits]
 
 
 def _arrays(rows: NeighbourRows) -> tuple[Array, Array, Array]:
