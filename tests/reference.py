@@ -4,7 +4,7 @@ Superstep k reads the states that superstep k − 1 left, and nothing else; a pr
 also reads states of vertices that states name.  The interpreter takes no
 liberties and has no engine in common with the library: of a program it reads what it declares and
 calls its functions.  Vertices are numbers 0 … n−1, and so are arguments that are vertices.
-`compute` sees both ends of an arc, `src` and `dst`, as the last superstep left them.
+`compute` sees both ends of an arc, `src` and `dst`, as the previous superstep left them.
 
 Every arc has its own state of edges: an undirected edge has two, a self-loop one.  `compute` of
 superstep k reads what superstep k − 1 left; then `update_edge` is called once for every arc, with the

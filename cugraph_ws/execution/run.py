@@ -365,7 +365,7 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
                 if idle >= IDLE_SUPERSTEPS and not loop.converged:
                     raise ConvergenceError(
                         f"{loop.name} makes no progress: no vertex was active in {idle} supersteps, and "
-                        "vertices still wait for their turn; check the program's priority, or give "
+                        "vertices are still queued by priority; check the program's priority, or give "
                         "priorities=False",
                         result(),
                     )

@@ -141,7 +141,7 @@ class VertexLoop:
             )
         if self._options.in_place and self._program.reads_target:
             raise InputError(
-                f"in_place=True: {self.name}.compute takes `dst`, the destination as the last superstep left "
+                f"in_place=True: {self.name}.compute takes `dst`, the destination as the previous superstep left "
                 "it; leave it out"
             )
         if self._program.edge_state:
@@ -153,7 +153,7 @@ class VertexLoop:
             graph.check_edge_outputs(tuple(self._program.edge_state))
         if self._options.in_place and self._program.listing is not None:
             raise InputError(
-                f"in_place=True: {self._program.listing!r} of {self.name} reads states as the last superstep left "
+                f"in_place=True: {self._program.listing!r} of {self.name} reads states as the previous superstep left "
                 "them; leave it out"
             )
         engine = choose_engine(self.engine, graph)

@@ -68,7 +68,7 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
     if program.edge_state:
         return "it keeps state on edges"
     if program.reads_target:
-        return "compute reads dst, the destination's state as the last superstep left it"
+        return "compute reads dst, the destination's state as the previous superstep left it"
     if program.reads_supersteps:
         return "it reads what changes from superstep to superstep"
     field = next(iter(program.state))

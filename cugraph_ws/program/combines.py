@@ -301,7 +301,7 @@ def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
         If there is no such field, or a name is invalid.
     """
     if not isinstance(names, (list, tuple)):
-        raise ProgramError(f"ws.first_by: names={shown(names)} is no list; give a list of names")
+        raise ProgramError(f"ws.first_by: names={shown(names)} is not a list; give a list of names")
     names = tuple(names)
     for name in names:
         if (

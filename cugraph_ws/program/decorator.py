@@ -309,7 +309,7 @@ def vertex_program(cls: type) -> VertexProgram:
 
         - ``init(vertex, p, own)``: the state of vertex number `vertex` before the first superstep;
         - ``compute(src, dst, edge, p)``: the message along an edge; `dst` is its destination, as
-          the last superstep left it;
+          the previous superstep left it;
         - ``combine``: `sum`, `min`, `max`, `any`, `ws.histogram(k)`, `ws.top(k)`, `ws.bitset(k)`,
           `ws.first_by(field)`, `ws.mode()`, or a function of two messages with `identity`;
         - ``apply(old, gathered, p)``: the state after the superstep;
@@ -707,7 +707,7 @@ def _check_listing(program: VertexProgram, listing: Listing) -> None:
         )
     if program.in_place:
         raise ProgramError(
-            f"{program.name} sets in_place = True, but {listing!r} reads states as the last superstep left "
+            f"{program.name} sets in_place = True, but {listing!r} reads states as the previous superstep left "
             "them; leave it out"
         )
 
@@ -752,7 +752,7 @@ def _read_sources(program: VertexProgram) -> None:
         if key == "gather_list":
             if "messages" not in source.parameters:
                 raise ProgramError(
-                    f"{program.name}.gather_list ({source.location}) does not take `messages`; it is for them"
+                    f"{program.name}.gather_list ({source.location}) does not take `messages`; add it: it has the vertex's messages"
                 )
             check_list_uses(program.name, source.text, source.location)
     for key, function in program.aggregates.items():
@@ -772,7 +772,7 @@ def _check_target(program: VertexProgram) -> None:
         return
     takes = (
         f"{program.name}.compute ({program.sources['compute'].location}) takes `dst`, the destination as the "
-        "last superstep left it"
+        "previous superstep left it"
     )
     if program.asynchronous:
         raise ProgramError(f"{takes}; leave out asynchronous = True, or do not take `dst`")

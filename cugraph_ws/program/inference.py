@@ -533,5 +533,5 @@ def compile_error(
     if name is not None:
         of = f"{of}.{name} ({program.sources[name].location})"
     return CompileError(
-        f"{of} cannot be compiled: {reason.strip()}{where}; engine='python' runs it as it is"
+        f"{of} cannot be compiled: {reason.strip()}{where}; engine='python' runs it uncompiled"
     )

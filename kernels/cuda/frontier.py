@@ -17,7 +17,7 @@ state is changed by compare-and-swap, so no message is lost and none waits for a
   left, those within the next limit are listed (Davidson, Baxter, Garland, Owens 2014; a limit that adapts as
   in Wang, Fussell, Lin 2021).
 
-Every thread computes the same decision about what to run next, from counters that the last superstep left,
+Every thread computes the same decision about what to run next, from counters that the previous superstep left,
 without the host.
 """
 

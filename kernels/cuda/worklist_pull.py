@@ -9,7 +9,7 @@ messages that count once each.  A superstep has two phases:
   A new state is written beside the old one, which others may be reading.
 
 New states are put in place during the next superstep's calls, which read none.  So all vertices read what the
-last superstep left, as on every engine.  If a frontier has more than a given share of all arcs, no vertex is
+previous superstep left, as on every engine.  If a frontier has more than a given share of all arcs, no vertex is
 called, and all vertices gather: a pull.
 
 Worklists are made online, or from the bits in order of position (ballots).  With ballots the order in which the

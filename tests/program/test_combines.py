@@ -101,7 +101,7 @@ def test_first_by() -> None:
         (lambda: ws.first_by(True), "field=True"),
         (lambda: ws.first_by("far"), "'far' is not among"),
         (lambda: ws.first_by("far", names=("near", "farther")), "near, farther"),
-        (lambda: ws.first_by(0, names="far"), "is no list"),
+        (lambda: ws.first_by(0, names="far"), "is not a list"),
         (lambda: ws.first_by(0, names=("a", "a")), "repeats"),
         (lambda: ws.first_by(0, names=("class",)), "'class'"),
         (lambda: ws.first_by(0, names=("_a",)), "'_a'"),
