@@ -350,6 +350,15 @@ def _programs() -> list[Case]:
         ]
     cases.append(("SSSP on GPUs of a cluster", partial(_run_shards, ws.SSSP, chain, start=0)))
     cases += [
+        (f"{label} on GPUs of a host", partial(_run_shards, program, given, capacity=64, start=0))
+        for label, program, given in (
+            ("BFS", ws.BFS, bare),
+            ("SSSP", ws.SSSP, graph),
+            ("SSSP float32", ws.SSSP, narrow),
+            ("WidestPath", ws.WidestPath, graph),
+        )
+    ]
+    cases += [
         (f"{label} in {layout}", partial(_run_over, program, given, layout, **arguments))
         for label, program, given, layout, arguments in (
             ("PageRank", ws.PageRank, bare, "gshards", {}),
@@ -383,13 +392,13 @@ def _search(program: Any, graph: ws.Graph, **options: Any) -> Callable[[], Any]:
     return partial(ws.run, program, graph, start=0, engine="cuda", **options)
 
 
-def _run_shards(program: Any, graph: ws.Graph, **options: Any) -> None:
-    """Run a program over a graph that two ranks hold."""
+def _run_shards(program: Any, graph: ws.Graph, capacity: int = 0, **options: Any) -> None:
+    """Run a program over a graph that two ranks hold; with a capacity, their kernels exchange."""
 
     def run(comm: Any) -> None:
         ws.run(program, thread_ranks.share(graph, comm), engine="cuda", **options)
 
-    thread_ranks.over_links(2, run)
+    thread_ranks.over_links(2, run, capacity=capacity)
 
 
 def _run_over(program: Any, graph: ws.Graph, layout: Any, **options: Any) -> None:

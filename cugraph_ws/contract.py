@@ -179,6 +179,8 @@ class Counts:
         Both norms for each superstep, if a call ran several dense ones.
     modes : list of (str, str)
         Direction and filter of each superstep, if the call chose them.
+    exchanges : list of (int, int)
+        Bytes sent and useful bytes of each superstep, if the call exchanged updates itself.
     beyond : int
         An error that a superstep has noted: a message out of the range that the program's combine takes,
         or the code of an index of `gather_list`, see `beyond_list`; 0 if there was none.
@@ -194,6 +196,7 @@ class Counts:
     sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     changes: list[tuple[float, float]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
+    exchanges: list[tuple[int, int]] = field(default_factory=list)
     beyond: int = 0
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,9 @@ import numpy as np
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.rows import Layout
 from cugraph_ws.dask.nccl import NcclCommunicator
+from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.kernels.cuda.layout import BOX_WORDS
 from cugraph_ws.partition.cut import shard_of
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.shard import ShardGraph
@@ -71,13 +74,38 @@ def on_ranks(size: int, work: Callable[[ThreadCommunicator], Any]) -> list[Any]:
     return [future.result() for future in futures]
 
 
+class ThreadWindow:
+    """Memory that the kernels of several threads' launches share."""
+
+    def __init__(self, size: int, capacity: int) -> None:
+        self.size, self.capacity, self.serial = size, capacity, 0
+        self.alarm = np.zeros(1, np.int64)
+        self._words = 2 * size * BOX_WORDS
+        self._headers = np.full(size * self._words, -1, np.int64)
+        self._places = np.full(2 * size * size * capacity, -1, np.int32)
+        self._values: dict[Any, Any] = {}
+
+    def arrays(self, kind: Any) -> tuple[Any, Any, tuple[Any]]:
+        values = self._values.setdefault(np.dtype(kind), np.zeros(len(self._places), kind))
+        return self._headers, self._places, (values,)
+
+    def starts(self, kind: Any) -> Any:
+        ranks = np.arange(self.size, dtype=np.int64)
+        boxes = 2 * self.size * self.capacity * ranks
+        return np.concatenate([self._words * ranks, boxes, boxes])
+
+
 class ThreadLinks:
     """Links between threads: an array is sent by being copied into a queue."""
 
     def __init__(
-        self, comm: ThreadCommunicator, ways: dict[tuple[int, int], queue.Queue[Any]]
+        self,
+        comm: ThreadCommunicator,
+        ways: dict[tuple[int, int], queue.Queue[Any]],
+        shared: ThreadWindow | None = None,
     ) -> None:
         self._rank, self._ways = comm.rank, ways
+        self.window = copy.copy(shared)  # with a serial number of its own
         self.exchanges = self.waits = self.swaps = 0
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
@@ -120,12 +148,22 @@ class ThreadLinks:
 
     def wait(self, mark: None) -> None:
         device().synchronize()
+        if self.window is not None and self.window.alarm[0]:
+            raise WorkerLostError("the alarm has been rung")
 
 
-def over_links(size: int, work: Callable[[NcclCommunicator], Any]) -> list[Any]:
-    """Run `work` once for each rank, all at once, with links between them."""
+def over_links(
+    size: int, work: Callable[[NcclCommunicator], Any], *, capacity: int = 0
+) -> list[Any]:
+    """Run `work` once for each rank, all at once, with links between them.
+
+    With a `capacity`, kernels exchange messages of so many vertices themselves.
+    """
     ways = {(a, b): queue.Queue[Any]() for a in range(size) for b in range(size)}
-    return on_ranks(size, lambda comm: work(NcclCommunicator(comm, ThreadLinks(comm, ways))))
+    shared = ThreadWindow(size, capacity) if capacity else None
+    return on_ranks(
+        size, lambda comm: work(NcclCommunicator(comm, ThreadLinks(comm, ways, shared)))
+    )
 
 
 def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:

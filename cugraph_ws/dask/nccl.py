@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
+from cugraph_ws.dask.gpu_window import GpuWindow, first_serial, open_window
 from cugraph_ws.dask.heartbeat import Heartbeat
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.runtime.communicator import Communicator, Links, plain
@@ -59,6 +60,8 @@ class NcclLinks:
         Raises if the run cannot go on; called while waiting.
     alive : bool
         Whether the links can still be used.
+    window : GpuWindow or None
+        Memory of all ranks' GPUs that each can address.
     """
 
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
@@ -73,10 +76,12 @@ class NcclLinks:
         self._lost: Exception | None = None  # why the links can no longer be used
         self._calling, self._ending = threading.Lock(), threading.Lock()
         self._links: Any = None
+        self.window: GpuWindow | None = None
         self._heartbeat = Heartbeat(comm, addresses)
         self._heartbeat.watch(self._fail)
         try:
             self._links = self._made(partial(nccl.NcclCommunicator, comm.size, name, comm.rank))
+            self.window = open_window(comm)
         except BaseException:
             self.close()
             raise
@@ -110,6 +115,8 @@ class NcclLinks:
 
     def begin(self, run: str) -> None:
         """Set the current run; collective."""
+        if self.window is not None:
+            self.window.serial = first_serial(run)
         self._heartbeat.begin(run)
 
     def end(self, *, failed: bool) -> None:
@@ -194,6 +201,8 @@ class NcclLinks:
 
     def _abort(self) -> None:
         """Abort the NCCL communicator; `destroy` would wait for lost ranks."""
+        if self.window is not None:
+            self.window.ring()
         with self._ending:
             links, self._links = self._links, None
             if links is None:
@@ -211,6 +220,9 @@ class NcclLinks:
         self.alive = False
         self._heartbeat.close()
         self._abort()
+        window, self.window = self.window, None
+        if window is not None:
+            window.close()
 
 
 class NcclCommunicator:

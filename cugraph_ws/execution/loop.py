@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, Self
 
@@ -49,6 +49,8 @@ class Step:
         Active vertices and arcs of each superstep in the call; empty for one superstep.
     modes : list of (str, str)
         Direction and filter of each, if they may differ; else empty.
+    exchanges : sequence of (int, int)
+        Bytes sent and useful bytes of each, if they may differ; else empty.
     phase : str
         Name of the phase, in a run of several.
     """
@@ -65,6 +67,7 @@ class Step:
     residuals: list[float] = field(default_factory=list)
     history: list[tuple[int, int]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
+    exchanges: Sequence[tuple[int, int]] = ()
     phase: str = ""
 
 

@@ -353,7 +353,7 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
                     history,
                     now - started,
                     step.residuals or [residual],
-                    (step.bytes_sent, step.bytes_useful),
+                    step.exchanges or [(step.bytes_sent, step.bytes_useful)],
                     step.modes,
                     step.partitions or holders,
                     step.layout,

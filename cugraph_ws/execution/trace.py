@@ -61,7 +61,7 @@ class Trace:
         history: list[tuple[int, int]],
         seconds: float,
         residuals: Sequence[float],
-        exchanged: tuple[int, int],
+        exchanged: Sequence[tuple[int, int]],
         modes: Sequence[tuple[str, str]] = (),
         partitions: int = 1,
         layout: str = "",
@@ -79,8 +79,8 @@ class Trace:
             Wall-clock time of the call.
         residuals : sequence of float
             Norm of each superstep's change, or one for all.
-        exchanged : (int, int)
-            Bytes exchanged after the call, and how many of them were useful.
+        exchanged : sequence of (int, int)
+            Bytes exchanged after each superstep, or after the call, and how many of them were useful.
         modes : sequence of (str, str)
             Direction and filter of each superstep, if they may differ.
         partitions : int
@@ -102,8 +102,9 @@ class Trace:
         self.edges.extend(edges for _, edges in history)
         self.milliseconds.extend(share * weight for weight in weights)
         self.residual.extend(norms)
-        self.bytes_sent.extend([exchanged[0]] * len(history))
-        self.bytes_useful.extend([exchanged[1]] * len(history))
+        sent = exchanged if len(exchanged) == len(history) else [exchanged[-1]] * len(history)
+        self.bytes_sent.extend(one for one, _ in sent)
+        self.bytes_useful.extend(one for _, one in sent)
         self.partitions.extend([partitions] * len(history))
         self.fused.extend([direction == "fused"] * len(history))
         self.layout.extend([layout] * len(history))

@@ -310,6 +310,7 @@ class VertexLoop:
             bytes_useful=traffic.useful,
             history=counts.history,
             modes=counts.modes,
+            exchanges=counts.exchanges,
         )
 
     def refuse_repeated(self, repetition: Repetition, columns: Sequence[npt.NDArray[Any]]) -> None:

@@ -12,7 +12,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Communicator", "Links", "RunAbandonedError", "SingleRank", "plain", "total"]
+__all__ = [
+    "Communicator", "Links", "RunAbandonedError", "SingleRank", "Window", "plain", "total",
+]  # fmt: skip
 
 Array = npt.NDArray[Any]
 Value = TypeVar("Value")
@@ -74,7 +76,15 @@ class Communicator(Protocol):
 
 
 class Links(Protocol):
-    """Sends device arrays between ranks; all methods are collective, but `mark` and `wait`."""
+    """Sends device arrays between ranks; all methods are collective, but `mark` and `wait`.
+
+    Attributes
+    ----------
+    window : Window or None
+        Memory of all ranks' GPUs, None if one cannot address another's.
+    """
+
+    window: Window | None
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
         """Send arrays and receive into others; complete when it returns, for the host too.
@@ -112,6 +122,30 @@ class Links(Protocol):
 
     def wait(self, mark: Any) -> None:
         """Wait until the work before a mark is complete; raises if a rank is lost."""
+
+
+class Window(Protocol):
+    """Memory of all ranks' GPUs that a kernel of each can address; see `kernels/cuda/linked_frontier.py`.
+
+    Attributes
+    ----------
+    capacity : int
+        Vertices of a message.
+    serial : int
+        Serial number of the next superstep; the same on all ranks.
+    alarm : device array of int64, shape (1,)
+        Not 0 once a rank is lost.
+    """
+
+    capacity: int
+    serial: int
+    alarm: Any
+
+    def arrays(self, kind: Any) -> tuple[Any, Any, tuple[Any]]:
+        """Return headers (int64), positions (int32), and values of a dtype, as kernel arguments."""
+
+    def starts(self, kind: Any) -> Any:
+        """Return where each rank's headers, positions, and values begin: int64, shape (3 * ranks,)."""
 
 
 class SingleRank:

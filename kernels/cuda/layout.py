@@ -15,6 +15,14 @@ __all__ = [
     "BALLOT",
     "BEGAN",
     "BEYOND",
+    "BOX_ACTIVE",
+    "BOX_COUNT",
+    "BOX_FULL",
+    "BOX_OUT",
+    "BOX_READ",
+    "BOX_SENT",
+    "BOX_SERIAL",
+    "BOX_WORDS",
     "BY_ARC",
     "BY_SLOT",
     "BY_SOURCE",
@@ -121,6 +129,12 @@ WOKEN = 23  # up to seven numbers, for blocks that have waited for a single bloc
 # rank, arcs read, and the direction
 OUT, READ, MODE = 1, 2, 3
 FRONTIER_FIGURES = 4
+
+# Headers in a rank's window, int64: vertices sent to it; the sender's active vertices after the superstep,
+# their out-arcs there, the arcs that it has read, and the vertices that it sends to all ranks; whether one of
+# its messages does not fit; and the serial number of the superstep
+BOX_COUNT, BOX_ACTIVE, BOX_OUT, BOX_READ, BOX_SENT, BOX_FULL, BOX_SERIAL = 0, 1, 2, 3, 4, 5, 6
+BOX_WORDS = 8
 
 # `horizon` of frontiers, float64
 LIMIT = 0  # priorities up to it are due

@@ -33,6 +33,7 @@ __all__ = [
     "clz",
     "dynamic_shared",
     "fence",
+    "fence_system",
     "ffs",
     "inline",
     "jit",
@@ -42,7 +43,9 @@ __all__ = [
     "load_cached",
     "load_fresh",
     "load_once",
+    "load_system",
     "match",
+    "pause",
     "popc",
     "product",
     "shared",
@@ -51,6 +54,7 @@ __all__ = [
     "shuffle_up",
     "shuffle_xor",
     "store_fresh",
+    "store_system",
     "sync_block",
     "sync_grid",
     "sync_warp",
@@ -142,6 +146,18 @@ def sync_block() -> None:
 def fence() -> None:
     """Let all threads see what was written before it no later than what is written after it."""
     cuda.threadfence()
+
+
+@inline
+def fence_system() -> None:
+    """Do as `fence`, for the threads of all GPUs."""
+    cuda.threadfence_system()
+
+
+@inline
+def pause() -> None:
+    """Wait a moment for another GPU."""
+    cuda.nanosleep(np.uint32(40))
 
 
 @inline
@@ -410,6 +426,8 @@ load_once = _loader("ld.global.nc.L1::no_allocate", pure=True)  # the launch mus
 load_fresh = _loader("ld.global.cg", pure=False)
 load_cached = _loader("ld.global.ca", pure=False)  # as it was at some time since the last barrier
 store_fresh = _storer("st.global.cg")
+load_system = _loader("ld.acquire.sys.global", pure=False)  # with `store_system`: between GPUs
+store_system = _storer("st.release.sys.global")
 atomic_add = _atomic("add", typed=True)
 atomic_min = _atomic("min", typed=True)
 atomic_max = _atomic("max", typed=True)

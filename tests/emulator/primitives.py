@@ -232,6 +232,26 @@ def fence() -> None:
     now.lane.fence()
 
 
+def fence_system() -> None:
+    fence()
+
+
+def pause() -> None:
+    now.machine.let_other_launches_run()
+
+
+def load_system(array: Any, index: Any) -> Any:
+    now.machine.pause()
+    now.lane.fence()
+    return array.load_fresh(index, sys._getframe(1))
+
+
+def store_system(array: Any, index: Any, value: Any) -> None:
+    now.machine.pause()
+    now.lane.fence()
+    array.store_fresh(index, value, sys._getframe(1))
+
+
 def load_once(array: Any, index: Any) -> Any:
     return array.load_once(index, sys._getframe(1))
 
@@ -298,8 +318,8 @@ SERVED = {
     one.__name__: one
     for one in (
         all_of, any_of, atomic_add, atomic_and, atomic_compare_and_swap, atomic_exchange,
-        atomic_max, atomic_min, atomic_or, ballot, block, blocks, bounded, clz, dynamic_shared, fence, ffs, kernel, lane,
-        lean, load_cached, load_fresh, load_once, match, popc, product, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
-        store_fresh, sync_block, sync_grid, sync_warp, thread, threads,
+        atomic_max, atomic_min, atomic_or, ballot, block, blocks, bounded, clz, dynamic_shared, fence, fence_system,
+        ffs, kernel, lane, lean, load_cached, load_fresh, load_once, load_system, match, pause, popc, product, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
+        store_fresh, store_system, sync_block, sync_grid, sync_warp, thread, threads,
     )
 } | {"FULL": FULL, "inline": inline, "jit": jit}  # fmt: skip

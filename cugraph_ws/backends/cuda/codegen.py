@@ -55,6 +55,7 @@ FRONTIER_LOOPS = (
     "pull",
     "frontier",
     "partitioned_frontier",
+    "linked_frontier",
 )
 WORKLIST_LOOPS = (*LOOPS, "worklist_pull")
 EDGE_STATE_LOOPS = ("edge_state",)  # of programs that keep state on edges

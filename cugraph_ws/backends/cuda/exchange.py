@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.executor import CudaExecutor
+from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
@@ -30,6 +31,7 @@ from cugraph_ws.runtime.device import device
 __all__ = ["DeviceRankExchange"]
 
 LEVELS = 8  # levels of tree growth that are queued before the host reads how many were attached
+PLACE = 4  # bytes of the place of a vertex in a message
 LEAST_APART = 1 << 18  # vertices sent to a rank, from which most are sent before a superstep ends
 
 
@@ -190,6 +192,36 @@ class DeviceRankExchange(RankExchange):
         The ghosts' new values may not have arrived yet: the next superstep is queued behind them.
         """
         assert isinstance(executor, CudaExecutor)
+        if isinstance(executor, CudaPartitionedFrontierExecutor) and executor.linked is not None:
+            return self._settle_linked(executor, executor.linked, choice)
+        return self._settle_one(executor, choice)
+
+    def _settle_linked(
+        self, executor: CudaPartitionedFrontierExecutor, linked: LinkedLaunch, choice: Choice
+    ) -> tuple[Counts, Traffic]:
+        """Return what a launch did that exchanged updates itself; do the exchange that it has left."""
+        steps = linked.read(self._links)
+        executor.finish_linked(steps)
+        width = executor.refinement.width
+        whole = steps.history[: len(steps.history) - steps.pending]
+        history, each = [], []
+        for active, _, read, sent in whole:
+            history.append((self._active, read))
+            each.append((sent * (width + PLACE), sent * width))
+            self._active = active
+        counts = Counts(active=self._active, sums=np.zeros(0))
+        if whole:
+            counts.arcs = whole[-1][1] * self._arcs // max(1, self._inner)
+        if steps.pending:
+            counts, traffic = self._settle_one(executor, choice)
+            history += counts.history
+            each.append((traffic.sent, traffic.useful))
+        counts.history, counts.modes = history, [("push", "online")] * len(history)
+        counts.read, counts.exchanges = sum(read for _, read in history), each
+        return counts, Traffic(*map(sum, zip(*each, strict=True)))
+
+    def _settle_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
+        """Do the exchange after a single superstep."""
         packed = self._pack(executor)
         self._links.gather(executor.header(), self._headers)
         device().copy_out(self._headers, self._table)

@@ -126,7 +126,7 @@ class CudaFrontierExecutor(CudaExecutor):
         )
         self._horizon = xp.empty(8, np.float64)
         # What the host reads in one copy: counters for the next superstep, history of the others.
-        self._figures = xp.empty(CONTROL + 3 * LONGEST, np.int64)
+        self._figures = xp.zeros(CONTROL + 3 * LONGEST, np.int64)
         self._frontiers, self._history = self._figures[:CONTROL], self._figures[CONTROL:]
         self._launches_in_row, self._most = PULLS, 0
         self._pulls = wanted == "pull"

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cuda.frontier import MODES, NO_LIMIT, CudaFrontierExecutor
+from cugraph_ws.backends.cuda.frontier import BLOCK as FRONTIER_BLOCK
+from cugraph_ws.backends.cuda.frontier import LONGEST, MODES, NO_LIMIT, CudaFrontierExecutor
+from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, LinkedSteps
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
 from cugraph_ws.backends.cuda.tree_growth import DividedBranches
@@ -27,7 +29,8 @@ DeviceArray = Any  # CuPy's or NumPy's
 class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     """One program on a shard of a graph, by frontiers; see `CudaFrontierExecutor`.
 
-    Every superstep is a launch of its own.  Ghosts send along their out-arcs in this shard.  Their
+    Every superstep is a launch of its own, or one of several in a launch that exchanges updates itself
+    (`backends/cuda/linked_frontier.py`).  Ghosts send along their out-arcs in this shard.  Their
     owners send their new states, over links between GPUs (`backends/cuda/exchange.py`).
 
     Parameters
@@ -38,6 +41,13 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         The shard.
     wanted, filter
         See `CudaFrontierExecutor`.
+    linked : LinkedLaunch, optional
+        For fused supersteps.
+
+    Attributes
+    ----------
+    linked : LinkedLaunch or None
+        If the last supersteps ran in such a launch.
 
     Raises
     ------
@@ -52,8 +62,11 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         *,
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
+        linked: LinkedLaunch | None = None,
     ) -> None:
         super().__init__(bound, part, wanted=wanted, filter=filter)
+        self.linked: LinkedLaunch | None = None
+        self._links = linked
         xp = self._device.xp
         self._lengths, self._unlike = (xp.zeros(len(part.boundaries), np.int64) for _ in range(2))
         self._starting = 0
@@ -98,6 +111,12 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Launch one superstep."""
         self._gathered = choice.direction == "gather"
+        self.linked = self._links if choice.direction == "fused" else None
+        if self.linked is not None:
+            self._begin_with(choice.number)
+            steps = min(choice.supersteps, LONGEST)
+            self._launch_linked(choice.number, steps, choice.arcs or NO_LIMIT)
+            return
         if self._part.size == 0:
             return
         self._begin_with(choice.number)
@@ -107,6 +126,28 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
             return
         self._advance(choice.number, 1, NO_LIMIT)
         self._sweeps[self.refinement.now]()
+
+    @cached_property
+    def _launch_linked(self) -> LinkedLaunch:
+        """The launch of several supersteps with their exchanges."""
+        assert self._links is not None
+        graph = self._graph
+        arguments = (
+            graph.size, tuple(self._rows), self._both_edges[0], self._states[0], self._constants,
+            self._bitmaps, self._queue, self._lists, self._bound.values, self._sums,
+        )  # fmt: skip
+        self._links.prepare(
+            self._kernels, FRONTIER_BLOCK, max(graph.size, graph.arcs), arguments, self._settings[6],
+            self._frontiers, self._history, self._states[0][0],
+        )  # fmt: skip
+        return self._links
+
+    def finish_linked(self, steps: LinkedSteps) -> None:
+        """Take over what a launch has done; a pending exchange is that of its last superstep."""
+        done = len(steps.history)
+        self._number += done - steps.pending
+        if steps.pending:
+            self.refinement.begin(self._number % 2 ^ 1)
 
     @cached_property
     def _sweeps(self) -> list[Prepared]:

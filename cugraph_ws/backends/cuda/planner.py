@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cugraph_ws.backends.cuda import frontier
 from cugraph_ws.backends.cuda.frontier import LONGEST, why_not_swapped
 from cugraph_ws.backends.planner import (
     SHARDED,
@@ -25,6 +26,7 @@ HEAVY = 4
 # two to four times as long per arc
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
+LEAST_PULLED = 1 << 14  # a smaller frontier is pushed in any case
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
 
@@ -62,6 +64,8 @@ class CudaPlan:
         Whether partitions are on GPUs that exchange without their hosts.  Otherwise a search
         gathers from active vertices, ghosts included, and keeps the previous state to find changed
         vertices; no frontier pushes.
+    capacity : int
+        If kernels of all partitions exchange themselves: the most vertices of a message, else 0.
 
     Attributes
     ----------
@@ -86,6 +90,7 @@ class CudaPlan:
         layout: WantedLayout = "auto",
         divided: bool = False,
         linked: bool = False,
+        capacity: int = 0,
     ) -> None:
         program = bound.program
         if direction not in ("auto", "push", "pull", "gather"):
@@ -110,7 +115,9 @@ class CudaPlan:
             raise InputError(
                 "direction='push': partitions cannot push on the GPU; use 'auto', 'pull' or 'gather'"
             )
-        fused = fused and not divided
+        self._capacity = capacity if fused and divided and direction != "pull" else 0
+        self._pulled = 0  # arcs of a frontier that is pulled rather than pushed; 0 if none is
+        fused = fused and (not divided or self._capacity > 0)
         self._batch, self._most = FIRST_BATCH, MOST
         self._heavy = self._heavy_later = 0  # arcs of a heavy frontier; 0 if none is
         self._dense: Direction = "gather"  # direction for a heavy frontier
@@ -129,8 +136,10 @@ class CudaPlan:
                 if direction == "pull"
                 else "active vertices push, and pulls read the CSC as well",
             )
-            one: Direction = "pull" if direction == "pull" else "push"
-            self._direction: Direction = "fused" if fused else one
+            self._alone: Direction = "pull" if direction == "pull" else "push"
+            self._direction: Direction = "fused" if fused else self._alone
+            if direction == "auto" and "settled" in program.functions:
+                self._pulled = arcs // frontier.PULL_PART
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
             # Only if no vertex settles, and no residual would end the run too early
             free = program.combine in ("min", "max") and program.residual is None
@@ -278,5 +287,11 @@ class CudaPlan:
         if self._heavy and counts.arcs > self._heavy:
             self._heavy = self._heavy_later
             return Choice(self._dense, 1, number)
+        if self._capacity and self.strategy.schedule == "frontier":
+            leave = self._heavy or max(self._pulled, LEAST_PULLED * (self._pulled > 0))
+            if counts.active > self._capacity or (leave and counts.arcs > leave):
+                return Choice(self._alone, 1, number, last=left <= 1)
+            batch, self._batch = self._batch, min(2 * self._batch, self._most)
+            return Choice(self._direction, min(batch, left), number, leave, last=left <= batch)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
         return Choice(self._direction, min(batch, left), number, self._heavy, last=left <= batch)

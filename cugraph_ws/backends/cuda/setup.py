@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
-from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
+from cugraph_ws.backends.cuda.frontier import LONGEST, CudaFrontierExecutor
+from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, mirrors_of
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
@@ -16,6 +17,8 @@ from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.communicator import Window
+from cugraph_ws.runtime.device import device
 
 if TYPE_CHECKING:
     from cugraph_ws.execution.options import Options
@@ -52,6 +55,7 @@ def set_up(
         If the program cannot run as the options say.
     """
     divided = graph.comm.size > 1
+    window = _window_of(graph, options)
     plan = CudaPlan(
         bound,
         graph.on_device().arcs if graph.whole else graph.number_of_arcs,
@@ -63,6 +67,7 @@ def set_up(
         layout=options.layout,
         divided=divided,
         linked=_links_of(graph) is not None,
+        capacity=0 if window is None else window.capacity,
     )
     strategy = plan.strategy
     if strategy.schedule == "dense" and options.filter != "auto":
@@ -73,7 +78,11 @@ def set_up(
     exchange: Exchange = NoExchange(options.exchange)
     if divided:
         exchange = _among_gpus(graph, part, bound, strategy, options)
-    executor = _executor(bound, part, strategy, options, divided, tol)
+    linked = None
+    if window is not None and strategy.schedule == "frontier":
+        mirrors = mirrors_of(graph, part)
+        linked = LinkedLaunch(device(), window, graph.comm.rank, graph.comm.size, mirrors, LONGEST)
+    executor = _executor(bound, part, strategy, options, divided, tol, linked)
     return Setup(plan, executor, exchange)
 
 
@@ -84,13 +93,14 @@ def _executor(
     options: Options,
     divided: bool,
     tol: float | None,
+    linked: LinkedLaunch | None,
 ) -> Executor:
     """Return the executor of a strategy on a partition."""
     wanted: dict[str, Any] = {"wanted": options.direction, "filter": options.filter}
     if strategy.schedule == "worklist":
         return CudaWorklistExecutor(bound, part, **wanted)
     if strategy.schedule == "frontier" and divided:
-        return CudaPartitionedFrontierExecutor(bound, part, **wanted)
+        return CudaPartitionedFrontierExecutor(bound, part, **wanted, linked=linked)
     if strategy.schedule == "frontier":
         return CudaFrontierExecutor(bound, part, **wanted, ordered=strategy.ordered)
     return CudaExecutor(
@@ -133,3 +143,13 @@ def _among_gpus(
 def _links_of(graph: Any) -> Any:
     """Return the links between ranks with a GPU each; None for a single rank, or without links."""
     return getattr(graph.comm, "links", None) if graph.comm.size > 1 else None
+
+
+def _window_of(graph: Any, options: Options) -> Window | None:
+    """Return the window between the GPUs of all ranks, if there is one and the options allow its use."""
+    links = _links_of(graph)
+    plain = options.filter == "auto" and options.exchange in ("auto", "vr")
+    if links is None or not plain or not options.fused or options.direction in ("pull", "gather"):
+        return None
+    found: Window | None = links.window
+    return found

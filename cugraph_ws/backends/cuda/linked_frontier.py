@@ -1,0 +1,188 @@
+"""Supersteps of a frontier on several GPUs, with their exchange, in one launch on each.
+
+See `kernels/cuda/linked_frontier.py`.  A launch leaves large frontiers to the host, which gathers, pulls, or
+exchanges whole boundaries as bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.partition.part import Part
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.communicator import Links, Window
+from cugraph_ws.runtime.device import Device, Prepared, device
+
+__all__ = ["LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
+
+DeviceArray = Any  # CuPy's or NumPy's
+GLANCE = 64  # supersteps whose history is read along with the totals
+
+
+class Mirrors(NamedTuple):
+    """Which owned vertices each rank holds as ghosts, and where; see `traverse_linked`.
+
+    Attributes
+    ----------
+    bits : device array of uint32, shape (ranks * words,)
+    before : device array of int32, shape (ranks * words,)
+    ghosts : device array of int32
+        Empty if `direct`.
+    firsts : device array of int64, shape (ranks,)
+    words : int
+        Words of a rank's bitmap.
+    direct : int
+    """
+
+    bits: DeviceArray
+    before: DeviceArray
+    ghosts: DeviceArray
+    firsts: DeviceArray
+    words: int
+    direct: int
+
+
+def mirrors_of(shard: ShardGraph, part: Part) -> Mirrors:
+    """Return a shard's mirrors; collective on the first call, then kept."""
+    name = "mirrors"
+    if name not in shard.learned:
+        shard.learned[name] = _mirrors(shard, part)
+    found: Mirrors = shard.learned[name]
+    return found
+
+
+def _mirrors(shard: ShardGraph, part: Part) -> Mirrors:
+    xp, comm = device().xp, shard.comm
+    boundaries = part.halo.boundaries
+    shown = comm.allgather([int(first) for first, _ in part.ghosts])
+    firsts = [one[comm.rank] for one in shown]  # where this rank's vertices begin at each
+    words = -(-part.owned // 32)
+    bits = xp.zeros(comm.size * words, np.uint32)
+    before = xp.zeros(comm.size * words, np.int32)
+    direct = all(bool((one[1:] > one[:-1]).all()) for one in boundaries)
+    ghosts, begin = [], 0
+    for peer, boundary in enumerate(boundaries):
+        if not len(boundary):
+            continue
+        held = boundary
+        if not direct:
+            order = boundary.argsort()
+            held = boundary[order]
+            ghosts.append((order + firsts[peer]).astype(np.int32))
+            firsts[peer], begin = begin, begin + len(boundary)
+        one = xp.left_shift(np.uint32(1), (held & 31).astype(np.uint32)).astype(np.uint32)
+        xp.add.at(bits, (peer * words + (held >> 5)).astype(np.int64), one)
+        edges = 32 * xp.arange(words, dtype=held.dtype)
+        before[peer * words : (peer + 1) * words] = held.searchsorted(edges)
+    everything = xp.concatenate(ghosts) if ghosts else xp.empty(0, np.int32)
+    return Mirrors(
+        bits, before, everything, xp.asarray(np.array(firsts, np.int64)), words, int(direct)
+    )
+
+
+class LinkedSteps(NamedTuple):
+    """What a launch has done, over all ranks.
+
+    Attributes
+    ----------
+    history : list of (int, int, int, int)
+        For each superstep: active vertices after it, their out-arcs on their own ranks, arcs read,
+        and vertices sent.
+    pending : bool
+        Whether the last superstep's messages are still to be exchanged.
+    """
+
+    history: list[tuple[int, int, int, int]]
+    pending: bool
+
+
+class LinkedLaunch:
+    """Launches of `traverse_linked` for one run.
+
+    Parameters
+    ----------
+    here : Device
+    window : Window
+    rank, size : int
+        This rank, and the number of ranks.
+    mirrors : Mirrors
+    longest : int
+        Most supersteps of a launch.
+    """
+
+    # Places of the launch's arguments
+    NUMBER_AT, STEPS_AT, LEAVE_AT, SERIAL_AT = 10, 11, 12, 15
+
+    def __init__(
+        self, here: Device, window: Window, rank: int, size: int, mirrors: Mirrors, longest: int
+    ) -> None:
+        self._device, self._window, self._mirrors = here, window, mirrors
+        self._rank, self._size = rank, size
+        self._first = 2 * size + layout.BOX_WORDS
+        self._figures = here.xp.zeros(self._first + 4 * longest, np.int64)
+        self._glance = here.pinned(self._first + 4 * GLANCE, np.int64)
+        self._launch: Prepared | None = None
+
+    def prepare(
+        self,
+        kernels: Any,
+        block: int,
+        items: int,
+        arguments: tuple[Any, ...],
+        spend: int,
+        control: DeviceArray,
+        records: DeviceArray,
+        state: DeviceArray,
+    ) -> None:
+        """Marshal the launch.
+
+        Parameters
+        ----------
+        kernels : KernelModule
+            The program's.
+        block, items : int
+            Threads of a block, and of all of them.
+        arguments : tuple
+            The first arguments of `traverse_linked`, up to the aggregates.
+        spend : int
+            Arcs after which a launch ends.
+        control, records : device array of int64
+        state : device array
+            The state, for its dtype.
+        """
+        mirrors, window = self._mirrors, self._window
+        links = self._rank, self._size, window.capacity, mirrors.words, mirrors.direct
+        self._launch = kernels.prepare_together(
+            "traverse_linked", items, block, *arguments, 0, 1, 1, window.capacity, spend, 0, links,
+            tuple(mirrors[:4]), window.arrays(state.dtype), window.starts(state.dtype),
+            self._figures[: self._first], window.alarm, control, records,
+            self._figures[self._first :],
+        )  # fmt: skip
+
+    def __call__(self, number: int, steps: int, leave: int) -> None:
+        """Queue a launch of at most `steps` supersteps, the first of this number."""
+        assert self._launch is not None
+        launch = self._launch
+        launch.change(self.NUMBER_AT, number)
+        launch.change(self.STEPS_AT, steps)
+        launch.change(self.LEAVE_AT, leave)
+        launch.change(self.SERIAL_AT, self._window.serial)
+        launch()
+
+    def read(self, links: Links) -> LinkedSteps:
+        """Wait for the launch, and return what it has done."""
+        self._device.copy_out(self._figures[: len(self._glance)], self._glance)
+        links.wait(links.mark())
+        totals = self._glance[2 * self._size : self._first]
+        done = int(totals[layout.BOX_COUNT])
+        rows = self._glance[self._first :]
+        if done > GLANCE:
+            rows = self._device.to_host(self._figures[self._first : self._first + 4 * done])
+        self._window.serial += done
+        history = [
+            (int(a), int(b), int(c), int(d)) for a, b, c, d in rows[: 4 * done].reshape(-1, 4)
+        ]
+        return LinkedSteps(history, bool(totals[layout.BOX_FULL]))

@@ -1,0 +1,166 @@
+"""Memory on the GPUs of one host that the kernels of all ranks can address, by CUDA's IPC handles.
+
+Each rank allocates a piece of its GPU's memory and opens the pieces of the others.  A store into
+another's piece goes over NVLink or PCIe, with no host between.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.layout import BOX_WORDS
+from cugraph_ws.runtime.communicator import Communicator
+from cugraph_ws.runtime.driver import installed_gpus
+
+__all__ = ["GpuWindow", "first_serial", "open_window"]
+
+CAPACITY = 1 << 17  # vertices of a message: 1.5 MB, which NVLink takes about 5 µs for
+MOST_RANKS = 32  # lanes of the warp that waits for headers
+ALIGNED = 512  # bytes
+WORD, PLACE, VALUE = 8, 4, 8  # bytes of a header's word, of a position, and of a value at most
+SUPERSTEP_BITS = 28  # of a serial number; those above are of the run
+BOOT = "/proc/sys/kernel/random/boot_id"
+
+
+class GpuWindow:
+    """The pieces of all ranks; see `cugraph_ws.runtime.communicator.Window`.
+
+    Parameters
+    ----------
+    own : cupy.cuda.Memory
+        This rank's piece; it is cleared here.
+    pointers : sequence of int
+        Addresses of all ranks' pieces, in this process.
+    rank : int
+    """
+
+    def __init__(self, own: Any, pointers: Sequence[int], rank: int) -> None:
+        import cupy
+
+        self.capacity, self.serial = CAPACITY, 0
+        self._xp, self._own, self._pointers, self._rank = cupy, own, list(pointers), rank
+        self._base = min(pointers)
+        self._alarm = cupy.cuda.alloc_pinned_memory(WORD)
+        self._rung = np.frombuffer(self._alarm, np.int64, 1)
+        self._rung[0] = 0
+        self.alarm = self._array(self._alarm.ptr, np.int64, self._alarm)
+        self._kept: dict[Any, tuple[Any, Any]] = {}
+
+    def _array(self, pointer: int, kind: Any, owner: Any) -> Any:
+        """Return an array that begins at an address, for a kernel that knows its length."""
+        cuda = self._xp.cuda
+        memory = cuda.UnownedMemory(pointer, WORD, owner, cuda.Device().id)
+        return self._xp.ndarray((1,), kind, cuda.MemoryPointer(memory, 0))
+
+    def _made(self, kind: Any) -> tuple[Any, Any]:
+        kind = np.dtype(kind)
+        if kind not in self._kept:
+            size = len(self._pointers)
+            parts = np.cumsum([0, *_sizes(size)])[:3]
+            begins = [self._base + int(part) for part in parts]
+            kinds = np.dtype(np.int64), np.dtype(np.int32), kind
+            headers, places, values = (
+                self._array(begin, one, self) for begin, one in zip(begins, kinds, strict=True)
+            )
+            apart = np.array(self._pointers, np.int64) - self._base
+            starts = np.concatenate([apart // one.itemsize for one in kinds])
+            self._kept[kind] = (headers, places, (values,)), self._xp.asarray(starts)
+        return self._kept[kind]
+
+    def arrays(self, kind: Any) -> tuple[Any, Any, tuple[Any]]:
+        """Return headers, positions and values, each from the lowest address of all ranks' on."""
+        found: tuple[Any, Any, tuple[Any]] = self._made(kind)[0]
+        return found
+
+    def starts(self, kind: Any) -> Any:
+        """Return where each rank's part of them begins."""
+        return self._made(kind)[1]
+
+    def ring(self) -> None:
+        """Make kernels that wait for a lost rank end."""
+        self._rung[0] = 1
+
+    def close(self) -> None:
+        """Give back the other ranks' pieces, then this one's."""
+        self._kept.clear()
+        for rank, pointer in enumerate(self._pointers):
+            if rank != self._rank:
+                with suppress(Exception):  # its rank may be gone
+                    self._xp.cuda.runtime.ipcCloseMemHandle(pointer)
+        self._pointers = []
+        self._own = None
+
+
+def _sizes(size: int) -> list[int]:
+    """Return the bytes of a piece's headers, positions and values."""
+    boxes = 2 * size
+    parts = boxes * BOX_WORDS * WORD, boxes * CAPACITY * PLACE, boxes * CAPACITY * VALUE
+    return [-(-one // ALIGNED) * ALIGNED for one in parts]
+
+
+def open_window(comm: Communicator) -> GpuWindow | None:
+    """Make the window of all ranks; collective.
+
+    Parameters
+    ----------
+    comm : Communicator
+        Over which handles are exchanged.
+
+    Returns
+    -------
+    GpuWindow or None
+        None if the ranks are on several hosts, if two share a GPU, if a GPU cannot address
+        another's memory, or if ``NCCL_P2P_DISABLE=1`` asks for exchanges through the host.
+    """
+    if not 1 < comm.size <= MOST_RANKS:
+        return None
+    from cupy import cuda
+
+    wanted = os.environ.get("NCCL_P2P_DISABLE", "0") in ("", "0")
+    gpu = installed_gpus()[cuda.Device().id].uuid if wanted else ""
+    shown = comm.allgather([_host() if gpu else "", gpu])
+    hosts, gpus = {host for host, _ in shown}, {name for _, name in shown}
+    if len(hosts) > 1 or "" in hosts or len(gpus) < comm.size:
+        return None
+    own, handle = None, b""
+    with suppress(Exception):  # told below: without a handle no rank has a window
+        own = cuda.Memory(sum(_sizes(comm.size)))
+        cuda.runtime.memset(own.ptr, 0, own.size)
+        cuda.runtime.deviceSynchronize()
+        handle = bytes(cuda.runtime.ipcGetMemHandle(own.ptr))
+    handles = comm.allgather(handle)
+    pointers: list[int] = []
+    if all(handles) and own is not None:
+        with suppress(cuda.runtime.CUDARuntimeError):  # no access from one GPU to another
+            for rank, one in enumerate(handles):
+                here = rank == comm.rank
+                pointers.append(own.ptr if here else cuda.runtime.ipcOpenMemHandle(one))
+    opened = len(pointers) == comm.size
+    window = GpuWindow(own, pointers, comm.rank) if opened else None
+    if all(comm.allgather(opened)):
+        return window
+    if window is not None:
+        window.close()
+    return None
+
+
+def first_serial(run: str) -> int:
+    """Return the serial number of a run's first superstep.
+
+    It depends on the run's name alone, which all ranks know, whatever has become of earlier runs.
+    """
+    return zlib.crc32(run.encode()) << SUPERSTEP_BITS
+
+
+def _host() -> str:
+    """Return what tells hosts apart, also those of one name."""
+    with suppress(OSError), open(BOOT) as file:
+        return f"{socket.gethostname()} {file.read().strip()}"
+    return socket.gethostname()

@@ -1,0 +1,366 @@
+"""Supersteps of a frontier and their exchange, many in one cooperative launch on each of several GPUs.
+
+All ranks launch `traverse_linked` together.  After a superstep each rank stores its changed boundary vertices
+into the other ranks' windows: memory of theirs that it can address.  A header follows, with the length of the
+message and the rank's counts; its last word is a serial number, stored with release semantics, for which the
+receiver waits.  From the headers every rank computes the same totals, so all decide alike, and no host takes
+part (Atos: Chen et al., "Scalable irregular parallelism with GPUs", SC 2022, has no CPU in the control path
+either).
+
+A window has two halves, for supersteps of even and of odd serial numbers: a rank may be one superstep ahead,
+since it waits for the headers of the last one, but never two.  If a message does not fit its place, all ranks
+see that in the headers; they leave the superstep's exchange to their hosts, and the launch ends.
+
+Vertices that other ranks hold as ghosts are found by a bitmap for each rank, with the number of ones before
+each word: the place of a boundary vertex among the ghosts that this rank has there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.kernels.cuda.bitmaps import add, drop, list_words
+from cugraph_ws.kernels.cuda.frontier import note, row_of_one, walk
+from cugraph_ws.kernels.cuda.interface import SETTLES, copy_sent, with_sums
+from cugraph_ws.kernels.cuda.layout import (
+    AHEAD,
+    BOX_ACTIVE,
+    BOX_COUNT,
+    BOX_FULL,
+    BOX_OUT,
+    BOX_READ,
+    BOX_SENT,
+    BOX_SERIAL,
+    BOX_WORDS,
+    COUNT,
+    DEGREES,
+    FILLED,
+    FRONTIER_BLOCK,
+    KEPT,
+    LEAST_ROWS,
+    LISTED,
+    NEAR_ROWS,
+    PIECE,
+    QUEUED,
+    ROLES,
+    STEPS,
+    UNREAD,
+    WOKEN,
+)
+from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
+    any_of,
+    atomic_add,
+    block,
+    blocks,
+    bounded,
+    fence_system,
+    inline,
+    kernel,
+    lane,
+    load_fresh,
+    load_system,
+    pause,
+    popc,
+    store_system,
+    sync_grid,
+    thread,
+    threads,
+)
+from cugraph_ws.kernels.cuda.rows import queue_row, reserve, sum_of_lanes, take_pieces
+
+__all__ = ["traverse_linked"]
+
+LOOKS = 1 << 12  # at a header, between two looks at the alarm
+
+
+@inline
+def send_changed(
+    count: Any, listed: Any, state: Any, links: Any, mirrors: Any, window: Any, starts: Any,
+    half: Any, ledger: Any,
+) -> None:  # fmt: skip
+    """Store the listed vertices into the windows of the ranks that hold them; count them by rank."""
+    rank, size, capacity, words, direct = links
+    bits, before, ghosts, firsts = mirrors
+    places, values = window[1], window[2]
+    warp = np.int32(thread() // 32 * blocks() + block())
+    warps = np.int32(blocks() * threads() // 32)
+    stored = False
+    for base in range(32 * warp, count, 32 * warps):
+        vertex = np.int64(0)
+        if base + lane() < count:
+            vertex = np.int64(listed[0][base + lane()])
+        for peer in range(size):
+            if peer == rank:
+                continue
+            at = peer * words + (vertex >> 5)
+            below = np.int64(bits[at]) if base + lane() < count else np.int64(0)
+            held = (below >> (vertex & 31)) & 1 != 0
+            slot = reserve(ledger, half * size + peer, np.int32(held))
+            if held and slot < capacity:
+                below &= (np.int64(1) << (vertex & 31)) - 1
+                ghost = firsts[peer] + before[at] + popc(np.uint32(below))
+                if direct == 0:
+                    ghost = np.int64(ghosts[ghost])
+                box = (half * size + rank) * capacity + slot
+                places[starts[size + peer] + box] = np.int32(ghost)
+                copy_sent(state, vertex, values, starts[2 * size + peer] + box)
+                stored = True
+    if any_of(FULL, stored):
+        fence_system()
+
+
+@inline
+def meet(
+    active: Any, out: Any, read: Any, links: Any, window: Any, starts: Any, half: Any,
+    serial: Any, ledger: Any, alarm: Any,
+) -> None:  # fmt: skip
+    """Send headers, wait for those of all ranks, and add them up into the ledger; one warp."""
+    rank, size, capacity, _, _ = links
+    words = window[0]
+    peer = lane()
+    other = peer < size and peer != rank
+    length = np.int64(0)
+    if other:
+        length = load_fresh(ledger, half * size + peer)
+    full = np.int64(any_of(FULL, length > capacity))
+    sent = sum_of_lanes(length)
+    lost = np.int64(0)
+    if peer < size:
+        ledger[(1 - half) * size + peer] = np.int64(0)
+    if other:
+        there = starts[peer] + (half * size + rank) * BOX_WORDS
+        words[there + BOX_COUNT] = length
+        words[there + BOX_ACTIVE] = active
+        words[there + BOX_OUT] = out
+        words[there + BOX_READ] = read
+        words[there + BOX_SENT] = sent
+        words[there + BOX_FULL] = full
+        store_system(words, there + BOX_SERIAL, serial)
+        here = starts[rank] + (half * size + peer) * BOX_WORDS
+        looks = np.int32(0)
+        while lost == 0 and load_system(words, here + BOX_SERIAL) != serial:
+            pause()
+            looks = np.int32(looks + 1)
+            if looks % LOOKS == 0:
+                lost = load_system(alarm, 0)
+        active = load_fresh(words, here + BOX_ACTIVE)
+        out = load_fresh(words, here + BOX_OUT)
+        read = load_fresh(words, here + BOX_READ)
+        sent = load_fresh(words, here + BOX_SENT)
+        full = load_fresh(words, here + BOX_FULL)
+    if peer >= size:
+        active, out, read, sent, full = active * 0, out * 0, read * 0, sent * 0, full * 0
+    active, out, read = sum_of_lanes(active), sum_of_lanes(out), sum_of_lanes(read)
+    sent, full, lost = sum_of_lanes(sent), sum_of_lanes(full), sum_of_lanes(lost)
+    if lane() == 0:
+        ledger[2 * size + BOX_ACTIVE] = active
+        ledger[2 * size + BOX_OUT] = out
+        ledger[2 * size + BOX_READ] = read
+        ledger[2 * size + BOX_SENT] = sent
+        ledger[2 * size + BOX_FULL] = full
+        ledger[2 * size + BOX_SERIAL] = lost
+
+
+@inline
+def receive(
+    links: Any, window: Any, starts: Any, half: Any, state: Any, bitmap: Any, offsets: Any,
+    listed: Any, bins: Any, control: Any, turn: Any,
+) -> None:  # fmt: skip
+    """Update ghosts from what the other ranks have stored, and list them in the next frontier."""
+    rank, size, capacity, _, _ = links
+    words, places, values = window
+    warp = np.int32(thread() // 32 * blocks() + block())
+    warps = np.int32(blocks() * threads() // 32)
+    ahead = np.int64(0)
+    for peer in range(size):
+        if peer == rank:
+            continue
+        count = load_fresh(words, starts[rank] + (half * size + peer) * BOX_WORDS + BOX_COUNT)
+        box = (half * size + peer) * capacity
+        for base in range(32 * warp, count, 32 * warps):
+            first, ghost = False, np.int64(0)
+            if base + lane() < count:
+                at = box + base + lane()
+                ghost = np.int64(places[starts[size + rank] + at])
+                copy_sent(values, starts[2 * size + rank] + at, state, ghost)
+                first = add(bitmap, ghost)
+            slot = reserve(control, LISTED + turn, np.int32(first))
+            begin, degree = row_of_one(first, ghost, offsets)
+            ahead += note(first, ghost, begin, degree, slot, bins, listed)
+    ahead = sum_of_lanes(ahead)
+    if lane() == 0 and ahead > 0:
+        atomic_add(control, DEGREES + turn, ahead)
+
+
+@kernel
+@bounded(FRONTIER_BLOCK)
+def traverse_linked(
+    vertices: Any, forward: Any, edges: Any, state: Any, constants: Any, bitmaps: Any, queue: Any,
+    lists: Any, parameters: Any, sums: Any, number: Any, steps: Any, leave: Any, most: Any,
+    spend: Any, serial: Any, links: Any, mirrors: Any, window: Any, starts: Any, ledger: Any,
+    alarm: Any, control: Any, records: Any, history: Any,
+) -> None:  # fmt: skip
+    """Run supersteps, each with its exchange, until there have been `steps` on all ranks.  Cooperative.
+
+    Ends earlier if no vertex is active on any rank, if the next frontier is too large, or if a message does
+    not fit the window.  Active vertices push; see `traverse` for the arguments that are not listed here.
+
+    Parameters
+    ----------
+    leave, most : int
+        Out-arcs and vertices of a frontier, over all ranks, above which the launch ends.
+    spend : int
+        Arcs, over all ranks, after which it ends.
+    serial : int
+        Serial number of the first superstep: 1 more than that of the last one over this window.
+    links : (rank, size, capacity, words, direct)
+        This rank; the ranks, at most 32; vertices of a message; words of a bitmap of `mirrors`; and whether
+        places among the ghosts are ghosts' positions less a constant.
+    mirrors : (uint32[size * words], int32[size * words], int32[n], int64[size])
+        For each rank the owned vertices that it holds, as a bitmap, and the number of ones before each word.
+        If `direct`, `firsts` has the position of the first of them there; else their positions are in
+        `ghosts`, for each rank from `firsts` on.
+    window : (int64[], int32[], values)
+        Headers, positions, and the values of states, of this rank and, at other addresses, of all others.
+    starts : int64[3 * size]
+        Where each rank's headers, positions, and values begin.
+    ledger : int64[2 * size + BOX_WORDS]
+        Lengths of messages by rank, for even and odd serial numbers, 0 before; then the totals of headers.
+    alarm : int64[1]
+        Not 0 once a rank is lost; written by the host.
+    records : int64[3]
+        Gets this rank's record of the last superstep.
+    history : int64[4 * steps]
+        For each superstep, over all ranks: active vertices after it, their out-arcs on their own ranks, arcs
+        read, and vertices sent.
+
+    Notes
+    -----
+    At the end the ledger has the number of supersteps at `BOX_COUNT` of the totals, and at `BOX_FULL` whether
+    the last one's messages are still to be exchanged.
+    """
+    out_offsets = forward[0]
+    indices = forward[1]
+    bins = vertices
+    words = (vertices + 31) // 32
+    size = links[1]
+    totals = 2 * size
+    leads = block() == 0 and thread() == 0
+    warp = np.int32(thread() // 32 * blocks() + block())
+    warps = np.int32(blocks() * threads() // 32)
+    count, ahead, unread = control[COUNT], control[AHEAD], control[UNREAD]
+    kept = control[KEPT]
+    turn, done = np.int32(0), np.int32(0)
+    spent = np.float32(0.0)
+    going = True
+    while going:
+        half = (serial + done) & 1
+        now, after, listed, next_listed = bitmaps[0], bitmaps[1], lists[0], lists[1]
+        if (number + done) & 1:
+            now, after, listed, next_listed = bitmaps[1], bitmaps[0], lists[1], lists[0]
+        values = with_sums(parameters, sums, vertices, np.int64(number + done))
+        read = ahead
+        if SETTLES:
+            unread = max(unread - ahead, 0)
+        fill = kept == 0
+        near = kept == 2 and count <= NEAR_ROWS
+        if leads:
+            for role in range(ROLES):
+                control[LISTED + 3 * role + (turn + 1) % 3] = 0
+        if fill:
+            for first in range(32 * warp, words, 32 * warps):
+                mine = np.uint32(0)
+                if first + lane() < words:
+                    mine = now[first + lane()]
+                    now[first + lane()] = 0
+                    after[first + lane()] = 0
+                if any_of(FULL, mine != 0):
+                    slot = reserve(control, FILLED + turn, np.int32(popc(mine)))
+                    list_words(mine, first, slot, listed, out_offsets)
+            sync_grid()
+        heirs, pieces = np.int64(0), np.int64(0)
+        rows = np.int32(32)  # of a warp
+        while rows > LEAST_ROWS and count <= rows // 2 * warps:
+            rows = np.int32(rows >> 1)
+        top, pace = np.int32((count + rows - 1) // rows), warps
+        for stage in range(2):
+            if stage == 1:
+                sync_grid()  # all threads have read the counters
+                top, pace = np.int32(pieces), np.int32(32 * warps)
+            for base in range(warp, top, pace):
+                row, begin, share = np.int64(0), np.int64(0), np.int32(0)
+                if stage == 1:
+                    row, begin, share = take_pieces(out_offsets, queue, pieces, base, warps)
+                else:
+                    length, place = np.int64(0), rows * base + lane()
+                    if lane() < rows and place < count:
+                        row = np.int64(listed[0][place])
+                        if near:
+                            begin = np.int64(listed[1][place])
+                            length = np.int64(listed[2][place])
+                        else:
+                            begin = out_offsets[row]
+                            length = out_offsets[row + 1] - begin
+                        if not fill:
+                            drop(now, row)
+                    if any_of(FULL, length > PIECE):
+                        queue_row(
+                            control, QUEUED + turn, queue[0], queue[1], np.int64(0), row,
+                            length if length > PIECE else 0,
+                        )  # fmt: skip
+                    share = np.int32(0 if length > PIECE else length)
+                if any_of(FULL, share > 0):
+                    heirs += walk(
+                        share, row, begin, False, indices, edges, now, after, now, next_listed,
+                        bins, control, LISTED + turn, out_offsets, state, constants, values, 0.0,
+                    )  # fmt: skip
+            if any_of(FULL, heirs > 0):
+                heirs = sum_of_lanes(heirs)
+                if lane() == 0:
+                    atomic_add(control, DEGREES + turn, heirs)
+            heirs = np.int64(0)
+            sync_grid()
+            pieces = control[QUEUED + turn]
+            count = control[LISTED + turn]
+            ahead = control[DEGREES + turn]
+            if pieces == 0:
+                break
+        send_changed(count, next_listed, state, links, mirrors, window, starts, half, ledger)
+        sync_grid()
+        if block() == 0 and thread() < 32:
+            meet(count, ahead, read, links, window, starts, half, serial + done, ledger, alarm)
+            if lane() == 0:
+                records[0], records[1], records[2] = count, read, 0
+                for place in range(4):
+                    history[4 * done + place] = ledger[totals + BOX_ACTIVE + place]
+        sync_grid()
+        active, out = ledger[totals + BOX_ACTIVE], ledger[totals + BOX_OUT]
+        spent = np.float32(spent + np.float32(ledger[totals + BOX_READ]))
+        full = ledger[totals + BOX_FULL] + ledger[totals + BOX_SERIAL]
+        done = np.int32(done + 1)
+        going = active > 0 and active <= most and out <= leave and done < steps and spent <= spend
+        if full == 0:
+            receive(
+                links, window, starts, half, state, after, out_offsets, next_listed, bins,
+                control, turn,
+            )  # fmt: skip
+            sync_grid()
+            count, ahead = control[LISTED + turn], control[DEGREES + turn]
+        else:
+            going = False
+        kept = np.int64(2)
+        turn = np.int32((turn + 1) % 3)
+    sync_grid()  # all threads have read the counters
+    if leads:
+        control[COUNT] = count
+        control[AHEAD] = ahead
+        control[UNREAD] = unread
+        control[KEPT] = kept
+        for place in range(STEPS, WOKEN):
+            control[place] = 0
+        ledger[totals + BOX_COUNT] = done
+        for peer in range(2 * size):
+            ledger[peer] = 0
