@@ -28,11 +28,12 @@ from zoo_edges import EDGE_ZOO
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
-from cugraph_ws.backends.cuda import arc_shards, grouping, rows
+from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, rows
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda.loops import jumps, similarity, triangles
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
+from cugraph_ws.runtime.device import device
 
 __all__ = ["Case", "cases", "wide_cases"]
 
@@ -81,6 +82,10 @@ def _builds() -> list[Case]:
         for undirected, piece in ((False, 7), (True, 1 << 20))
     ]
     cases.append(("", partial(_group_by_short_keys, edges)))
+    cases += [
+        ("", partial(_fill_buckets, edges, *kinds))
+        for kinds in product((np.int32, np.int64), NUMBERS)
+    ]
     for kind, policy in product(NUMBERS, ("sum", "min", "mean", "max")):
         weighted = frame.assign(w=edges.weight.astype(kind))
         cases.append(("", partial(_graph, weighted, weight="w", duplicates=policy)))
@@ -122,6 +127,15 @@ def _group_by_short_keys(edges: Edges) -> None:
     """Group arcs whose keys do not hold both ends."""
     with patch.multiple(grouping, LEAST_PIECE=7, KEY_BITS=10):
         _ = device_graph.build(_ends(edges, np.int64), {}, edges.n, undirected=False).csr
+
+
+def _fill_buckets(edges: Edges, dtype: Any, kind: Any) -> None:
+    """Group arcs in buckets: alone, with a value, and with the edges of two."""
+    room = patch.object(device(), "shared_memory", 12 * (128 + 16))
+    with room, patch.multiple(bucketing, LEAST_ARCS=1, SPAN=2, TILE=128, MOST_BINS=4):
+        for count in range(3):
+            values = {f"w{which}": edges.weight.astype(kind) for which in range(count)}
+            device_graph.build(_ends(edges, dtype), values, edges.n, undirected=False)
 
 
 def _graph(frame: pd.DataFrame, **options: Any) -> None:

@@ -26,7 +26,6 @@ from cugraph_ws.program.declarations import (
     VertexValue,
 )
 from cugraph_ws.program.decorator import (
-    CONSTANTS,
     check_arguments,
     declarations_of,
     is_declaration,
@@ -228,8 +227,16 @@ def edge_program(cls: type) -> EdgeProgram:
         doc=inspect.cleandoc(cls.__doc__ or ""),
         state=of_kind(declared, State),
         edges=of_kind(declared, Edge),
-        constants=of_kind(declared, *CONSTANTS),
-        parameters=of_kind(declared, Parameter, VertexParameter),
+        constants={
+            key: value
+            for key, value in declared.items()
+            if isinstance(value, (Constant, VertexValue, Distribution, VertexSet))
+        },
+        parameters={
+            key: value
+            for key, value in declared.items()
+            if isinstance(value, (Parameter, VertexParameter))
+        },
         combine=combine,
         identity=identity,
         functions=functions,

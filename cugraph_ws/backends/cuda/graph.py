@@ -495,15 +495,18 @@ def build(
     check_device_memory(estimate(arcs, size, value_bytes, undirected), beside=counted)
     held = [ends]
     del ends
-    layout, indices, order, both_ways = group_edges(
-        owner, held.pop(), size, both=undirected, keep=bool(values)
+    names = tuple(values)
+    alone = [values.pop(names[0])] if len(names) == 1 else []
+    layout, indices, order, both_ways, carried = group_edges(
+        owner, held.pop(), size, both=undirected, keep=bool(names), values=alone
     )
-    moved = {}
+    moved = {} if carried is None else {names[0]: carried}
+    if alone:  # not moved along
+        values[names[0]] = alone.pop()
     for name in list(values):
         column = values.pop(name)
         moved[name] = gather(owner, column, order)
         del column
-    names = tuple(moved)
     owner.trim()
     return DeviceGraph(
         owner, layout, indices, moved, undirected=undirected, names=names, both_ways=both_ways
@@ -538,7 +541,7 @@ def from_host(graph: Graph) -> DeviceGraph:
     del offsets
     ends = Ends(rows, xp.asarray(csc.indices))
     del rows, csc
-    layout, indices, order, _ = group_edges(owner, ends, size, both=False, keep=bool(names))
+    layout, indices, order, *_ = group_edges(owner, ends, size, both=False, keep=bool(names))
     host = weakref.ref(graph)  # weak, since it holds the device graph
 
     def fetch(name: str) -> Any:

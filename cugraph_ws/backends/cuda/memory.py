@@ -13,6 +13,8 @@ part; v bytes of values an arc.  A sort needs as much memory again as it sorts.
       a row longer than P        …                         24 P
     values moved                 (2 i + 8) n + i A         e A + v A
     done                         (2 i + 8) n + i A + v A
+
+That is the least a build takes.  Where more is free, arcs are grouped in buckets (`bucketing`).
 """
 
 from __future__ import annotations

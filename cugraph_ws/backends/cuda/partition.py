@@ -53,7 +53,7 @@ def laid_out(size: int, offsets: Any, indices: Any, values: Mapping[str, Any]) -
     rows = expand_rows(owner, starts, arcs, index)
     ends = Ends(rows, xp.asarray(indices, index), counts=degrees)
     del rows, starts, degrees
-    layout, sources, order, _ = group_edges(owner, ends, size, both=False, keep=wide > 0)
+    layout, sources, order, *_ = group_edges(owner, ends, size, both=False, keep=wide > 0)
     del ends
     named = {name: gather(owner, xp.asarray(column), order) for name, column in values.items()}
     graph = DeviceGraph(owner, layout, sources, named, undirected=False, names=tuple(named))

@@ -47,7 +47,7 @@ def reversed_arcs(arcs: DeviceArcs) -> DeviceArcs:
     destinations, sources, order = arcs.ordered()
     ends = Ends(sources, destinations)
     del destinations, sources
-    layout, indices, places, _ = group_edges(owner, ends, graph.size, both=False, keep=bool(names))
+    layout, indices, places, *_ = group_edges(owner, ends, graph.size, both=False, keep=bool(names))
     if not names:
         order = None
 
@@ -104,7 +104,7 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
     del ends, others, away
     made = group_edges(here, Ends(rows, neighbours), length, both=False, keep=bool(names))
     del rows, neighbours
-    layout, indices, from_sent, _ = made
+    layout, indices, from_sent, *_ = made
     numbers, positions = layout.numbers.copy(), layout.positions.copy()
     numbers[owned:], positions[owned:] = owned + order, placed
     moved = {

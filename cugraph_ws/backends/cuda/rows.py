@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.backends.cuda.bucketing import fill_rows, is_served
 from cugraph_ws.backends.cuda.grouping import Ends, Grouping, bits_for, number_dtype, run, tile_of
 from cugraph_ws.runtime.device import Device
 
@@ -66,15 +67,26 @@ class Grouped(NamedTuple):
         The edge of each arc, in the order of `indices`.
     both_ways : int
         Pairs of vertices with edges given in both directions; 0 if an edge is one arc.
+    values : device array or None
+        The value of each arc, if it was moved along.
     """
 
     layout: Layout
     indices: DeviceArray
     order: DeviceArray
     both_ways: int
+    values: DeviceArray = None
 
 
-def group_edges(device: Device, ends: Ends, size: int, *, both: bool, keep: bool) -> Grouped:
+def group_edges(
+    device: Device,
+    ends: Ends,
+    size: int,
+    *,
+    both: bool,
+    keep: bool,
+    values: list[DeviceArray] | None = None,
+) -> Grouped:
     """Lay vertices out, and group edges by destination.
 
     Parameters
@@ -88,6 +100,9 @@ def group_edges(device: Device, ends: Ends, size: int, *, both: bool, keep: bool
         Whether an edge is an arc in both directions; a self-loop is one arc.
     keep : bool
         Whether to return which edge each arc comes from.
+    values : list of one device array, shape (edges,), optional
+        With `keep`: the only values of the edges.  They may be moved along; then they leave the list,
+        and no order is returned.
 
     Returns
     -------
@@ -102,20 +117,42 @@ def group_edges(device: Device, ends: Ends, size: int, *, both: bool, keep: bool
     if ends.table is not None:  # replace numbers by positions in the table
         positions = xp.take(positions, ends.table, out=ends.table)
     columns = ends.destinations, ends.sources
-    grouping = Grouping(
-        device, columns, layout.offsets, size, both=both, positions=positions, low=ends.low
-    )
-    indices, order = xp.empty(grouping.arcs, index), None
-    if keep:
-        order = xp.empty(grouping.arcs, number_dtype(edges))
-        grouping.fill_with_order(indices, order)
+    moved, slots, alone = None, edges << int(both), (values or []) if keep else []
+    if is_served(device, slots, size, keep, alone[0].dtype.itemsize if alone else 0):
+        indices, order, moved = fill_rows(
+            device, columns, layout.offsets, positions, size, low=ends.low, both=both, keep=keep,
+            values=alone,
+        )  # fmt: skip
     else:
-        grouping.fill(indices)
-    del grouping
+        indices, order = _sort_rows(
+            device, columns, layout.offsets, positions, size, low=ends.low, both=both, keep=keep
+        )
     both_ways = 0
     if both:
         both_ways = _count_both_ways(device, columns, (ends.low, positions, 1), layout, indices)
-    return Grouped(layout, indices, order, both_ways)
+    return Grouped(layout, indices, order, both_ways, moved)
+
+
+def _sort_rows(
+    device: Device,
+    columns: tuple[DeviceArray, DeviceArray],
+    offsets: DeviceArray,
+    positions: DeviceArray,
+    size: int,
+    *,
+    low: int,
+    both: bool,
+    keep: bool,
+) -> tuple[DeviceArray, DeviceArray]:
+    """Return every row's neighbours, and with `keep` their edges: sorted part by part."""
+    grouping = Grouping(device, columns, offsets, size, both=both, positions=positions, low=low)
+    indices = device.xp.empty(grouping.arcs, number_dtype(size))
+    if not keep:
+        grouping.fill(indices)
+        return indices, None
+    order = device.xp.empty(grouping.arcs, number_dtype(len(columns[0])))
+    grouping.fill_with_order(indices, order)
+    return indices, order
 
 
 def _count_both_ways(

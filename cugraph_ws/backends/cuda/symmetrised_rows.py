@@ -53,7 +53,7 @@ def symmetrised(part: Part) -> Part:
     del neighbours, away
     ends = Ends(rows.astype(index), ranks.astype(index))
     del rows, ranks
-    layout, indices, _, _ = group_edges(device(), ends, length, both=False, keep=False)
+    layout, indices, *_ = group_edges(device(), ends, length, both=False, keep=False)
     del ends
     graph = DeviceGraph(device(), layout, indices, {}, undirected=False, names=())
     wanted = [outside[first - owned : last - owned] for first, last in ghosts]
