@@ -199,6 +199,7 @@ def _loops() -> list[Case]:
                 ws.Betweenness([0, 3]),
                 ws.PersonalizedPageRank([0, 3], max_iter=1),
                 ws.MaximalIndependentSet(),
+                ws.StronglyConnectedComponents(),
                 *TRIANGLES,
                 *[ws.Similarity("jaccard", None, use_weight) for use_weight in (False, True)],
             )

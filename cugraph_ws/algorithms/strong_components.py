@@ -24,6 +24,7 @@ from cugraph_ws.algorithms.neighbourhood import (
     priorities,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
@@ -102,6 +103,9 @@ class StronglyConnectedComponents(ArrayLoop):
         self.near = near = Neighbourhood(graph, on_device=on_device)
         self._root = near.xp.full(near.part.size, NONE, np.int64)
         self._color = priorities(near.part, 0)
+        self._searches = None  # a single GPU's: each search is one launch
+        if on_device and near.part.halo.alone and near.part.directed and near.part.size:
+            self._searches = loops("strong_components", on_device=True).Searches(near.part)
         self.converged = graph.number_of_vertices == 0
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -156,6 +160,9 @@ class StronglyConnectedComponents(ArrayLoop):
 
     def _trim(self) -> None:
         """Settle vertices without an edge from, or to, another that is left, over and over."""
+        if self._searches is not None:
+            self._searches.trim(self._root)
+            return
         near, numbers = self.near, self.near.part.numbers
         rows = near.xp.flatnonzero(self._left())
         while near.total(len(rows)):
@@ -189,8 +196,11 @@ class StronglyConnectedComponents(ArrayLoop):
             best = (int(greatest), -int(number))
         pivot = -max(graph.comm.allgather(best))[1]
         start = rows[part.numbers[rows] == pivot]
-        marks = near.xp.where(self._root == NONE, 0, LEAST)
-        reached = [self._reach(marks, start, way) for way in ("in", "out")]
+        if self._searches is not None:
+            reached = self._searches.reach(self._root, start)
+        else:
+            marks = near.xp.where(self._root == NONE, 0, LEAST)
+            reached = [self._reach(marks, start, way) for way in ("in", "out")]
         both = near.xp.flatnonzero(reached[0] & reached[1])
         self._settle(both, pivot)
 
@@ -224,6 +234,11 @@ class StronglyConnectedComponents(ArrayLoop):
         near, xp = self.near, self.near.xp
         color = xp.where(self._root == NONE, self._color, MOST)
         rows = xp.flatnonzero(self._left())
+        if self._searches is not None:
+            self._searches.lower(self._root, color, rows)
+            members = self._searches.members(color, rows[color[rows] == self._color[rows]])
+            self._settle(members, numbers_of(color[members], 0))
+            return
         self._spread(color, rows, "in", "min")
         # Along an edge colours fall; so of the out-neighbours that reach their colour's vertex, the
         # one of greatest colour has the same colour as the vertex, if any has.

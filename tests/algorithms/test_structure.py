@@ -10,6 +10,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from emulator.device import emulated
 from every_engine import the_answer
 from shapes import SHAPES, build, column, edge_frame, grid, random_edges, rmat, undirected
 from thread_ranks import on_ranks, share
@@ -89,6 +90,36 @@ def test_larger_strong_components(name: str, ranks: int) -> None:
             ranks, lambda comm: ws.strongly_connected_components(share(graph, comm)).labels
         )
     assert np.concatenate(parts).tolist() == strong_labels(edges).tolist()
+
+
+def with_a_hub(spokes: int) -> Edges:
+    """Return a vertex whose rows are queued in several pieces, on rings and on dead ends."""
+    left = np.arange(1, spokes + 1)
+    source = np.concatenate([np.zeros(spokes, np.int64), left[::2], [5, 6, 0]])
+    destination = np.concatenate([left, np.zeros(len(left[::2]), np.int64), [6, 5, 0]])
+    return Edges(source, destination, spokes + 1)
+
+
+ROUNDS = {
+    "few arcs": random_edges(90, 70, seed=1),
+    "more": random_edges(90, 110, seed=2),
+    "many": random_edges(90, 170, seed=3),
+    "chains": LARGE["chains"],
+    "hub": with_a_hub(1200),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_strong_components_by_launches_of_many_rounds(name: str) -> None:
+    """Each step settles the vertices that it settles on the CPU."""
+    edges = ROUNDS[name]
+    with build(edges) as graph:
+        expected = ws.run(ws.StronglyConnectedComponents(), graph, engine="cpu")
+        with emulated(seed=3):
+            found = ws.run(ws.StronglyConnectedComponents(), graph, engine="cuda")
+        assert found.frame.equals(expected.frame)
+        assert found.trace["active"].tolist() == expected.trace["active"].tolist()
+        assert column(found.frame, "labels").tolist() == strong_labels(edges).tolist()
 
 
 def test_strong_components_of_an_undirected_graph_are_components() -> None:
