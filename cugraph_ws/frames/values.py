@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column
-from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.device import array_module, as_host
 
 __all__ = ["cast_numbers", "read_numbers"]
 
-Array = npt.NDArray[Any]
+Array = Any  # NumPy's or CuPy's
+_INT64_MAX = np.iinfo(np.int64).max
 
 
 def read_numbers(column: Column, *, finite: bool = False) -> Any:
@@ -36,23 +37,18 @@ def read_numbers(column: Column, *, finite: bool = False) -> Any:
     InputError
         If a row is null or NaN, or the column is not numeric; the message names the row.
     """
-    if column.on_device:
-        return provider("device columns").read_device_numbers(column, finite=finite)
-    values = _numeric(column)
+    xp, values = array_module(column.on_device), _numeric(column)
     if values.dtype.kind == "f":
-        _refuse_nan(column, values)
-        if finite and not _all(np.isfinite, values):
-            row = int(np.argmin(np.isfinite(values)))
-            raise InputError(
-                f"{column}: row {row + column.first_row} is {values[row]}; finite values are needed"
-            )
+        row = _first(~xp.isfinite(values) if finite else xp.isnan(values))
+        if row is not None:
+            _refuse_nan(column, values)
+            raise _unfit(column, values, row, "; finite values are needed")
         return values.astype(np.float64 if values.dtype.itemsize == 8 else np.float32, copy=False)
-    if values.dtype == np.uint64 and len(values) and values.max() > np.iinfo(np.int64).max:
-        row = int(np.argmax(values > np.iinfo(np.int64).max))
-        raise InputError(
-            f"{column}: row {row + column.first_row} is {values[row]}, above int64's {np.iinfo(np.int64).max}; "
-            f"cast the column to float64"
-        )
+    if values.dtype == np.uint64:
+        row = _first(values > np.uint64(_INT64_MAX))
+        if row is not None:
+            why = f", above int64's {_INT64_MAX}; cast the column to float64"
+            raise _unfit(column, values, row, why)
     return values.astype(np.int64, copy=False)
 
 
@@ -74,28 +70,25 @@ def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Any:
     InputError
         If a row is null or NaN, the column is not numeric, or a value does not fit.
     """
-    if column.on_device:
-        return provider("device columns").cast_device_numbers(column, dtype)
-    dtype = np.dtype(dtype)
-    values = _numeric(column)
+    xp, dtype, values = array_module(column.on_device), np.dtype(dtype), _numeric(column)
     if values.dtype.kind == "f":
         _refuse_nan(column, values)
     with np.errstate(all="ignore"):  # values that do not fit are found below by comparison
         cast = values.astype(dtype)
         if dtype.kind == "f":
-            changed = np.isinf(cast) & ~np.isinf(values.astype(np.float64, copy=False))
+            changed = xp.isinf(cast) & ~xp.isinf(values.astype(np.float64, copy=False))
         else:
             changed = (cast != values) | ((cast < 0) != (values < 0))
-    if changed.any():
-        row = int(np.argmax(changed))
-        raise InputError(
-            f"{column}: row {row + column.first_row} is {values[row]}, which is not a value of {dtype}"
-        )
+    row = _first(changed)
+    if row is not None:
+        raise _unfit(column, values, row, f", which is not a value of {dtype}")
     return cast
 
 
 def _numeric(column: Column) -> Array:
-    if isinstance(column.values, np.ndarray) and column.values.dtype.kind in "iufb":
+    """Return the values, an array where the column is."""
+    is_array = isinstance(column.values, array_module(column.on_device).ndarray)
+    if is_array and column.values.dtype.kind in "iufb":
         return column.values
     kind = column.arrow_type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
@@ -103,12 +96,17 @@ def _numeric(column: Column) -> Array:
     raise InputError(f"{column} holds {kind}; numbers are needed: cast the column to float64")
 
 
+def _first(flags: Array) -> int | None:
+    """Return the row of the first true flag, or None."""
+    return int(flags.argmax()) if len(flags) and bool(flags.any()) else None
+
+
+def _unfit(column: Column, values: Array, row: int, why: str) -> InputError:
+    (value,) = as_host(values[row : row + 1])
+    return InputError(f"{column}: row {column.first_row + row} is {value}{why}")
+
+
 def _refuse_nan(column: Column, values: Array) -> None:
-    missing = np.isnan(values)
-    if missing.any():
-        row = int(np.argmax(missing)) + column.first_row
-        raise InputError(f"{column}: row {row} is nan; drop the rows without a value or fill them")
-
-
-def _all(test: Any, values: Array) -> bool:
-    return bool(test(values).all())
+    row = _first(array_module(column.on_device).isnan(values))
+    if row is not None:
+        raise _unfit(column, values, row, "; drop the rows without a value or fill them")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
@@ -22,12 +21,10 @@ from cugraph_ws.runtime.device import device
 
 __all__ = [
     "DeviceColumn",
-    "cast_device_numbers",
     "convert_ids",
     "device_values",
     "first_true",
     "id_values",
-    "read_device_numbers",
     "widened",
 ]
 
@@ -230,97 +227,3 @@ def _to_unit(
                 f"{column}: casting from {old} to {new}: {why}; cast the columns of ids to one unit"
             )
     return values // by * factor
-
-
-def read_device_numbers(column: Column, *, finite: bool) -> DeviceArray:
-    """Return a numeric column as int64, float32 or float64; see `cugraph_ws.frames.values.read_numbers`.
-
-    Parameters
-    ----------
-    column : Column
-        On the device.
-    finite : bool
-        Whether to refuse infinite values too.
-
-    Returns
-    -------
-    device array of int64, float32 or float64
-        May share memory with the frame.
-
-    Raises
-    ------
-    InputError
-        If a row is null or NaN, or the column is not numeric; the message names the row.
-    """
-    xp, values = device().xp, _numeric(column)
-    if values.dtype.kind == "f":
-        good = xp.isfinite(values) if finite else ~xp.isnan(values)
-        if not read_scalars(good.all())[0]:
-            _refuse_nan(column, values)
-            row = first_true(~good)
-            raise InputError(
-                f"{column}: row {column.first_row + row} is {column.value(row)}; finite values are needed"
-            )
-        return values.astype(np.float64 if values.dtype.itemsize == 8 else np.float32, copy=False)
-    if values.dtype == np.uint64 and len(values):
-        high = values > np.uint64(_INT64_MAX)
-        if read_scalars(high.any())[0]:
-            row = first_true(high)
-            raise InputError(
-                f"{column}: row {column.first_row + row} is {column.value(row)}, above int64's {_INT64_MAX}; "
-                f"cast the column to float64"
-            )
-    return values.astype(np.int64, copy=False)
-
-
-def cast_device_numbers(column: Column, dtype: npt.DTypeLike) -> DeviceArray:
-    """Return a numeric column as a given dtype; see `cugraph_ws.frames.values.cast_numbers`.
-
-    Parameters
-    ----------
-    column : Column
-        On the device.
-    dtype : dtype
-        An integer dtype, a float dtype, or bool.
-
-    Returns
-    -------
-    device array of `dtype`
-
-    Raises
-    ------
-    InputError
-        If a row is null or NaN, the column is not numeric, or a value does not fit.
-    """
-    xp, dtype, values = device().xp, np.dtype(dtype), _numeric(column)
-    if values.dtype.kind == "f":
-        _refuse_nan(column, values)
-    with np.errstate(all="ignore"):  # the comparison below finds values that do not fit
-        cast = values.astype(dtype)
-        if dtype.kind == "f":
-            changed = xp.isinf(cast) & ~xp.isinf(values.astype(np.float64, copy=False))
-        else:
-            changed = (cast != values) | ((cast < 0) != (values < 0))
-    if len(values) and read_scalars(changed.any())[0]:
-        row = first_true(changed)
-        raise InputError(
-            f"{column}: row {column.first_row + row} is {column.value(row)}, which is not a value of {dtype}"
-        )
-    return cast
-
-
-def _numeric(column: Column) -> DeviceArray:
-    assert isinstance(column, DeviceColumn)
-    if column.is_array:
-        return column.values
-    kind = column.arrow_type
-    if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind):
-        column.refuse_nulls()
-    raise InputError(f"{column} holds {kind}; numbers are needed: cast the column to float64")
-
-
-def _refuse_nan(column: Column, values: DeviceArray) -> None:
-    missing = device().xp.isnan(values)
-    if len(values) and read_scalars(missing.any())[0]:
-        row = column.first_row + first_true(missing)
-        raise InputError(f"{column}: row {row} is nan; drop the rows without a value or fill them")

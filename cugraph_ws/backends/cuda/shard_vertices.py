@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cugraph_ws.backends.cuda.columns import DeviceColumn, cast_device_numbers, widened
+from cugraph_ws.backends.cuda.columns import DeviceColumn, widened
 from cugraph_ws.backends.cuda.cudf_frames import Validity, empty_mask, id_column, ids_of_range
 from cugraph_ws.backends.cuda.grouping import number_dtype
 from cugraph_ws.backends.cuda.numbering import Integers, look_up, name_vertices, read_scalars
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.ids import IdType
+from cugraph_ws.frames.values import cast_numbers
 from cugraph_ws.graph.numbering import Renumbered
 from cugraph_ws.graph.vertices import id_columns, value_column
 from cugraph_ws.partition.halo import Halo
@@ -337,7 +338,7 @@ def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> D
         column = part.column(name, argument)
         assert isinstance(column, DeviceColumn)
         if not column.is_array or column.values.dtype != dtype:
-            return cast_device_numbers(column, dtype)
+            return cast_numbers(column, dtype)
     except InputError:
         return None
     values = column.values
