@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import check_choice, shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import Frame, FrameKind, open_frame
+from cugraph_ws.frames.base import Column, Frame, FrameKind, open_frame
 from cugraph_ws.frames.ids import IdType, agree, read_ids
 from cugraph_ws.frames.values import read_numbers
 from cugraph_ws.graph.adjacency import EdgeList
@@ -30,6 +30,7 @@ __all__ = [
     "ReadEdges",
     "check_duplicates",
     "read_edges",
+    "read_ends",
     "refuse_loops",
     "refuse_repeated",
 ]
@@ -134,7 +135,9 @@ def read_edges(
         least = estimate_of_build(rows, shape.distinct, [shape], both=both, value_bytes=width)
         check_memory(least, room)
 
-    types, numbered = _number(frame, sources, destinations, extra, watch)
+    types, parts, dense_up_to = read_ends(frame, sources, destinations, extra)
+    numbered = number_rows(parts, dense_up_to=dense_up_to, watch=watch)
+    del parts
     values = {
         name: read_numbers(
             frame.column(name, "weight" if name == weight else "attributes"), finite=name == weight
@@ -171,27 +174,47 @@ def read_edges(
     return ReadEdges(kind, told, arcs, number_of_edges, loops)
 
 
-def _number(
+def read_ends(
     frame: Frame,
     sources: Sequence[str],
     destinations: Sequence[str],
     extra: Frame | None,
-    watch: Callable[[IdShape], None],
-) -> tuple[list[IdType], Numbered]:
-    """Assign numbers to the ids of sources, destinations and optionally a vertex frame."""
+    here: Callable[[Column], Column] = lambda column: column,
+) -> tuple[list[IdType], list[Any], int]:
+    """Read the ids of sources, destinations and optionally a vertex frame, in common types.
+
+    Parameters
+    ----------
+    frame : Frame
+    sources, destinations : sequence of str
+        Id columns.
+    extra : Frame, optional
+        Frame of vertices, of any kind.
+    here : callable
+        Moves a column of `extra` to where the frame is.
+
+    Returns
+    -------
+    types : list of IdType
+        By part of the ids.
+    parts : list of list of columns
+        By part: the columns of sources, destinations and vertices.
+    dense_up_to : int
+        Greatest range of integers that is numbered by a table.
+    """
     extra_names = [] if extra is None else id_columns(extra, sources)
     types, parts = [], []
     for which, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
         ends = (frame.column(source, "source"), frame.column(destination, "destination"))
         columns = [read_ids(column) for column in ends]
         if extra is not None:
-            more = extra.column(extra_names[which], "vertices")
+            more = here(extra.column(extra_names[which], "vertices"))
             columns.append(read_ids(more, foreign=extra.backend != frame.backend))
         kind, values = agree(columns)
         types.append(kind)
         parts.append(values)
     rows = len(frame) + (0 if extra is None else len(extra))
-    return types, number_rows(parts, dense_up_to=8 * rows + (1 << 20), watch=watch)
+    return types, parts, 8 * rows + (1 << 20)
 
 
 def _refuse_or_drop_loops(

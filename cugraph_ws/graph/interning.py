@@ -129,7 +129,51 @@ class Coder(Protocol):
         """Return the distinct values, ascending, and the rank of each code among them."""
 
 
-class IntegerCoder:
+class _Tables:
+    """Hash tables of distinct values, one for each thread: what both kinds of coders do with them.
+
+    Parameters
+    ----------
+    parts : int
+        Number of tables; each has the values of one part of the hashes.
+    watch : callable or None
+        See `Coder`.
+    """
+
+    def __init__(self, parts: int, watch: Watch | None) -> None:
+        self.watch = watch
+        self._tables: list[Int32] = [np.full(_LEAST, -1, np.int32) for _ in range(parts)]
+        self._states = np.zeros((parts, 2), np.int64)  # distinct values; rows that are done
+
+    @property
+    def _counts(self) -> Int64:
+        """Number of distinct values in each part."""
+        return self._states[:, 0]
+
+    def _intern(
+        self,
+        rows: int,
+        go_on: Callable[[int, Int64, Int32], None],
+        grow: Callable[[int, int], None],
+    ) -> None:
+        """Write the codes of at most one block of rows.
+
+        `go_on(part, state, scratch)` goes on until it is done or space ends; then `grow(part, row)`
+        allocates more.
+        """
+
+        def work(part: int) -> None:
+            own, state = np.empty(rows + 1, np.int32), self._states[part]
+            state[1] = 0
+            while state[1] < rows:
+                go_on(part, state, own)
+                if state[1] < rows:
+                    grow(part, int(state[1]))
+
+        parallel(work, [(part,) for part in range(len(self._tables))])
+
+
+class IntegerCoder(_Tables):
     """Codes of integers, in tables of four bytes per slot.
 
     Parameters
@@ -139,14 +183,11 @@ class IntegerCoder:
     """
 
     def __init__(self, columns: list[Array], watch: Watch | None = None) -> None:
-        self.watch = watch
         self._columns = columns
         self._dtype = columns[0].dtype
         self._ranges = _ranges([_as_keys(column[:: _stride(column)]) for column in columns])
-        parts = len(self._ranges)
-        self._tables: list[Int32] = [np.full(_LEAST, -1, np.int32) for _ in range(parts)]
-        self._distinct: list[Int64] = [np.empty(0, np.int64) for _ in range(parts)]
-        self._states = np.zeros((parts, 2), np.int64)
+        super().__init__(len(self._ranges), watch)
+        self._distinct: list[Int64] = [np.empty(0, np.int64) for _ in self._ranges]
 
     @property
     def bound(self) -> int:
@@ -161,24 +202,14 @@ class IntegerCoder:
         """Write the codes of at most one block of int64 integers."""
         hashes = _hash(keys)
 
-        def work(part: int) -> None:
-            own = np.empty(len(keys) + 1, np.int32)
-            state, head = self._states[part], (keys, hashes, *self._ranges[part], part)
-            state[1] = 0
-            while state[1] < len(keys):
-                arrays = self._tables[part], self._distinct[part]
-                intern_integers(*head, len(self._ranges), *arrays, state, codes, own)
-                if state[1] < len(keys):
-                    del arrays
-                    self._grow(part)
+        def go_on(part: int, state: Int64, own: Int32) -> None:
+            intern_integers(
+                keys, hashes, *self._ranges[part], part, len(self._ranges), self._tables[part],
+                self._distinct[part], state, codes, own,
+            )  # fmt: skip
 
-        parallel(work, [(part,) for part in range(len(self._ranges))])
+        self._intern(len(keys), go_on, lambda part, _: self._grow(part))
         _check_codes(self.bound)
-
-    @property
-    def _counts(self) -> Int64:
-        """Number of distinct values in each part."""
-        return self._states[:, 0]
 
     def _grow(self, part: int) -> None:
         """Allocate space for more distinct integers."""
@@ -225,7 +256,7 @@ class IntegerCoder:
         return _from_keys(ids, self._dtype), ranks
 
 
-class TextCoder:
+class TextCoder(_Tables):
     """Codes of text or bytes, in tables of four bytes per slot, and the distinct values.
 
     Parameters
@@ -235,16 +266,14 @@ class TextCoder:
     """
 
     def __init__(self, columns: list[pa.ChunkedArray], watch: Watch | None = None) -> None:
-        self.watch = watch
         kind = columns[0].type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
         self._wide = _wide(plain)
         self._shift = min(number_of_threads(), _PARTS).bit_length() - 1
         parts = 1 << self._shift
-        self._tables: list[Int32] = [np.full(_LEAST, -1, np.int32) for _ in range(parts)]
+        super().__init__(parts, watch)
         self._ends: list[Array] = [np.zeros(1, np.int32) for _ in range(parts)]
         self._known: list[Bytes] = [np.empty(0, np.uint8) for _ in range(parts)]
-        self._states = np.zeros((parts, 2), np.int64)
         self._chunks = [self._prepared(column) for column in columns]
 
     @property
@@ -299,24 +328,16 @@ class TextCoder:
         pieces = cut_evenly(len(codes), number_of_threads())
         parallel(hash_text, [(ends, data, hashes, *piece) for piece in pieces])
 
-        def work(part: int) -> None:
-            own = np.empty(len(codes) + 1, np.int32)
-            state, head = self._states[part], (ends, data, hashes, self._shift, part)
-            state[1] = 0
-            while state[1] < len(codes):
-                arrays = self._tables[part], self._ends[part], self._known[part]
-                intern_text(*head, *arrays, state, codes, own)
-                if state[1] < len(codes):
-                    del arrays
-                    self._grow(part, int(ends[state[1] + 1] - ends[state[1]]))
+        def go_on(part: int, state: Int64, own: Int32) -> None:
+            intern_text(
+                ends, data, hashes, self._shift, part, self._tables[part], self._ends[part],
+                self._known[part], state, codes, own,
+            )  # fmt: skip
 
-        parallel(work, [(part,) for part in range(len(self._tables))])
+        self._intern(
+            len(codes), go_on, lambda part, row: self._grow(part, int(ends[row + 1] - ends[row]))
+        )
         _check_codes(self.bound)
-
-    @property
-    def _counts(self) -> Int64:
-        """Number of distinct values in each part."""
-        return self._states[:, 0]
 
     def _grow(self, part: int, length: int) -> None:
         """Allocate space for more distinct texts, the next of which has `length` bytes."""

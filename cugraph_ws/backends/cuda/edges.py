@@ -21,11 +21,16 @@ from cugraph_ws.backends.cuda.order import sort_ends
 from cugraph_ws.backends.cuda.vertices import DeviceVertices
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Frame
-from cugraph_ws.frames.ids import IdType, agree, read_ids
 from cugraph_ws.frames.values import read_numbers
 from cugraph_ws.graph.duplicates import Merge, policy_of, refuse_infinite
-from cugraph_ws.graph.edges import Duplicates, Loops, ReadEdges, refuse_loops, refuse_repeated
-from cugraph_ws.graph.vertices import id_columns
+from cugraph_ws.graph.edges import (
+    Duplicates,
+    Loops,
+    ReadEdges,
+    read_ends,
+    refuse_loops,
+    refuse_repeated,
+)
 from cugraph_ws.runtime.device import device
 
 __all__ = ["read_device_edges"]
@@ -73,7 +78,11 @@ def read_device_edges(
     InputError, GraphMemoryError
         See `Graph`.
     """
-    types, numbered = _number(frame, sources, destinations, extra, both)
+    types, parts, dense_up_to = read_ends(frame, sources, destinations, extra, move_to_device)
+    numbered = number_device_rows(
+        parts, dense_up_to=dense_up_to, number_others=number_text, both=both
+    )
+    del parts
     size = numbered.numbering.size
     told = DeviceVertices(sources, types, numbered.numbering)
     values = {
@@ -106,31 +115,6 @@ def read_device_edges(
     # They leave the list and the dictionary, so that the builder has the only references.
     graph = build(ends.pop(), values, size, undirected=both)
     return ReadEdges(kind, told, DeviceArcs(graph, carried), number_of_edges, loops, merged)
-
-
-def _number(
-    frame: Frame,
-    sources: Sequence[str],
-    destinations: Sequence[str],
-    extra: Frame | None,
-    both: bool,
-) -> tuple[list[IdType], DeviceNumbered]:
-    """Assign one numbering to the ids of sources, destinations and, if given, a vertex frame."""
-    extra_names = [] if extra is None else id_columns(extra, sources)
-    types, parts = [], []
-    for which, (source, destination) in enumerate(zip(sources, destinations, strict=True)):
-        ends = (frame.column(source, "source"), frame.column(destination, "destination"))
-        columns = [read_ids(column) for column in ends]
-        if extra is not None:
-            more = move_to_device(extra.column(extra_names[which], "vertices"))
-            columns.append(read_ids(more, foreign=extra.backend != frame.backend))
-        kind, values = agree(columns)
-        types.append(kind)
-        parts.append(values)
-    rows = len(frame) + (0 if extra is None else len(extra))
-    return types, number_device_rows(
-        parts, dense_up_to=8 * rows + (1 << 20), number_others=number_text, both=both
-    )
 
 
 def _refuse_or_drop_loops(
