@@ -6,21 +6,20 @@ solve what the certificates are together.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
 from cugraph_ws.algorithms.blocks import certificate, find_blocks
-from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
+from cugraph_ws.algorithms.listed_edges import ListedEdges
+from cugraph_ws.algorithms.neighbourhood import edge_frame
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
-from cugraph_ws.execution.loop import Column, Step
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.loop import Step
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
-from cugraph_ws.graph.view import GraphView
 
 __all__ = ["Biconnectivity", "articulation_points", "bridges"]
 
@@ -87,7 +86,7 @@ def bridges(
     )
     refuse_checkpoints(options, "bridges has")
     opened.check_edge_names()
-    part, chosen, _ = _found(opened, "bridges", options)
+    part, chosen, *_ = Biconnectivity().found(opened, "bridges", options)
     return cast(FrameT, edge_frame(part, chosen, {}))
 
 
@@ -147,41 +146,21 @@ def articulation_points(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
     refuse_checkpoints(options, "articulation_points has")
-    part, _, cut = _found(opened, "articulation_points", options)
+    part, _, cut, _ = Biconnectivity().found(opened, "articulation_points", options)
     numbers = part.xp.flatnonzero(part.by_number(cut)) + part.low
     return opened.frame_of(VertexNumbers(numbers), {})
 
 
-def _found(graph: GraphView, name: str, options: RunOptions) -> tuple[Any, Array, Array]:
-    """Return the part, which of its arcs are bridges, and which positions articulation points."""
-    loop, found = Biconnectivity(), []
-    loop.finish = lambda *one: found.append(one)
-    run(loop, graph, **options).require_convergence(name)
-    return cast(tuple[Any, Array, Array], found[0])
-
-
-class Biconnectivity(ArrayLoop):
+class Biconnectivity(ListedEdges):
     """The algorithm as a loop for `run`, of one step."""
 
     name = "biconnectivity"
-    checkpoints = "none"
-    outputs: ClassVar[dict[str, bool]] = {}
-    kept: ClassVar[dict[str, Any]] = {}
-    converged = False
-    finish: Any  # called with the part, the arcs that are bridges, and the vertices that are cut
-
-    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
-        """Read the edges."""
-        self.near = Neighbourhood(graph, on_device=on_device)
 
     def step(self) -> Step:
         """Find the bridges and articulation points."""
-        part, xp, graph = self.near.part, self.near.xp, self.near.part.graph
-        tail, head = part.csc.indices.astype(np.int64), row_of_arcs(part)
-        one, other = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)
-        # An undirected edge is two arcs; its arc to the greater vertex is taken.
-        arcs = xp.flatnonzero(one != other if graph.directed else one < other)
-        blocks = find_blocks(xp, part.size, tail[arcs], head[arcs])
+        part, xp = self.near.part, self.near.xp
+        arcs, tail, head, _, _ = self.edges_once()
+        blocks = find_blocks(xp, part.size, tail, head)
         places = xp.flatnonzero(blocks.bridge[blocks.child])
         mine, cut = arcs[blocks.tree[places]], blocks.cut
         if not part.halo.alone:
@@ -189,20 +168,7 @@ class Biconnectivity(ArrayLoop):
             ends = (part.numbers[column].astype(np.int64) for column in (near, far))
             kept, cut = self._together(len(places), *ends)
             mine = arcs[blocks.tree[places[kept]]]
-        chosen = xp.zeros(len(tail), np.bool_)
-        chosen[mine] = True
-        _, sent = part.halo.totals(0)
-        self.converged, self.done = True, 1
-        self.finish(part, chosen, cut)
-        return Step(0, graph.number_of_arcs, direction="link", filter="all", bytes_sent=sent)
-
-    def inputs(self) -> dict[str, Any]:
-        """Return nothing: there are no checkpoints."""
-        return {}
-
-    def columns(self) -> dict[str, Column]:
-        """Return nothing: the result is edges or vertices."""
-        return {}
+        return self.end(mine, cut)
 
     def _together(self, bridges: int, one: Array, other: Array) -> tuple[Array, Array]:
         """Solve all ranks' certificates; collective.
@@ -211,10 +177,7 @@ class Biconnectivity(ArrayLoop):
         which of its positions are articulation points.
         """
         part, xp = self.near.part, self.near.xp
-        comm = part.graph.comm
-        came = part.halo.exchange([[one, other]] * comm.size)
-        first = sum(len(box[0]) for box in came[: comm.rank])
-        ones, others = (xp.concatenate(columns) for columns in zip(*came, strict=True))
+        (ones, others), first = self.of_all_ranks(one, other)
         blocks = find_blocks(xp, part.graph.number_of_vertices, ones, others)
         found = xp.zeros(len(ones), np.bool_)
         found[blocks.tree] = blocks.bridge[blocks.child]

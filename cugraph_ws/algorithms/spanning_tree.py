@@ -7,16 +7,16 @@ forest of its own edges first, and all ranks find that of what is left.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
 from cugraph_ws.algorithms.blocks import spanning_forest
-from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
+from cugraph_ws.algorithms.listed_edges import ListedEdges
+from cugraph_ws.algorithms.neighbourhood import edge_frame
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.loop import Column, Step
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.loop import Step
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -155,57 +155,26 @@ def _forest(graph: GraphView, options: RunOptions) -> tuple[Any, int]:
     """Return the frame of the forest, and how many edges it has; collective."""
     refuse_checkpoints(options, "spanning trees have")
     graph.check_edge_names()
-    loop = SpanningForest()
-    found: list[Any] = []
-    loop.finish = lambda *one: found.append(one)
-    run(loop, graph, **options).require_convergence(loop.name)
-    part, chosen, edges = found[0]
+    part, chosen, edges = SpanningForest().found(graph, SpanningForest.name, options)
     return edge_frame(part, chosen, {}), edges
 
 
-class SpanningForest(ArrayLoop):
+class SpanningForest(ListedEdges):
     """The algorithm as a loop for `run`, of one step."""
 
     name = "minimum_spanning_forest"
-    checkpoints = "none"
     reads_weights = True
-    outputs: ClassVar[dict[str, bool]] = {}
-    kept: ClassVar[dict[str, Any]] = {}
-    converged = False
-    finish: Any  # called with the part, the arcs chosen, and how many edges there are in all
-
-    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
-        """Read the edges, each once."""
-        self.near = Neighbourhood(graph, on_device=on_device)
 
     def step(self) -> Step:
         """Find the forest."""
         part, xp = self.near.part, self.near.xp
-        tail, head = part.csc.indices.astype(np.int64), row_of_arcs(part)
-        one, other = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)
-        graph = part.graph
-        once = one != other if graph.directed else one < other
-        arcs = xp.flatnonzero(once)
+        arcs, tail, head, one, other = self.edges_once()
         weight = self._weights()[arcs]
-        arcs = arcs[_order(xp, one[arcs], other[arcs], weight)]
-        arcs = arcs[spanning_forest(xp, part.size, tail[arcs], head[arcs])[0]]
-        mine = arcs
+        order = _order(xp, one, other, weight)
+        mine = order[spanning_forest(xp, part.size, tail[order], head[order])[0]]
         if not part.halo.alone:
-            mine = arcs[self._together(one[arcs], other[arcs], self._weights()[arcs])]
-        chosen = xp.zeros(len(tail), np.bool_)
-        chosen[mine] = True
-        edges, sent = part.halo.totals(len(mine))
-        self.converged, self.done = True, 1
-        self.finish(part, chosen, edges)
-        return Step(0, graph.number_of_arcs, direction="link", filter="all", bytes_sent=sent)
-
-    def inputs(self) -> dict[str, Any]:
-        """Return nothing: there are no checkpoints."""
-        return {}
-
-    def columns(self) -> dict[str, Column]:
-        """Return nothing: the result is edges."""
-        return {}
+            mine = mine[self._together(one[mine], other[mine], weight[mine])]
+        return self.end(arcs[mine], count=len(mine))
 
     def _weights(self) -> Array:
         """Return the weight of each arc, ones without weights."""
@@ -217,11 +186,8 @@ class SpanningForest(ArrayLoop):
 
     def _together(self, one: Array, other: Array, weight: Array) -> Array:
         """Return which of this rank's edges are in the forest of all ranks' edges; collective."""
-        part, xp = self.near.part, self.near.xp
-        comm, n = part.graph.comm, part.graph.number_of_vertices
-        came = part.halo.exchange([[one, other, weight]] * comm.size)
-        first = sum(len(box[0]) for box in came[: comm.rank])
-        ones, others, weights = (xp.concatenate(columns) for columns in zip(*came, strict=True))
+        xp, n = self.near.xp, self.near.part.graph.number_of_vertices
+        (ones, others, weights), first = self.of_all_ranks(one, other, weight)
         order = _order(xp, ones, others, weights)
         chosen = xp.zeros(len(ones), np.bool_)
         chosen[order[spanning_forest(xp, n, ones[order], others[order])[0]]] = True

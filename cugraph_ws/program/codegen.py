@@ -755,6 +755,22 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     module
         The same functions as in the compiled module; slow, but usable in a debugger.
     """
+    functions = {**program.functions, **program.aggregates}
+    more = zip(program.edge_state, program.edge_state_kinds, strict=True)
+    fit = fitting(program, types_, more)
+    text = adaptors(program, types_, checked=True)
+    return plain_module(program, _record_fields(program), functions, fit, text, _loops_of(program))
+
+
+def plain_module(
+    program: Any,
+    records: Mapping[str, Sequence[str]],
+    functions: Mapping[str, Callable[..., Any]],
+    fit: Callable[[int, Any], Any],
+    text: str,
+    loops: Sequence[str],
+) -> types.ModuleType:
+    """Return a program's module as plain Python; `text` takes the place of the interface of `loops`."""
 
     def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
@@ -762,18 +778,15 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     # Named as part of the package, since coverage goes by the name of the module that runs a file.
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
-    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is)
-    for name, names in _record_fields(program).items():
+    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit)
+    for name, names in records.items():
         space[name] = namedtuple(name, names)
-    for name, function in {**program.functions, **program.aggregates}.items():
+    for name, function in functions.items():
         space[f"user_{name}"] = function
-    if "gather_list" in program.functions:
+    if "gather_list" in functions:
         space["user_gather_list"] = _with_messages(program, space)
-    more = zip(program.edge_state, program.edge_state_kinds, strict=True)
-    space["fit"] = fitting(program, types_, more)
-    text = adaptors(program, types_, checked=True)
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
-    for loop in _loops_of(program):
+    for loop in loops:
         exec(plain_loop(loop), space)  # noqa: S102 - the library's own file
     return module
 

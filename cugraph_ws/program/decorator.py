@@ -40,6 +40,7 @@ from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.program.source import FunctionSource, class_names, read_function
 
 __all__ = [
+    "CONSTANTS",
     "Norm",
     "VertexProgram",
     "aggregate",
@@ -171,6 +172,7 @@ def any_message(first: Any, second: Any) -> Any:
     return first
 
 
+CONSTANTS = Constant, VertexValue, Distribution, VertexSet, Jump  # declared of vertices
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
 
 
@@ -390,16 +392,8 @@ def vertex_program(cls: type) -> VertexProgram:
         state=state,
         edges=of_kind(declared, Edge),
         edge_state=of_kind(declared, EdgeState),
-        constants={
-            key: value
-            for key, value in declared.items()
-            if isinstance(value, (Constant, VertexValue, Distribution, VertexSet, Jump))
-        },
-        parameters={
-            key: value
-            for key, value in declared.items()
-            if isinstance(value, (Parameter, VertexParameter))
-        },
+        constants=of_kind(declared, *CONSTANTS),
+        parameters=of_kind(declared, Parameter, VertexParameter),
         combine=combine,
         identity=identity,
         contributors=settings.get("contributors"),
@@ -523,9 +517,9 @@ def _evaluate_locally(cls: type) -> dict[str, Any]:
     )
 
 
-def of_kind(declared: Mapping[str, Declaration], kind: type) -> dict[str, Any]:
-    """Return the declarations of one kind, by name."""
-    return {name: value for name, value in declared.items() if isinstance(value, kind)}
+def of_kind(declared: Mapping[str, Declaration], *kinds: type) -> dict[str, Any]:
+    """Return the declarations of some kinds, by name."""
+    return {name: value for name, value in declared.items() if isinstance(value, kinds)}
 
 
 def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:

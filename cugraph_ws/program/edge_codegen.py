@@ -7,14 +7,8 @@ user's own functions.
 
 from __future__ import annotations
 
-import math
 import types
-from collections import namedtuple
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from cugraph_ws.program.codegen import (
     Access,
@@ -25,7 +19,7 @@ from cugraph_ws.program.codegen import (
     loop_text,
     merge_text,
     message_result,
-    plain_loop,
+    plain_module,
     program_text,
 )
 from cugraph_ws.program.edge_program import EdgeProgram
@@ -218,19 +212,5 @@ def plain_pairs(program: EdgeProgram, types_: EdgeTypes) -> types.ModuleType:
     module
         The same functions as in the compiled module.
     """
-
-    def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
-        return function
-
-    module = types.ModuleType(f"cugraph_ws.python.{program.name}")
-    space = module.__dict__
-    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fitting(program, types_))
-    for name, names in pair_records(program).items():
-        space[name] = namedtuple(name, names)
-    for name, function in program.functions.items():
-        space[f"user_{name}"] = function
-    text = pair_adaptors(program, types_, checked=True)
-    exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
-    for loop in LOOPS:
-        exec(plain_loop(loop), space)  # noqa: S102 - the library's own file
-    return module
+    fit, text = fitting(program, types_), pair_adaptors(program, types_, checked=True)
+    return plain_module(program, pair_records(program), program.functions, fit, text, LOOPS)

@@ -26,6 +26,7 @@ from cugraph_ws.program.declarations import (
     VertexValue,
 )
 from cugraph_ws.program.decorator import (
+    CONSTANTS,
     check_arguments,
     declarations_of,
     is_declaration,
@@ -227,16 +228,8 @@ def edge_program(cls: type) -> EdgeProgram:
         doc=inspect.cleandoc(cls.__doc__ or ""),
         state=of_kind(declared, State),
         edges=of_kind(declared, Edge),
-        constants={
-            key: value
-            for key, value in declared.items()
-            if isinstance(value, (Constant, VertexValue, Distribution, VertexSet))
-        },
-        parameters={
-            key: value
-            for key, value in declared.items()
-            if isinstance(value, (Parameter, VertexParameter))
-        },
+        constants=of_kind(declared, *CONSTANTS),
+        parameters=of_kind(declared, Parameter, VertexParameter),
         combine=combine,
         identity=identity,
         functions=functions,

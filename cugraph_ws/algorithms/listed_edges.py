@@ -1,0 +1,101 @@
+"""Loops of one step that list every edge once, and of which some edges are the result."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, row_of_arcs
+from cugraph_ws.algorithms.options import RunOptions
+from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.run import run
+from cugraph_ws.graph.view import GraphView
+
+__all__ = ["ListedEdges"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+class ListedEdges(ArrayLoop):
+    """What such loops for `run` have in common; a subclass has `step`, which returns `self.end(…)`."""
+
+    checkpoints = "none"
+    outputs: ClassVar[dict[str, bool]] = {}
+    kept: ClassVar[dict[str, Any]] = {}
+    converged = False
+    name: str
+    _finish: Any  # called with what is found
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Read the edges."""
+        self.near = Neighbourhood(graph, on_device=on_device)
+
+    @abstractmethod
+    def step(self) -> Step:
+        """Find the edges."""
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: there are no checkpoints."""
+        return {}
+
+    def found(self, graph: GraphView, name: str, options: RunOptions) -> tuple[Any, ...]:
+        """Run the loop; return the part and what is passed to `end`; collective.
+
+        Parameters
+        ----------
+        graph : GraphView
+        name : str
+            The function, for errors.
+        options : dict
+            Options of `run`.
+
+        Returns
+        -------
+        part : Part
+        chosen : array of bool, shape (arcs,)
+        *others
+        total : int
+        """
+        found: list[tuple[Any, ...]] = []
+        self._finish = lambda *one: found.append(one)
+        run(self, graph, **options).require_convergence(name)
+        return found[0]
+
+    def edges_once(self) -> tuple[Array, Array, Array, Array, Array]:
+        """List every edge once, except self-loops.
+
+        Returns
+        -------
+        arcs, tail, head, one, other : array of int64, shape (edges,)
+            Places in the CSC, and the positions and numbers of both ends.
+        """
+        part, xp = self.near.part, self.near.xp
+        tail, head = part.csc.indices.astype(np.int64), row_of_arcs(part)
+        one, other = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)
+        # An undirected edge is two arcs; its arc to the greater vertex is taken.
+        arcs = xp.flatnonzero(one != other if part.graph.directed else one < other)
+        return arcs, tail[arcs], head[arcs], one[arcs], other[arcs]
+
+    def of_all_ranks(self, *columns: Array) -> tuple[list[Array], int]:
+        """Return columns of all ranks' edges, and the place of this rank's first; collective."""
+        part, xp = self.near.part, self.near.xp
+        comm = part.graph.comm
+        came = part.halo.exchange([list(columns)] * comm.size)
+        first = sum(len(box[0]) for box in came[: comm.rank])
+        return [xp.concatenate(column) for column in zip(*came, strict=True)], first
+
+    def end(self, arcs: Array, *others: Any, count: int = 0) -> Step:
+        """End the loop with this rank's chosen arcs and what else is found; collective.
+
+        `count` is added up over the ranks.
+        """
+        part = self.near.part
+        chosen = self.near.xp.zeros(len(part.csc.indices), np.bool_)
+        chosen[arcs] = True
+        total, sent = part.halo.totals(count)
+        self.converged, self.done = True, 1
+        self._finish(part, chosen, *others, total)
+        read = part.graph.number_of_arcs
+        return Step(0, read, direction="link", filter="all", bytes_sent=sent)
