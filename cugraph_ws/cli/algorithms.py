@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from cugraph_ws.cli.centralities import CENTRALITIES, DEGREE_TYPE
+from cugraph_ws.cli.commands import algorithm, loop_command
 from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
 from cugraph_ws.cli.structure import STRUCTURE
-from cugraph_ws.cli.vertex_sets import given_set, set_option
+from cugraph_ws.cli.vertex_sets import given_set, need, set_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,7 +108,7 @@ def bfs_command(
     from cugraph_ws.algorithms.bfs import BFS
     from cugraph_ws.algorithms.multi_source import MultiSource
 
-    _need(start, start_file)
+    need(start, start_file, "start")
     _one_search(job, each, to)
     with job.graph(weighted=False) as graph:
         starts = given_set(job, "start", start, start_file)
@@ -143,7 +144,7 @@ def sssp_command(
     from cugraph_ws.algorithms.multi_source import MultiSource
     from cugraph_ws.algorithms.sssp import SSSP
 
-    _need(start, start_file)
+    need(start, start_file, "start")
     _one_search(job, each, to)
     with job.graph() as graph:
         starts = given_set(job, "start", start, start_file)
@@ -169,16 +170,11 @@ def widest_path_command(
     """
     from cugraph_ws.algorithms.widest_path import WidestPath
 
-    _need(start, start_file)
+    need(start, start_file, "start")
     _one_search(job, False, to)
     with job.graph() as graph:
         starts = given_set(job, "start", start, start_file)
         job.run(graph, WidestPath, make=_paths(job, to), start=starts)
-
-
-def _need(words: Sequence[str], file: Path | None, name: str = "start") -> None:
-    if not words and file is None:
-        raise click.UsageError(f"give --{name} or --{name}-file")
 
 
 VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_out_weight")
@@ -208,31 +204,12 @@ def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
         job.run(graph, PageRank, rank_by="pagerank", alpha=alpha, **values)
 
 
-@click.command("weakly-connected-components")
-@job_options
-def components_command(job: Job) -> None:
-    """Label connected components.
-
-    The label is the component's smallest vertex.  Result: vertex, labels.
-    """
-    from cugraph_ws.algorithms.components import WeaklyConnectedComponents
-
-    with job.graph(weighted=False) as graph:
-        job.run(graph, WeaklyConnectedComponents())
-
-
-@click.command("core-number")
-@job_options
-@DEGREE_TYPE
-def core_number_command(job: Job, degree_type: Any) -> None:
-    """Find the core number of each vertex.
-
-    Result: vertex, core_number.
-    """
-    from cugraph_ws.algorithms.core import CoreNumber
-
-    with job.graph(weighted=False) as graph:
-        job.run(graph, CoreNumber(degree_type), rank_by="core_number")
+components_command = loop_command(
+    "weakly-connected-components",
+    "Label connected components.\n\n"
+    "The label is the component's smallest vertex.  Result: vertex, labels.",
+    "components:WeaklyConnectedComponents",
+)
 
 
 @click.command("k-core")
@@ -255,31 +232,6 @@ def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
         deliver(job, k_core(graph, k, degree_type=degree_type, **job.options.given()))
 
 
-@click.command("heat")
-@job_options
-@_values("temperature", "Initial temperature of every vertex.", required=True)
-@set_option("fixed", "Vertex that keeps its temperature; can be repeated.")
-@option_flag("max_iter", 10_000)
-@TOLERANCE
-def heat_command(
-    job: Job,
-    temperature: str | None,
-    temperature_file: Path | None,
-    fixed: tuple[str, ...],
-    fixed_file: Path | None,
-) -> None:
-    """Simulate heat flow until convergence.
-
-    Weights are the coefficients.  Result: vertex, temperature.
-    """
-    from cugraph_ws.algorithms.heat import Heat
-
-    initial = _given_values("temperature", temperature, temperature_file, required=True)
-    with job.graph() as graph:
-        kept = given_set(job, "fixed", fixed, fixed_file)
-        job.run(graph, Heat, temperature=initial, fixed=kept)
-
-
 @click.command("circuit")
 @job_options
 @_values("sources", "Voltages of the vertices at which they are fixed.", required=True)
@@ -297,29 +249,46 @@ def circuit_command(job: Job, sources: str | None, sources_file: Path | None) ->
         job.run(graph, Circuit, sources=voltages)
 
 
-@click.command("neural-network")
-@job_options
-@_values("activation", "Initial activation of every neuron.", required=True)
-@set_option("fixed", "Neuron that keeps its activation; can be repeated.")
-@option_flag("max_iter", 1_000)
-@TOLERANCE
-def neural_network_command(
-    job: Job,
-    activation: str | None,
-    activation_file: Path | None,
-    fixed: tuple[str, ...],
-    fixed_file: Path | None,
-) -> None:
-    """Run a network of neurons until convergence.
+def _settling_command(
+    name: str, text: str, where: str, value: str, value_text: str, fixed_text: str, max_iter: int
+) -> click.Command:
+    """Return the command of a program that settles from initial values, some of them fixed."""
 
-    Weights are the synapses'.  Result: vertex, activation.
-    """
-    from cugraph_ws.algorithms.neural_network import NeuralNetwork
+    @click.command(name, help=text)
+    @job_options
+    @_values(value, value_text, required=True)
+    @set_option("fixed", fixed_text)
+    @option_flag("max_iter", max_iter)
+    @TOLERANCE
+    def command(job: Job, **given: Any) -> None:
+        initial = _given_values(value, given[value], given[f"{value}_file"], required=True)
+        with job.graph() as graph:
+            kept = given_set(job, "fixed", given["fixed"], given["fixed_file"])
+            job.run(graph, algorithm(where), **{value: initial}, fixed=kept)
 
-    initial = _given_values("activation", activation, activation_file, required=True)
-    with job.graph() as graph:
-        kept = given_set(job, "fixed", fixed, fixed_file)
-        job.run(graph, NeuralNetwork, activation=initial, fixed=kept)
+    return command
+
+
+heat_command = _settling_command(
+    "heat",
+    "Simulate heat flow until convergence.\n\n"
+    "Weights are the coefficients.  Result: vertex, temperature.",
+    "heat:Heat",
+    "temperature",
+    "Initial temperature of every vertex.",
+    "Vertex that keeps its temperature; can be repeated.",
+    10_000,
+)
+neural_network_command = _settling_command(
+    "neural-network",
+    "Run a network of neurons until convergence.\n\n"
+    "Weights are the synapses'.  Result: vertex, activation.",
+    "neural_network:NeuralNetwork",
+    "activation",
+    "Initial activation of every neuron.",
+    "Neuron that keeps its activation; can be repeated.",
+    1_000,
+)
 
 
 @click.command("belief-propagation")
@@ -384,59 +353,37 @@ def label_propagation_command(job: Job, max_iter: int, seed: int | None) -> None
         job.run(graph, LabelPropagation(max_iter, seed), limited=True)
 
 
-def _levels(command: F) -> F:
-    """Add the options of methods that find communities level by level."""
-    for option in (
-        click.option("--seed", type=int, default=0, show_default=True, help="Of the order."),
-        click.option("--hierarchy", is_flag=True, help="Also write the communities of each level."),
-        click.option(
-            "--resolution", type=float, default=1.0, show_default=True, help="Higher: smaller ones."
-        ),
-        click.option(
-            "--threshold",
-            type=float,
-            default=1e-7,
-            show_default=True,
-            help="Least gain of a sweep.",
-        ),
-        click.option(
-            "--max-level", type=click.IntRange(min=1), default=100, show_default=True, help="Most."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-@click.command("louvain")
-@job_options
-@_levels
-def louvain_command(job: Job, **given: Any) -> None:
-    """Find communities of high modularity.
-
-    The last residual is the negative of the modularity.  Result: vertex, partition; with
-    --hierarchy also level_0, level_1 and so on.
-    """
-    from cugraph_ws.algorithms.louvain import Louvain
-
-    loop = Louvain(**given)
-    with job.graph() as graph:
-        job.run(graph, loop)
-
-
-@click.command("leiden")
-@job_options
-@_levels
-def leiden_command(job: Job, **given: Any) -> None:
-    """Find connected communities of high modularity.
-
-    The last residual is the negative of the modularity.  Result: vertex, partition; with
-    --hierarchy also level_0, level_1 and so on.
-    """
-    from cugraph_ws.algorithms.leiden import Leiden
-
-    loop = Leiden(**given)
-    with job.graph() as graph:
-        job.run(graph, loop)
+LEVELS = (
+    click.option(
+        "--max-level", type=click.IntRange(min=1), default=100, show_default=True, help="Most."
+    ),
+    click.option(
+        "--threshold", type=float, default=1e-7, show_default=True, help="Least gain of a sweep."
+    ),
+    click.option(
+        "--resolution", type=float, default=1.0, show_default=True, help="Higher: smaller ones."
+    ),
+    click.option("--hierarchy", is_flag=True, help="Also write the communities of each level."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of the order."),
+)
+RESULT = (
+    "The last residual is the negative of the modularity.  Result: vertex, partition; with "
+    "--hierarchy also level_0, level_1 and so on."
+)
+louvain_command = loop_command(
+    "louvain",
+    f"Find communities of high modularity.\n\n{RESULT}",
+    "louvain:Louvain",
+    *LEVELS,
+    weighted=True,
+)
+leiden_command = loop_command(
+    "leiden",
+    f"Find connected communities of high modularity.\n\n{RESULT}",
+    "leiden:Leiden",
+    *LEVELS,
+    weighted=True,
+)
 
 
 COMMUNITIES = _values("communities", "Column of --vertices with communities.")
@@ -511,51 +458,12 @@ def matching_command(
     from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
 
     if left_column is None:
-        _need(left, left_file, "left")
+        need(left, left_file, "left")
     elif left or left_file is not None:
         raise click.UsageError("give --left-column or the vertices on the left, not both")
     with job.graph(weighted=False) as graph:
         side = left_column or given_set(job, "left", left, left_file)
         job.run(graph, MaximalBipartiteMatching(side, seed))
-
-
-@click.command("triangle-count")
-@job_options
-def triangle_count_command(job: Job) -> None:
-    """Count the triangles of each vertex.
-
-    Result: vertex, counts.
-    """
-    from cugraph_ws.algorithms.triangles import TriangleCount
-
-    with job.graph(weighted=False) as graph:
-        job.run(graph, TriangleCount(), rank_by="counts")
-
-
-@click.command("clustering-coefficient")
-@job_options
-def clustering_coefficient_command(job: Job) -> None:
-    """Compute local clustering coefficients.
-
-    Result: vertex, clustering_coefficient.
-    """
-    from cugraph_ws.algorithms.triangles import ClusteringCoefficient
-
-    with job.graph(weighted=False) as graph:
-        job.run(graph, ClusteringCoefficient(), rank_by="clustering_coefficient")
-
-
-@click.command("truss-number")
-@job_options
-def truss_number_command(job: Job) -> None:
-    """Find the truss number of each edge.
-
-    Result: the ends of each edge, truss_number.
-    """
-    from cugraph_ws.algorithms.truss import TrussNumber
-
-    with job.graph(weighted=False) as graph:
-        job.run(graph, TrussNumber(), rank_by="truss_number")
 
 
 @click.command("k-truss")
@@ -625,7 +533,13 @@ COMMANDS = (
     widest_path_command,
     pagerank_command,
     components_command,
-    core_number_command,
+    loop_command(
+        "core-number",
+        "Find the core number of each vertex.\n\nResult: vertex, core_number.",
+        "core:CoreNumber",
+        DEGREE_TYPE,
+        rank_by="core_number",
+    ),
     k_core_command,
     heat_command,
     circuit_command,
@@ -634,9 +548,24 @@ COMMANDS = (
     matching_command,
     *CENTRALITIES,
     *STRUCTURE,
-    triangle_count_command,
-    clustering_coefficient_command,
-    truss_number_command,
+    loop_command(
+        "triangle-count",
+        "Count the triangles of each vertex.\n\nResult: vertex, counts.",
+        "triangles:TriangleCount",
+        rank_by="counts",
+    ),
+    loop_command(
+        "clustering-coefficient",
+        "Compute local clustering coefficients.\n\nResult: vertex, clustering_coefficient.",
+        "triangles:ClusteringCoefficient",
+        rank_by="clustering_coefficient",
+    ),
+    loop_command(
+        "truss-number",
+        "Find the truss number of each edge.\n\nResult: the ends of each edge, truss_number.",
+        "truss:TrussNumber",
+        rank_by="truss_number",
+    ),
     k_truss_command,
     *SIMILARITY_COMMANDS,
     conductance_command,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from cugraph_ws.cli.commands import call, function_command
 from cugraph_ws.cli.options import Job, job_options, option_flag
-from cugraph_ws.cli.vertex_sets import given_set, set_option
+from cugraph_ws.cli.vertex_sets import given_set, need, set_option
 
-__all__ = ["CENTRALITIES", "DEGREE_TYPE", "call"]
-
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["CENTRALITIES", "DEGREE_TYPE"]
 
 TOLERANCE = option_flag("tol", 1e-6)
 SUPERSTEPS = option_flag("max_iter", 1000)
@@ -24,95 +22,10 @@ DEGREE_TYPE = click.option(
     show_default=True,
     help="Which edges count where the graph is directed.",
 )
-
-
-def call(
-    job: Job,
-    function: Callable[..., Any],
-    arguments: Callable[[], dict[str, Any]] = dict,
-    *,
-    rank_by: str | None = None,
-    reads_weights: bool = False,
-) -> None:
-    """Call a function of the library on the job's graph, and write or show its frame.
-
-    Parameters
-    ----------
-    job : Job
-    function : callable
-    arguments : callable
-        Returns its arguments, those that are None left out; called when the types of the ids are
-        known.
-    rank_by : str, optional
-        Column whose greatest values are shown first.
-    reads_weights : bool
-    """
-    from cugraph_ws.cli.output import deliver
-
-    if job.trace is not None or job.partial:
-        raise click.UsageError(
-            f"{function.__name__.replace('_', '-')} has neither --trace nor --partial"
-        )
-    with job.graph(weighted=reads_weights) as graph:
-        given = {key: value for key, value in arguments().items() if value is not None}
-        found = function(graph, **given, **job.options.given())
-        deliver(job, found, rank_by)
-
-
 LISTED = set_option("vertex", "Vertex to list; can be repeated; default: all.")
 WEIGHTED = click.option(
     "--weighted", is_flag=True, help="Add up weights instead of counting edges."
 )
-
-
-@click.command("degree")
-@job_options
-@LISTED
-@DEGREE_TYPE
-@WEIGHTED
-def degree_command(
-    job: Job,
-    vertex: tuple[str, ...],
-    vertex_file: Path | None,
-    degree_type: str,
-    weighted: bool,
-) -> None:
-    """Count the edges at vertices.
-
-    Result: vertex, degree.
-    """
-    given = {"weighted": weighted, "degree_type": degree_type}
-    from cugraph_ws.algorithms.degrees import degree
-
-    call(
-        job,
-        degree,
-        lambda: {"vertices": given_set(job, "vertex", vertex, vertex_file), **given},
-        rank_by="degree",
-        reads_weights=weighted,
-    )
-
-
-@click.command("degrees")
-@job_options
-@LISTED
-@WEIGHTED
-def degrees_command(
-    job: Job, vertex: tuple[str, ...], vertex_file: Path | None, weighted: bool
-) -> None:
-    """Count the edges into and out of vertices.
-
-    Result: vertex, in_degree, out_degree.
-    """
-    from cugraph_ws.algorithms.degrees import degrees
-
-    call(
-        job,
-        degrees,
-        lambda: {"vertices": given_set(job, "vertex", vertex, vertex_file), "weighted": weighted},
-        rank_by="in_degree",
-        reads_weights=weighted,
-    )
 
 
 @click.command("eigenvector-centrality")
@@ -128,24 +41,6 @@ def eigenvector_command(job: Job) -> None:
 
     with job.graph() as graph:
         job.run(graph, EigenvectorCentrality, rank_by="eigenvector_centrality")
-
-
-@click.command("katz-centrality")
-@job_options
-@click.option("--alpha", type=float, help="Factor of each further edge; default: 1 / (1 + d).")
-@click.option("--beta", type=float, default=1.0, show_default=True, help="Each vertex's own value.")
-@click.option("--normalized/--no-normalized", default=True, help="Scale to length 1 (the default).")
-@SUPERSTEPS
-@TOLERANCE
-def katz_command(job: Job, alpha: float | None, beta: float, normalized: bool) -> None:
-    """Rank vertices by the walks that end there.
-
-    Result: vertex, katz_centrality.
-    """
-    given = {"alpha": alpha, "beta": beta, "normalized": normalized}
-    from cugraph_ws.algorithms.eigenvector import katz_centrality
-
-    call(job, katz_centrality, lambda: given, rank_by="katz_centrality", reads_weights=True)
 
 
 @click.command("hits")
@@ -170,80 +65,9 @@ NORMALIZED = click.option(
     default=True,
     help="Divide by the number of pairs (the default).",
 )
-
-
 LENGTHS = click.option("--weighted", is_flag=True, help="Edges are as long as their weights.")
-
-
-def _distance_command(
-    name: str, text: str, other: Callable[[Callable[..., None]], Callable[..., None]]
-) -> click.Command:
-    """Make the command of a centrality by distances."""
-
-    @click.command(name.replace("_", "-"), help=f"{text}\n\nResult: vertex, {name}.")
-    @job_options
-    @set_option("vertex", "Vertex to compute it for; can be repeated; default: all.")
-    @click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
-    @SEED
-    @LENGTHS
-    @other
-    def command(job: Job, vertex: tuple[str, ...], vertex_file: Path | None, **given: Any) -> None:
-        from cugraph_ws.algorithms import closeness
-
-        call(
-            job,
-            getattr(closeness, name),
-            lambda: {"vertices": given_set(job, "vertex", vertex, vertex_file), **given},
-            rank_by=name,
-            reads_weights=given["weighted"],
-        )
-
-    return command
-
-
-@click.command("betweenness-centrality")
-@job_options
-@click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
-@SEED
-@NORMALIZED
-@LENGTHS
-@click.option("--endpoints", is_flag=True, help="The ends of a path count as well.")
-def betweenness_command(job: Job, **given: Any) -> None:
-    """Rank vertices by the shortest paths through them.
-
-    Result: vertex, betweenness_centrality.
-    """
-    from cugraph_ws.algorithms.betweenness import betweenness_centrality
-
-    call(
-        job,
-        betweenness_centrality,
-        lambda: given,
-        rank_by="betweenness_centrality",
-        reads_weights=given["weighted"],
-    )
-
-
-@click.command("edge-betweenness-centrality")
-@job_options
-@click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
-@SEED
-@NORMALIZED
-@LENGTHS
-def edge_betweenness_command(job: Job, **given: Any) -> None:
-    """Rank edges by the shortest paths through them.
-
-    Result: edges, betweenness_centrality.
-    """
-    from cugraph_ws.algorithms.betweenness import edge_betweenness_centrality
-
-    call(
-        job,
-        edge_betweenness_centrality,
-        lambda: given,
-        rank_by="betweenness_centrality",
-        reads_weights=True,
-    )
+SAMPLE = click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
+COMPUTED = set_option("vertex", "Vertex to compute it for; can be repeated; default: all.")
 
 
 @click.command("personalized-pagerank")
@@ -265,8 +89,7 @@ def personalized_command(
 
     Result: seed, vertex, pagerank.
     """
-    if not seed and seed_file is None:
-        raise click.UsageError("give --seed or --seed-file")
+    need(seed, seed_file, "seed")
     from cugraph_ws.algorithms.personalized_pagerank import personalized_pagerank
 
     call(
@@ -282,26 +105,94 @@ def personalized_command(
 
 
 CENTRALITIES = (
-    betweenness_command,
-    edge_betweenness_command,
-    _distance_command(
-        "closeness_centrality",
-        "Rank vertices by their mean distance.",
+    function_command(
+        "betweenness-centrality",
+        "Rank vertices by the shortest paths through them.\n\nResult: vertex, betweenness_centrality.",
+        "betweenness:betweenness_centrality",
+        SAMPLE,
+        SEED,
+        NORMALIZED,
+        LENGTHS,
+        click.option("--endpoints", is_flag=True, help="The ends of a path count as well."),
+        rank_by="betweenness_centrality",
+    ),
+    function_command(
+        "edge-betweenness-centrality",
+        "Rank edges by the shortest paths through them.\n\nResult: edges, betweenness_centrality.",
+        "betweenness:edge_betweenness_centrality",
+        SAMPLE,
+        SEED,
+        NORMALIZED,
+        LENGTHS,
+        rank_by="betweenness_centrality",
+        reads_weights=True,
+    ),
+    function_command(
+        "closeness-centrality",
+        "Rank vertices by their mean distance.\n\nResult: vertex, closeness_centrality.",
+        "closeness:closeness_centrality",
+        COMPUTED,
+        SAMPLE,
+        SEED,
+        LENGTHS,
         click.option(
             "--wf-improved/--no-wf-improved",
             default=True,
             help="Scale by the share of vertices that reach it.",
         ),
+        listed="vertices",
+        rank_by="closeness_centrality",
     ),
-    _distance_command(
-        "harmonic_centrality",
-        "Rank vertices by the reciprocals of distances.",
+    function_command(
+        "harmonic-centrality",
+        "Rank vertices by the reciprocals of distances.\n\nResult: vertex, harmonic_centrality.",
+        "closeness:harmonic_centrality",
+        COMPUTED,
+        SAMPLE,
+        SEED,
+        LENGTHS,
         click.option("--normalized", is_flag=True, help="Divide by the other vertices."),
+        listed="vertices",
+        rank_by="harmonic_centrality",
     ),
-    degree_command,
-    degrees_command,
+    function_command(
+        "degree",
+        "Count the edges at vertices.\n\nResult: vertex, degree.",
+        "degrees:degree",
+        LISTED,
+        DEGREE_TYPE,
+        WEIGHTED,
+        listed="vertices",
+        rank_by="degree",
+    ),
+    function_command(
+        "degrees",
+        "Count the edges into and out of vertices.\n\nResult: vertex, in_degree, out_degree.",
+        "degrees:degrees",
+        LISTED,
+        WEIGHTED,
+        listed="vertices",
+        rank_by="in_degree",
+    ),
     eigenvector_command,
-    katz_command,
+    function_command(
+        "katz-centrality",
+        "Rank vertices by the walks that end there.\n\nResult: vertex, katz_centrality.",
+        "eigenvector:katz_centrality",
+        click.option(
+            "--alpha", type=float, help="Factor of each further edge; default: 1 / (1 + d)."
+        ),
+        click.option(
+            "--beta", type=float, default=1.0, show_default=True, help="Each vertex's own value."
+        ),
+        click.option(
+            "--normalized/--no-normalized", default=True, help="Scale to length 1 (the default)."
+        ),
+        SUPERSTEPS,
+        TOLERANCE,
+        rank_by="katz_centrality",
+        reads_weights=True,
+    ),
     personalized_command,
     hits_command,
 )

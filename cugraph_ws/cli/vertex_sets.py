@@ -13,7 +13,7 @@ from cugraph_ws.cli.options import A_FILE, Job
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["given_set", "set_option"]
+__all__ = ["given_set", "need", "set_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,3 +40,9 @@ def given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> p
     if file is not None:
         given.append(job.ids_in(file, f"--{name}-file"))
     return pa.concat_tables(given) if given else None
+
+
+def need(words: Sequence[str], file: Path | None, name: str) -> None:
+    """Refuse a set of vertices of which neither words nor a file are given."""
+    if not words and file is None:
+        raise click.UsageError(f"give --{name} or --{name}-file")
