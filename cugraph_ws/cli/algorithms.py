@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cugraph_ws.algorithms.components import WeaklyConnectedComponents
+from cugraph_ws.algorithms.core import CoreNumber
+from cugraph_ws.algorithms.heat import Heat
+from cugraph_ws.algorithms.leiden import Leiden
+from cugraph_ws.algorithms.louvain import Louvain
+from cugraph_ws.algorithms.neural_network import NeuralNetwork
+from cugraph_ws.algorithms.triangles import ClusteringCoefficient, TriangleCount
+from cugraph_ws.algorithms.truss import TrussNumber
 from cugraph_ws.cli.centralities import CENTRALITIES, DEGREE_TYPE
-from cugraph_ws.cli.commands import algorithm, loop_command
+from cugraph_ws.cli.commands import loop_command
 from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
 from cugraph_ws.cli.structure import STRUCTURE
 from cugraph_ws.cli.vertex_sets import given_set, need, set_option
@@ -208,7 +216,7 @@ components_command = loop_command(
     "weakly-connected-components",
     "Label connected components.\n\n"
     "The label is the component's smallest vertex.  Result: vertex, labels.",
-    "components:WeaklyConnectedComponents",
+    WeaklyConnectedComponents,
 )
 
 
@@ -250,7 +258,7 @@ def circuit_command(job: Job, sources: str | None, sources_file: Path | None) ->
 
 
 def _settling_command(
-    name: str, text: str, where: str, value: str, value_text: str, fixed_text: str, max_iter: int
+    name: str, text: str, what: Any, value: str, value_text: str, fixed_text: str, max_iter: int
 ) -> click.Command:
     """Return the command of a program that settles from initial values, some of them fixed."""
 
@@ -264,7 +272,7 @@ def _settling_command(
         initial = _given_values(value, given[value], given[f"{value}_file"], required=True)
         with job.graph() as graph:
             kept = given_set(job, "fixed", given["fixed"], given["fixed_file"])
-            job.run(graph, algorithm(where), **{value: initial}, fixed=kept)
+            job.run(graph, what, **{value: initial}, fixed=kept)
 
     return command
 
@@ -273,7 +281,7 @@ heat_command = _settling_command(
     "heat",
     "Simulate heat flow until convergence.\n\n"
     "Weights are the coefficients.  Result: vertex, temperature.",
-    "heat:Heat",
+    Heat,
     "temperature",
     "Initial temperature of every vertex.",
     "Vertex that keeps its temperature; can be repeated.",
@@ -283,7 +291,7 @@ neural_network_command = _settling_command(
     "neural-network",
     "Run a network of neurons until convergence.\n\n"
     "Weights are the synapses'.  Result: vertex, activation.",
-    "neural_network:NeuralNetwork",
+    NeuralNetwork,
     "activation",
     "Initial activation of every neuron.",
     "Neuron that keeps its activation; can be repeated.",
@@ -373,14 +381,14 @@ RESULT = (
 louvain_command = loop_command(
     "louvain",
     f"Find communities of high modularity.\n\n{RESULT}",
-    "louvain:Louvain",
+    Louvain,
     *LEVELS,
     weighted=True,
 )
 leiden_command = loop_command(
     "leiden",
     f"Find connected communities of high modularity.\n\n{RESULT}",
-    "leiden:Leiden",
+    Leiden,
     *LEVELS,
     weighted=True,
 )
@@ -536,7 +544,7 @@ COMMANDS = (
     loop_command(
         "core-number",
         "Find the core number of each vertex.\n\nResult: vertex, core_number.",
-        "core:CoreNumber",
+        CoreNumber,
         DEGREE_TYPE,
         rank_by="core_number",
     ),
@@ -551,19 +559,19 @@ COMMANDS = (
     loop_command(
         "triangle-count",
         "Count the triangles of each vertex.\n\nResult: vertex, counts.",
-        "triangles:TriangleCount",
+        TriangleCount,
         rank_by="counts",
     ),
     loop_command(
         "clustering-coefficient",
         "Compute local clustering coefficients.\n\nResult: vertex, clustering_coefficient.",
-        "triangles:ClusteringCoefficient",
+        ClusteringCoefficient,
         rank_by="clustering_coefficient",
     ),
     loop_command(
         "truss-number",
         "Find the truss number of each edge.\n\nResult: the ends of each edge, truss_number.",
-        "truss:TrussNumber",
+        TrussNumber,
         rank_by="truss_number",
     ),
     k_truss_command,

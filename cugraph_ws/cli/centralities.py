@@ -7,6 +7,10 @@ from typing import Any
 
 import click
 
+from cugraph_ws.algorithms.betweenness import betweenness_centrality, edge_betweenness_centrality
+from cugraph_ws.algorithms.closeness import closeness_centrality, harmonic_centrality
+from cugraph_ws.algorithms.degrees import degree, degrees
+from cugraph_ws.algorithms.eigenvector import katz_centrality
 from cugraph_ws.cli.commands import call, function_command
 from cugraph_ws.cli.options import Job, job_options, option_flag
 from cugraph_ws.cli.vertex_sets import given_set, need, set_option
@@ -108,7 +112,7 @@ CENTRALITIES = (
     function_command(
         "betweenness-centrality",
         "Rank vertices by the shortest paths through them.\n\nResult: vertex, betweenness_centrality.",
-        "betweenness:betweenness_centrality",
+        betweenness_centrality,
         SAMPLE,
         SEED,
         NORMALIZED,
@@ -119,7 +123,7 @@ CENTRALITIES = (
     function_command(
         "edge-betweenness-centrality",
         "Rank edges by the shortest paths through them.\n\nResult: edges, betweenness_centrality.",
-        "betweenness:edge_betweenness_centrality",
+        edge_betweenness_centrality,
         SAMPLE,
         SEED,
         NORMALIZED,
@@ -130,7 +134,7 @@ CENTRALITIES = (
     function_command(
         "closeness-centrality",
         "Rank vertices by their mean distance.\n\nResult: vertex, closeness_centrality.",
-        "closeness:closeness_centrality",
+        closeness_centrality,
         COMPUTED,
         SAMPLE,
         SEED,
@@ -146,7 +150,7 @@ CENTRALITIES = (
     function_command(
         "harmonic-centrality",
         "Rank vertices by the reciprocals of distances.\n\nResult: vertex, harmonic_centrality.",
-        "closeness:harmonic_centrality",
+        harmonic_centrality,
         COMPUTED,
         SAMPLE,
         SEED,
@@ -158,7 +162,7 @@ CENTRALITIES = (
     function_command(
         "degree",
         "Count the edges at vertices.\n\nResult: vertex, degree.",
-        "degrees:degree",
+        degree,
         LISTED,
         DEGREE_TYPE,
         WEIGHTED,
@@ -168,7 +172,7 @@ CENTRALITIES = (
     function_command(
         "degrees",
         "Count the edges into and out of vertices.\n\nResult: vertex, in_degree, out_degree.",
-        "degrees:degrees",
+        degrees,
         LISTED,
         WEIGHTED,
         listed="vertices",
@@ -178,7 +182,7 @@ CENTRALITIES = (
     function_command(
         "katz-centrality",
         "Rank vertices by the walks that end there.\n\nResult: vertex, katz_centrality.",
-        "eigenvector:katz_centrality",
+        katz_centrality,
         click.option(
             "--alpha", type=float, help="Factor of each further edge; default: 1 / (1 + d)."
         ),

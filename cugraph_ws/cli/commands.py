@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, TypeAlias
 
 import click
@@ -11,7 +10,7 @@ import click
 from cugraph_ws.cli.options import Job, job_options
 from cugraph_ws.cli.vertex_sets import given_set, need
 
-__all__ = ["algorithm", "call", "function_command", "loop_command"]
+__all__ = ["call", "function_command", "loop_command"]
 
 Option: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -19,7 +18,7 @@ Option: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 def loop_command(
     name: str,
     text: str,
-    where: str,
+    what: Callable[..., Any],
     *options: Option,
     rank_by: str | None = None,
     weighted: bool = False,
@@ -30,8 +29,8 @@ def loop_command(
     ----------
     name, text : str
         Of the command; the text is its help.
-    where : str
-        Module of `cugraph_ws.algorithms` and class, as "core:CoreNumber".
+    what : callable
+        Makes the loop.
     *options : callable
         Options of click, which the class takes by name.
     rank_by : str, optional
@@ -41,7 +40,7 @@ def loop_command(
     """
 
     def command(job: Job, **given: Any) -> None:
-        loop = algorithm(where)(**given)
+        loop = what(**given)
         with job.graph(weighted=weighted) as graph:
             job.run(graph, loop, rank_by=rank_by)
 
@@ -51,7 +50,7 @@ def loop_command(
 def function_command(
     name: str,
     text: str,
-    where: str,
+    what: Callable[..., Any],
     *options: Option,
     listed: str | None = None,
     needed: bool = False,
@@ -62,8 +61,10 @@ def function_command(
 
     Parameters
     ----------
-    name, text, where, rank_by
+    name, text, rank_by
         As in `loop_command`.
+    what : callable
+        The function.
     *options : callable
         Options of click, which the function takes by name.
     listed : str, optional
@@ -80,7 +81,7 @@ def function_command(
             need(words, file, "vertex")
         call(
             job,
-            algorithm(where),
+            what,
             lambda: {
                 **given,
                 **({listed: given_set(job, "vertex", words, file)} if listed else {}),
@@ -99,12 +100,6 @@ def _made(
         command = option(command)
     made: click.Command = click.command(name, help=text)(job_options(command))
     return made
-
-
-def algorithm(where: str) -> Any:
-    """Return a function or class of `cugraph_ws.algorithms`, as "core:CoreNumber"."""
-    module, _, name = where.partition(":")
-    return getattr(import_module(f"cugraph_ws.algorithms.{module}"), name)
 
 
 def call(
