@@ -12,7 +12,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
@@ -116,7 +116,7 @@ def belief_propagation(
     return result.require_convergence("belief_propagation").frame
 
 
-class BeliefPropagation:
+class BeliefPropagation(BaseLoop):
     """The algorithm as a loop for `run`: each step sends all messages once.
 
     The checkpoint of a whole graph stores messages by receiver.  Ranks store them by arc, so that a
@@ -135,10 +135,7 @@ class BeliefPropagation:
     """
 
     name = "belief_propagation"
-    by_vertex = True
-    by_vertex_state: tuple[str, ...] = ()
     by_arc_state: tuple[str, ...] = ()
-    diverged = False
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
@@ -103,7 +103,7 @@ def weakly_connected_components(
     return result.require_convergence("weakly_connected_components").frame
 
 
-class WeaklyConnectedComponents:
+class WeaklyConnectedComponents(BaseLoop):
     """The algorithm as a loop for `run`: samples, then all arcs, then labels between ranks.
 
     On a whole graph each step links samples, or a range of rows or arcs.  On shards the last
@@ -114,12 +114,8 @@ class WeaklyConnectedComponents:
 
     name = "weakly_connected_components"
     outputs: ClassVar = {"labels": True}
-    by_vertex = True
     by_vertex_state: tuple[str, ...] = ("labels",)
     converged = False
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
     _shared: SharedLabels  # vertices that other ranks hold too, once all own arcs are linked
     _least: Array  # the label of each root
     _found: Array | None  # labels of owned vertices, once they are known
@@ -146,10 +142,6 @@ class WeaklyConnectedComponents:
         if self._to_link:
             return self._link()
         return self._contract() if self._slow else self._round(len(self._shared))
-
-    def inputs(self) -> dict[str, Any]:
-        """Return nothing: the result depends on the graph alone."""
-        return {}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return for each owned vertex a vertex of its component, and how much of the work is done.

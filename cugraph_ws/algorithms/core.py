@@ -11,7 +11,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.loop import Result, Step
+from cugraph_ws.execution.loop import BaseLoop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
@@ -158,7 +158,7 @@ def _run(
     return run(CoreNumber(degree_type, k), graph, **options).require_convergence("core_number")
 
 
-class CoreNumber:
+class CoreNumber(BaseLoop):
     """The algorithm as a loop for `run`, on one rank or several.
 
     A single rank peels several levels in a step.  One of several ranks peels in a step all
@@ -178,11 +178,7 @@ class CoreNumber:
 
     name = "core_number"
     outputs: ClassVar = {"core_number": False}
-    by_vertex = True
     by_vertex_state: tuple[str, ...] = ("core", "waiting")
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
     _core: Array  # by position: remaining degrees of vertices left, core numbers of the others
     _level: int  # the last level that was begun; on a single rank, peeled
     _alive: Array  # owned vertices above the level, and perhaps some that have reached it

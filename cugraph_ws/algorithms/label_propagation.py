@@ -11,7 +11,7 @@ from cugraph_ws.algorithms.independent_set import GREATEST_SEED
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
@@ -118,7 +118,7 @@ def label_propagation(
     return result.require_convergence("label_propagation").frame
 
 
-class LabelPropagation:
+class LabelPropagation(BaseLoop):
     """The algorithm as a loop for `run`: each step is an iteration, on one rank or several.
 
     Labels are vertex numbers, by position.  Ranks send each other the labels that changed.
@@ -134,10 +134,7 @@ class LabelPropagation:
     name = "label_propagation"
     outputs: ClassVar = {"label": True}
     reads_weights = True
-    by_vertex = True
     by_vertex_state: tuple[str, ...] = ("label",)
-    diverged = False
-    tol: float | None = None
 
     def __init__(self, max_iter: int = 10, seed: int | None = None) -> None:
         check_count("max_iter", max_iter)

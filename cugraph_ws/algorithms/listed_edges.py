@@ -36,10 +36,6 @@ class ListedEdges(ArrayLoop):
     def step(self) -> Step:
         """Find the edges."""
 
-    def inputs(self) -> dict[str, Any]:
-        """Return nothing: there are no checkpoints."""
-        return {}
-
     def found(self, graph: GraphView, name: str, options: RunOptions) -> tuple[Any, ...]:
         """Run the loop; return the part and what is passed to `end`; collective.
 

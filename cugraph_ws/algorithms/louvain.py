@@ -23,7 +23,7 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.execution.loop import Result, Step
+from cugraph_ws.execution.loop import BaseLoop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
@@ -217,7 +217,7 @@ class Level(NamedTuple):
         return self.offsets, self.indices, self.weights
 
 
-class Louvain:
+class Louvain(BaseLoop):
     """The algorithm as a loop for `run`: each step is a sweep over the vertices of a level.
 
     A checkpoint has the finished levels; a resumed run repeats the sweeps of the level after them.
@@ -233,11 +233,6 @@ class Louvain:
     checkpoints = "on one machine"
     outputs: ClassVar = {"partition": False}
     reads_weights = True
-    by_vertex = True
-    by_vertex_state: tuple[str, ...] = ()
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
     _label: Array  # a community for each vertex of the level
     _totals: Array  # by community: the sum of degrees
     _sizes: Array  # by community: the number of vertices

@@ -11,7 +11,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
@@ -95,7 +95,7 @@ def maximal_bipartite_matching(
     return result.require_convergence("maximal_bipartite_matching").frame
 
 
-class MaximalBipartiteMatching:
+class MaximalBipartiteMatching(BaseLoop):
     """The algorithm as a loop for `run`: each step is a round of proposals, on one rank or several.
 
     Edges are ranked by a hash of their ends' numbers.  The result is that of the greedy algorithm
@@ -113,11 +113,7 @@ class MaximalBipartiteMatching:
 
     name = "maximal_bipartite_matching"
     outputs: ClassVar = {"mate": True}
-    by_vertex = True
     by_vertex_state: tuple[str, ...] = ("mate", "best")
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
     _free: Array  # owned vertices that may still find a mate
     _all_free: int  # of all ranks
     _said: Array  # by entry of the boundaries: the last proposal sent, and whether matched

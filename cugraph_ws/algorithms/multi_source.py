@@ -26,7 +26,7 @@ from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import BaseLoop, Column, Step
 from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
@@ -73,7 +73,7 @@ class Search:
     begin: Callable[[int, int | None], VertexLoop]
 
 
-class MultiSource:
+class MultiSource(BaseLoop):
     """The loop that runs a search from each of many vertices, for `run`.
 
     On GPUs a step is a batch of up to 32 searches.  On the CPU it is a few searches for each core
@@ -97,8 +97,6 @@ class MultiSource:
     """
 
     by_vertex = False
-    diverged = False
-    tol: float | None = None
     max_iter: int | None = None  # of the run, in which a step is a batch of searches
 
     def __init__(

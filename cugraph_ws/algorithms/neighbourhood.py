@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import Column
+from cugraph_ws.execution.loop import BaseLoop, Column
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
 from cugraph_ws.partition.neighbourhoods import row_numbers
@@ -424,17 +424,13 @@ def edge_frame(part: Part, chosen: Array, extra: Mapping[str, Array]) -> Any:
     return graph.frame_of_edges(source[order], destination[order], columns)
 
 
-class ArrayLoop:
+class ArrayLoop(BaseLoop):
     """The parts of a loop for `run` that are the same for all loops of arrays by vertex.
 
     A subclass has `start` and `step`, sets `converged`, keeps the arrays named in `kept` as
     attributes by position, and its count of finished pieces of work in `done`.
     """
 
-    by_vertex = True
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
     kept: ClassVar[dict[str, tuple[float, float] | None]]  # the range of an array of integers
     near: Neighbourhood
     done = 0

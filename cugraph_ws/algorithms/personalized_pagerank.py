@@ -222,10 +222,6 @@ class PersonalizedPageRank(ArrayLoop):
         self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
         self._begin()
 
-    def inputs(self) -> dict[str, Any]:
-        """Return nothing: there are no checkpoints."""
-        return {}
-
     def step(self) -> Step:
         """Let the surfers of the block take a step."""
         near, part, xp = self.near, self.near.part, self.near.xp

@@ -18,7 +18,7 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.arguments import check_choice, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import BaseLoop, Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
@@ -395,7 +395,7 @@ def _similarity(
     return run(loop, opened, **options).require_convergence(measure).frame
 
 
-class Similarity:
+class Similarity(BaseLoop):
     """The measures as a loop for `run`: each step computes the next pairs.
 
     Ranks fetch the rows of the vertices of a step's pairs, whose number is bounded.
@@ -410,10 +410,6 @@ class Similarity:
 
     checkpoints = "on one machine"
     by_vertex = False
-    by_vertex_state: tuple[str, ...] = ()
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
     _oriented: Oriented | None = None  # if the pairs are all edges, and neighbours are counted
 
     def __init__(self, measure: Measure, vertex_pair: Any = None, use_weight: bool = False) -> None:

@@ -127,10 +127,6 @@ class StronglyConnectedComponents(ArrayLoop):
         self.converged = left == 0
         return Step(before, before, direction="gather", filter="list", bytes_sent=sent)
 
-    def inputs(self) -> dict[str, Any]:
-        """Return nothing: the result depends on the graph alone."""
-        return {}
-
     def columns(self) -> dict[str, Column]:
         """Return the label of each owned vertex; collective."""
         near, part = self.near, self.near.part

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
@@ -149,7 +149,7 @@ def clustering_coefficient(
     return result.require_convergence("clustering_coefficient").frame
 
 
-class TriangleCount:
+class TriangleCount(BaseLoop):
     """The algorithm as a loop for `run`: each step finds the triangles of some least vertices.
 
     Edges are oriented from the end of lower degree to the other, so each triangle has one least
@@ -160,11 +160,7 @@ class TriangleCount:
 
     name = "triangle_count"
     outputs: ClassVar = {"counts": False}
-    by_vertex = True
     by_vertex_state: tuple[str, ...] = ("counts",)
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
     _directions = False  # whether the directions of opposite edges are counted
     _counts: Array  # of owned vertices, in the order of numbers
 
@@ -217,10 +213,6 @@ class TriangleCount:
             return own
         sums = xp.bincount(numbers - near.low, given.astype(np.float64), minlength=near.owned)
         return own + sums.astype(np.int64)
-
-    def inputs(self) -> dict[str, Any]:
-        """Return nothing: the result depends on the graph alone."""
-        return {}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the counts so far, and the number of steps done."""

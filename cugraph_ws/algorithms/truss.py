@@ -10,7 +10,7 @@ import numpy.typing as npt
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import Column, Result, Step
+from cugraph_ws.execution.loop import BaseLoop, Column, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
@@ -184,7 +184,7 @@ def _arcs_between(graph: Any, sources: Array, destinations: Array, kept: Array) 
     return found
 
 
-class TrussNumber:
+class TrussNumber(BaseLoop):
     """The algorithm as a loop for `run`.
 
     A single rank peels several levels in a step.  One of several ranks counts the triangles of all
@@ -200,10 +200,6 @@ class TrussNumber:
     name = "truss_number"
     checkpoints = "on one machine"
     by_vertex = False
-    by_vertex_state: tuple[str, ...] = ()
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
     _left: Array  # the edges that are left, and perhaps some that are removed
     _all_left: int  # of all ranks
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cugraph_ws.arguments import shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import BaseLoop, Column, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.vertex_loop import as_columns
 from cugraph_ws.frames.base import VertexNumbers
@@ -33,7 +33,7 @@ Array = Any  # NumPy's or CuPy's
 ARCS_A_STEP = 1 << 25  # of the rows of a step's pairs
 
 
-class EdgeLoop:
+class EdgeLoop(BaseLoop):
     """Runs an edge program; see `cugraph_ws.execution.loop.Loop` for the interface.
 
     Each step computes the values of the next pairs, whose rows are bounded in number.  If common
@@ -56,10 +56,6 @@ class EdgeLoop:
     """
 
     by_vertex = False
-    by_vertex_state: tuple[str, ...] = ()
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
 
     def __init__(
         self, program: EdgeProgram, arguments: Mapping[str, Any], options: Options

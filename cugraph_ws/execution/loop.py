@@ -16,7 +16,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["NOT_COMPARABLE", "Column", "Loop", "Result", "Step", "Stopped"]
+__all__ = ["NOT_COMPARABLE", "BaseLoop", "Column", "Loop", "Result", "Step", "Stopped"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 NOT_COMPARABLE = "supersteps are not comparable: messages were taken out of order"
@@ -136,6 +136,24 @@ class Loop(Protocol):
 
     def columns(self) -> Mapping[str, Column]:
         """Return the result's columns; by vertex number if there is one row for each vertex."""
+
+
+class BaseLoop:
+    """What most loops that are no vertex programs have in common; see `Loop`."""
+
+    by_vertex = True
+    diverged = False
+    max_iter: int | None = None
+    tol: float | None = None
+
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of the arrays of `state` with an entry for each vertex."""
+        return ()
+
+    def inputs(self) -> dict[str, Any]:
+        """Return nothing: the result depends on the graph alone."""
+        return {}
 
 
 @dataclass

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.edge_loop import EdgeLoop
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import BaseLoop, Column, Step
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
@@ -21,7 +21,7 @@ from cugraph_ws.runtime.thread_ranks import ThreadRanks
 __all__ = ["PartitionedEdges"]
 
 
-class PartitionedEdges:
+class PartitionedEdges(BaseLoop):
     """Runs an edge program on the shards of a graph; see `Loop` for the interface.
 
     Parameters
@@ -33,10 +33,6 @@ class PartitionedEdges:
     """
 
     by_vertex = False
-    by_vertex_state: tuple[str, ...] = ()
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
 
     def __init__(self, loop: EdgeLoop, size: int) -> None:
         self._loop = loop  # bound to the whole graph; its copies run
@@ -85,10 +81,6 @@ class PartitionedEdges:
             lambda rank: self._loops[rank].step(), on_device=self._on_device
         )[0]
         return replace(step, partitions=self._ranks.size)
-
-    def inputs(self) -> dict[str, Any]:
-        """Return nothing: there are no checkpoints."""
-        return {}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return nothing: there are no checkpoints."""

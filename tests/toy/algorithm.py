@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
@@ -15,16 +15,12 @@ from cugraph_ws.runtime.device import as_host
 __all__ = ["GreatestAncestor"]
 
 
-class GreatestAncestor:
+class GreatestAncestor(BaseLoop):
     """A loop for `run`: in each step every vertex takes the greatest label of its in-neighbours."""
 
     name = "greatest_ancestor"
     outputs: ClassVar = {"ancestor": True}
-    by_vertex = True
     by_vertex_state = ("label",)
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
 
     def start(self, graph: Any, *, on_device: bool = False) -> None:
         self._part = part = Part(graph, on_device=on_device)
@@ -46,9 +42,6 @@ class GreatestAncestor:
             label[ghosts] = told
         self._changed, read, sent = part.halo.totals(int(changed.sum()), read)
         return Step(self._changed, read, direction="gather", filter="all", bytes_sent=sent)
-
-    def inputs(self) -> dict[str, Any]:
-        return {}
 
     def state(self) -> dict[str, Any]:
         return {"label": as_host(self._part.by_number(self._label))}
