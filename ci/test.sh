@@ -22,7 +22,8 @@ fi
 workers=${TEST_WORKERS:-2}
 mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
 coverage erase
-NUMBA_DISABLE_JIT=1 pytest -n "$workers" --cov --cov-report= "${uncompiled[@]}"
+# Emulated kernels are plain Python in either run: tests of them (their names say "gpu" or "cuda") run once, with the rest.
+NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" --cov --cov-report= "${uncompiled[@]}"
 # Without coverage, which would follow every step of the compiler and of programs in plain Python, for several
 # times as long: the zoo, and random programs.  What they run through, other tests cover.
 uncovered=(tests/program/test_cuda_compile.py tests/program/test_zoo.py tests/fuzz/test_programs.py)
