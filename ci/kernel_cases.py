@@ -30,7 +30,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
 from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, rows
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda.loops import jumps, similarity, triangles
+from cugraph_ws.backends.cuda.loops import betweenness, jumps, similarity, triangles
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
 from cugraph_ws.runtime.device import device
@@ -205,7 +205,7 @@ def _loops() -> list[Case]:
             )
         ]
         cases += [("", partial(_hashed, loop, graph)) for loop in TRIANGLES]
-        cases.append(("", partial(_marked, graph)))
+        cases += [("", partial(_marked, graph)), ("", partial(_paths_by_levels, graph))]
         cases.append(("", partial(_communities, graph)))
         apart = graph_of(replace(edges, weight=1.0 + edges.weight, directed=directed))
         for function in (ws.closeness_centrality, ws.betweenness_centrality):
@@ -243,6 +243,12 @@ def _hashed(loop: Any, graph: ws.Graph) -> None:
     """Find triangles by hashing every row."""
     with patch.object(triangles, "LEAST_HASHED", 0):
         ws.run(loop, graph, engine="cuda")
+
+
+def _paths_by_levels(graph: ws.Graph) -> None:
+    """Count shortest paths with a few launches for each level."""
+    with patch.object(betweenness, "LONG", -1):
+        ws.run(ws.Betweenness([0, 3]), graph, engine="cuda")
 
 
 def _marked(graph: ws.Graph) -> None:

@@ -21,6 +21,7 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.algorithms.weighted_paths import distances_from, levels_of
 from cugraph_ws.arguments import check_count, check_flag
+from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
@@ -273,6 +274,12 @@ class Betweenness(ArrayLoop):
         largest = max(graph.comm.allgather(near.part.size))
         self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
         self._arcs = near.xp.zeros(len(near.part.csc.indices) if self._edges else 0)
+        # A single GPU finds the levels of a graph without hubs in one launch.
+        self._fused = (
+            on_device
+            and near.part.halo.alone
+            and loops("betweenness", on_device=True).has_short_rows(near.part)
+        )
         if self.converged:
             self._end()
 
@@ -284,9 +291,7 @@ class Betweenness(ArrayLoop):
         """Count the paths from the next sources, and add up the dependencies."""
         near, part = self.near, self.near.part
         sources = self._sources[self.done : self.done + self._width]
-        levels, paths, stack, scales = self._count(sources)
-        shares = near.xp.zeros(paths.shape)  # of a path to a vertex, in what depends on it
-        dependency = self._depend(levels, paths, stack, scales, shares)
+        levels, paths, dependency, shares, read = self._search(sources)
         reached = levels[: part.owned] > 0
         own = near.xp.where(reached, dependency[: part.owned] + self._endpoints, 0.0)
         self._score[: part.owned] += own.sum(axis=1)
@@ -297,9 +302,21 @@ class Betweenness(ArrayLoop):
         self.done += len(sources)
         if self.converged:
             self._end()
-        read, sent = part.halo.totals(sum(map(len, stack)))
+        read, sent = part.halo.totals(read)
         left = len(self._sources) - self.done
         return Step(left, read, direction="push", filter="list", bytes_sent=sent)
+
+    def _search(self, sources: Array) -> tuple[Array, Array, Array, Array, int]:
+        """Return levels, paths, dependencies, shares of a path to a vertex, and rows read."""
+        near = self.near
+        if self._fused:
+            _, rows = near.owned_among(sources)
+            found = loops("betweenness", on_device=True).Levels(near.part, rows, HIGH)
+            return found.levels, found.paths, *found.depend(), found.rows
+        levels, paths, stack, scales = self._count(sources)
+        shares = near.xp.zeros(paths.shape)
+        dependency = self._depend(levels, paths, stack, scales, shares)
+        return levels, paths, dependency, shares, sum(map(len, stack))
 
     def columns(self) -> dict[str, Column]:
         """Return the scaled scores of owned vertices."""
@@ -431,6 +448,7 @@ class WeightedBetweenness(Betweenness):
                 f"weight {least[0]}; lengths must be above 0"
             )
         super().start(graph, on_device=on_device)
+        self._fused = False
 
     def _count(self, sources: Array) -> tuple[Array, Array, list[Array], list[Array]]:
         """Return levels and numbers of paths by position and source; and the rows of each level."""

@@ -1,7 +1,8 @@
 """Folds over rows of neighbours: sums of floats, and combines of 64-bit words.
 
 A warp reads a row.  With one column its lanes share the row's arcs; with several, each lane has a
-column, so that a neighbour's values are read at once.
+column, so that a neighbour's values are read at once.  A long row is read by all warps of a block: a
+hub would keep one warp busy long after the others.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
+    atomic_add,
     block,
     blocks,
     inline,
     kernel,
     lane,
+    lean,
+    shared,
+    shuffle,
     shuffle_xor,
+    sync_block,
     thread,
     threads,
 )
@@ -36,6 +42,8 @@ __all__ = [
 ]
 
 MIN, MAX, OR = 0, 1, 2  # as in kernels/cpu/folds.py
+MOST = 512  # threads of a block
+WARPS = 16
 
 
 @inline
@@ -48,6 +56,72 @@ def combined(operation: Any, one: Any, other: Any) -> Any:
     return one | other
 
 
+@inline
+def list_long(
+    offsets: Any, which: Any, count: Any, base: Any, long: Any, listed: Any, number: Any
+) -> Any:
+    """List the block's long rows, by their places; return how many there are.
+
+    Neighbouring places are those of different blocks: rows are often sorted by their lengths.
+    """
+    if thread() == 0:
+        number[0] = np.int32(0)
+    sync_block()
+    place = base + np.int64(thread()) * blocks() + block()
+    if place < count:
+        row = which[place]
+        if offsets[row + 1] - offsets[row] > long:
+            listed[atomic_add(number, 0, np.int32(1))] = place
+    sync_block()
+    return number[0]
+
+
+@inline
+def sum_of_arcs(
+    offsets: Any, indices: Any, row: Any, start: Any, step: Any, values: Any, weights: Any,
+    weighted: Any,
+) -> Any:  # fmt: skip
+    """Return a lane's share of the sum over a row: of every `step`-th arc from `start` on."""
+    total = 0.0
+    for arc in range(offsets[row] + start, offsets[row + 1], step):
+        value = values[indices[arc]]
+        if weighted == 1:
+            value *= weights[arc]
+        total += value
+    distance = 16
+    while distance > 0:
+        total += shuffle_xor(FULL, total, distance)
+        distance //= 2
+    return total
+
+
+@inline
+def sum_of_column(
+    indices: Any, begin: Any, end: Any, step: Any, values: Any, columns: Any, column: Any
+) -> Any:
+    """Return the sum of a lane's column over every `step` / 32-th 32 arcs, in their order."""
+    total = 0.0
+    first = np.int64(begin)
+    while first < end:
+        many = np.int32(min(end - first, 32))
+        neighbour = np.int64(0)
+        if lane() < many:
+            neighbour = np.int64(indices[first + lane()]) * columns
+        at = np.int32(0)
+        while at + 4 <= many:  # four loads wait together
+            one = values[shuffle(FULL, neighbour, at) + column]
+            two = values[shuffle(FULL, neighbour, at + 1) + column]
+            three = values[shuffle(FULL, neighbour, at + 2) + column]
+            four = values[shuffle(FULL, neighbour, at + 3) + column]
+            total = total + one + two + three + four
+            at = np.int32(at + 4)
+        while at < many:
+            total += values[shuffle(FULL, neighbour, at) + column]
+            at = np.int32(at + 1)
+        first += step
+    return total
+
+
 @kernel
 def sum_rows(
     offsets: Any,
@@ -57,6 +131,7 @@ def sum_rows(
     values: Any,
     weights: Any,
     weighted: Any,
+    long: Any,
     sums: Any,
 ) -> None:
     """Add up neighbours' values in one column.
@@ -72,29 +147,45 @@ def sum_rows(
     weights : float64[arcs]
         Factors by arc; not read unless `weighted` is 1.
     weighted : int
+    long : int
+        Arcs of a row above which a block reads it.
     sums : float64[count]
         Written.
     """
+    listed, number = shared(MOST, np.int64), shared(1, np.int32)
+    parts = shared(WARPS, np.float64)
+    warp, warps = thread() // 32, threads() // 32
+    base = np.int64(0)
+    while base < count:
+        for one in range(list_long(offsets, which, count, base, long, listed, number)):
+            total = sum_of_arcs(
+                offsets, indices, which[listed[one]], thread(), threads(), values, weights, weighted
+            )
+            if lane() == 0:
+                parts[warp] = total
+            sync_block()
+            if thread() == 0:
+                total = 0.0
+                for other in range(warps):
+                    total += parts[other]
+                sums[listed[one]] = total
+            sync_block()
+        sync_block()
+        base += np.int64(blocks()) * threads()
     for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
         row = which[place]
-        total = 0.0
-        for arc in range(offsets[row] + lane(), offsets[row + 1], 32):
-            value = values[indices[arc]]
-            if weighted == 1:
-                value *= weights[arc]
-            total += value
-        distance = 16
-        while distance > 0:
-            total += shuffle_xor(FULL, total, distance)
-            distance //= 2
-        if lane() == 0:
-            sums[place] = total
+        if offsets[row + 1] - offsets[row] <= long:
+            total = sum_of_arcs(offsets, indices, row, lane(), 32, values, weights, weighted)
+            if lane() == 0:
+                sums[place] = total
 
 
+@lean(48)
 @kernel
 def sum_columns(
-    offsets: Any, indices: Any, which: Any, count: Any, values: Any, columns: Any, sums: Any
-) -> None:
+    offsets: Any, indices: Any, which: Any, count: Any, values: Any, columns: Any, long: Any,
+    sums: Any,
+) -> None:  # fmt: skip
     """Add up neighbours' values in several columns.
 
     Parameters
@@ -107,17 +198,52 @@ def sum_columns(
     values : float64[vertices * columns]
         By vertex, then column.
     columns : int
+    long : int
+        Arcs of a row above which a block reads it.
     sums : float64[count * columns]
         Written.
     """
-    for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
+    listed, number = shared(MOST, np.int64), shared(1, np.int32)
+    parts = shared(MOST, np.float64)
+    warp, warps = thread() // 32, threads() // 32
+    base = np.int64(0)
+    while base < count:
+        for one in range(list_long(offsets, which, count, base, long, listed, number)):
+            place = listed[one]
+            row = which[place]
+            begin, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
+            first = np.int64(0)
+            while first < columns:
+                column = first + lane()
+                parts[thread()] = sum_of_column(
+                    indices, begin + 32 * warp, end, 32 * warps, values, columns,
+                    min(column, columns - 1),
+                )  # fmt: skip
+                sync_block()
+                if warp == 0 and column < columns:
+                    total = 0.0
+                    for other in range(warps):
+                        total += parts[32 * other + lane()]
+                    sums[np.int64(place) * columns + column] = total
+                sync_block()
+                first += 32
+        sync_block()
+        base += np.int64(blocks()) * threads()
+    place = np.int64((block() * threads() + thread()) // 32)
+    while place < count:
         row = which[place]
-        begin, end = offsets[row], offsets[row + 1]
-        for column in range(lane(), columns, 32):
-            total = 0.0
-            for arc in range(begin, end):
-                total += values[np.int64(indices[arc]) * columns + column]
-            sums[np.int64(place) * columns + column] = total
+        begin, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
+        if end - begin <= long:
+            first = np.int64(0)
+            while first < columns:
+                column = first + lane()
+                total = sum_of_column(
+                    indices, begin, end, 32, values, columns, min(column, columns - 1)
+                )
+                if column < columns:
+                    sums[place * columns + column] = total
+                first += 32
+        place += blocks() * threads() // 32
 
 
 @kernel
@@ -246,6 +372,22 @@ def tight_columns(
             sums[np.int64(place) * columns + column] = total
 
 
+@inline
+def word_of_arcs(
+    offsets: Any, indices: Any, row: Any, start: Any, step: Any, values: Any, operation: Any,
+    identity: Any,
+) -> Any:  # fmt: skip
+    """Return the words of every `step`-th arc of a row from `start` on combined, over all lanes."""
+    best = np.int64(identity)
+    for arc in range(offsets[row] + start, offsets[row + 1], step):
+        best = combined(operation, best, values[indices[arc]])
+    distance = 16
+    while distance > 0:
+        best = combined(operation, best, shuffle_xor(FULL, best, distance))
+        distance //= 2
+    return best
+
+
 @kernel
 def fold_words(
     offsets: Any,
@@ -255,6 +397,7 @@ def fold_words(
     values: Any,
     operation: Any,
     identity: Any,
+    long: Any,
     found: Any,
 ) -> None:
     """Combine neighbours' words.
@@ -271,17 +414,40 @@ def fold_words(
         MIN, MAX or OR.
     identity : int
         The result of an empty row.
+    long : int
+        Arcs of a row above which a block reads it.
     found : int64[count]
         Written.
     """
+    listed, number = shared(MOST, np.int64), shared(1, np.int32)
+    parts = shared(WARPS, np.int64)
+    warp, warps = thread() // 32, threads() // 32
+    base = np.int64(0)
+    while base < count:
+        for one in range(list_long(offsets, which, count, base, long, listed, number)):
+            best = word_of_arcs(
+                offsets,
+                indices,
+                which[listed[one]],
+                thread(),
+                threads(),
+                values,
+                operation,
+                identity,
+            )
+            if lane() == 0:
+                parts[warp] = best
+            sync_block()
+            if thread() == 0:
+                for other in range(warps):
+                    best = combined(operation, best, parts[other])
+                found[listed[one]] = best
+            sync_block()
+        sync_block()
+        base += np.int64(blocks()) * threads()
     for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
         row = which[place]
-        best = np.int64(identity)
-        for arc in range(offsets[row] + lane(), offsets[row + 1], 32):
-            best = combined(operation, best, values[indices[arc]])
-        distance = 16
-        while distance > 0:
-            best = combined(operation, best, shuffle_xor(FULL, best, distance))
-            distance //= 2
-        if lane() == 0:
-            found[place] = best
+        if offsets[row + 1] - offsets[row] <= long:
+            best = word_of_arcs(offsets, indices, row, lane(), 32, values, operation, identity)
+            if lane() == 0:
+                found[place] = best

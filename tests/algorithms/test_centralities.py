@@ -17,6 +17,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness
+from cugraph_ws.backends.cuda.loops import betweenness as levels
 
 WAYS = [("cpu", 1), ("cuda", 1), ("cpu", 3), ("cuda", 2)]
 SMALL = ["star", "cycle", "two components", "self-loops", "duplicates", "33 vertices", "random"]
@@ -267,6 +268,25 @@ def test_numbers_of_paths_beyond_floats(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(betweenness, "HIGH", 3.0)
         scaled = ws.betweenness_centrality(graph)
     np.testing.assert_allclose(scaled.betweenness_centrality, expected.betweenness_centrality)
+
+
+@pytest.mark.parametrize("high", [3.0, 1e150])
+@pytest.mark.parametrize("name", ["33 vertices", "grid, undirected", "duplicates"])
+def test_levels_in_one_launch_and_one_by_one(
+    name: str, high: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are the same bits; a launch finds a few levels at most, and the next goes on."""
+    monkeypatch.setattr(betweenness, "HIGH", high)
+    monkeypatch.setattr(betweenness, "WIDTH", 3)
+    monkeypatch.setattr(levels, "LEVELS", 2)
+    with emulated(seed=1), build(GRAPHS[name]) as graph:
+        sources = [0, 1, 2, 3, 5] if graph.owned > 5 else [0, 1]
+        fused = ws.betweenness_centrality(graph, sources, engine="cuda")
+        monkeypatch.setattr(levels, "LONG", 0)
+        single = ws.betweenness_centrality(graph, sources, engine="cuda")
+        expected = ws.betweenness_centrality(graph, sources, engine="cpu")
+    assert fused.equals(single)
+    pd.testing.assert_frame_equal(fused, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", FEW)

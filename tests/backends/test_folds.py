@@ -12,17 +12,21 @@ from shapes import SHAPES, build
 from cugraph_ws.algorithms.neighbourhood import OPERATIONS
 from cugraph_ws.backends import loops
 from cugraph_ws.backends.cpu.loops import folds
+from cugraph_ws.backends.cuda.loops import folds as on_gpu
 from cugraph_ws.partition.part import Part
 
 FOLDS = {"min": np.minimum, "max": np.maximum, "or": np.bitwise_or}
 
 
-@pytest.mark.parametrize("on_device", [False, True], ids=["cpu", "cuda"])
+@pytest.mark.parametrize(
+    ("on_device", "long"), [(False, 0), (True, 1024), (True, 2)], ids=["cpu", "cuda", "long rows"]
+)
 @pytest.mark.parametrize("name", ["random sparse", "33 vertices", "all isolated", "self-loops"])
 def test_folds_are_those_of_numpy(
-    name: str, on_device: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, on_device: bool, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folds, "WORK_A_TASK", 7)
+    monkeypatch.setattr(on_gpu, "LONG", long)
     generator = np.random.default_rng(5)
     with emulated(), build(SHAPES[name]) as graph:
         part = Part(graph, on_device=on_device)

@@ -15,8 +15,9 @@ __all__ = ["nearest", "sums", "tight", "words"]
 
 Array = Any  # CuPy's
 
-BLOCK = 256
+BLOCK = 512  # as many as MOST in kernels/cuda/folds.py
 WARP = 32
+LONG = 1024  # arcs of a row above which a block reads it, not a warp
 
 
 def sums(rows: Any, which: Array, values: Array, weights: Array | None) -> Array:
@@ -26,19 +27,19 @@ def sums(rows: Any, which: Array, values: Array, weights: Array | None) -> Array
     flat, into = values.reshape(-1), found.reshape(-1)
     if columns > 1:
         if weights is None:
-            _launch("sum_columns", rows, which, flat, columns, into)
+            _launch("sum_columns", rows, which, flat, columns, LONG, into)
         else:
             _launch("sum_weighted_columns", rows, which, flat, columns, weights, into)
     else:
         factors = flat if weights is None else weights
-        _launch("sum_rows", rows, which, flat, factors, int(weights is not None), into)
+        _launch("sum_rows", rows, which, flat, factors, int(weights is not None), LONG, into)
     return found
 
 
 def words(rows: Any, which: Array, values: Array, operation: int, identity: int) -> Array:
     """Combine neighbours' words."""
     found = device().xp.empty(len(which), np.int64)
-    _launch("fold_words", rows, which, values, operation, identity, found)
+    _launch("fold_words", rows, which, values, operation, identity, LONG, found)
     return found
 
 
