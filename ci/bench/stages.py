@@ -59,6 +59,7 @@ CLUSTER = (  # needs several GPUs: each only where it is asked for by its name
     "bench-cluster-functions",
     "bench-cluster-exchange",
     "bench-cluster-hub",
+    "bench-cluster-linked",
     "bench-cluster-scaling",
     "bench-cluster-peers",
     "bench-cluster-large",

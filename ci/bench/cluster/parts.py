@@ -39,6 +39,7 @@ def parts(peers: bool = False) -> dict[str, Part]:
         "cluster-functions": piece("functions"),
         "cluster-exchange": piece("exchange"),
         "cluster-hub": piece("exchange", hub=True),
+        "cluster-linked": piece("linked"),
         "cluster-scaling": Part(Scaling(), tuple(SCALING), by_name=True),
         "cluster-peers": piece("peers"),
         "cluster-large": Part(large, ("RM54V704E",), by_name=True),

@@ -24,6 +24,7 @@ from bench.cluster.jobs import (
     superstep_seconds,
     taken,
 )
+from bench.cluster.linked import linked, linked_table
 from bench.cluster.partitions import (
     GatheredCase,
     PartitionedGraph,
@@ -71,7 +72,7 @@ def cluster(
         Gets timings, targets, tables and errors.
     repeats : int
         Runs that count.
-    pieces : sequence of {"build", "functions", "exchange", "memory", "peers"}
+    pieces : sequence of {"build", "functions", "exchange", "linked", "memory", "peers"}
     peers : bool
         Whether cuGraph takes part, though "peers" is not among the pieces.
     hub : bool
@@ -107,11 +108,15 @@ def _pieces(
             functions(setup, section, repeats, kind, only)
         if "exchange" in pieces:
             exchange(setup, section, repeats, kind)
+        if "linked" in pieces:
+            linked(setup, section, repeats, kind)
     if "memory" in pieces:
         section.attempt("memory", lambda: memory(setup, section))
     if "exchange" in section.figures:
         exchange_targets(section, setup.several.workers, hub=setup.hub)
         exchange_table(section, setup.several.workers)
+    if "linked" in section.figures:
+        linked_table(section, setup.several.workers)
     speedups(section, setup.several.workers)
 
 
