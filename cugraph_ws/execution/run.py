@@ -344,21 +344,9 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
                 step = loop.step()
                 whole = True
                 now = time.perf_counter()
-                history = step.history or [(step.active, step.edges)]
                 residual = step.residual
-                iterations += len(history)
-                trace.add(
-                    step.direction,
-                    step.filter,
-                    history,
-                    now - started,
-                    step.residuals or [residual],
-                    step.exchanges or [(step.bytes_sent, step.bytes_useful)],
-                    step.modes,
-                    step.partitions or holders,
-                    step.layout,
-                    step.phase,
-                )
+                iterations += max(1, len(step.history))
+                trace.add(step, now - started, holders)
                 if interrupts.pressed:
                     raise KeyboardInterrupt
                 idle = idle + 1 if step.active == 0 and step.edges == 0 else 0

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
 
+if TYPE_CHECKING:
+    from cugraph_ws.execution.loop import Step
+
 __all__ = ["Trace"]
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -54,62 +59,38 @@ class Trace:
     layout: list[str] = field(default_factory=list)
     phase: list[str] | None = None
 
-    def add(
-        self,
-        direction: str,
-        filter: str,  # noqa: A002 - the papers' word for the form of the frontier
-        history: list[tuple[int, int]],
-        seconds: float,
-        residuals: Sequence[float],
-        exchanged: Sequence[tuple[int, int]],
-        modes: Sequence[tuple[str, str]] = (),
-        partitions: int = 1,
-        layout: str = "",
-        phase: str = "",
-    ) -> None:
+    def add(self, step: Step, seconds: float, holders: int) -> None:
         """Add the supersteps of one call.
 
         Parameters
         ----------
-        direction, filter : str
-            What ran.
-        history : list of (int, int)
-            Active vertices and arcs of each superstep.
+        step : Step
         seconds : float
             Wall-clock time of the call.
-        residuals : sequence of float
-            Norm of each superstep's change, or one for all.
-        exchanged : sequence of (int, int)
-            Bytes exchanged after each superstep, or after the call, and how many of them were useful.
-        modes : sequence of (str, str)
-            Direction and filter of each superstep, if they may differ.
-        partitions : int
-            Number of partitions of the graph.
-        layout : str
-            The layout whose arcs were read.
-        phase : str
-            Name of the phase, in a run of several.
+        holders : int
+            Number of ranks, each with one partition unless the step says otherwise.
         """
-        alike = "push" if direction == "fused" else direction, filter
+        history = step.history or [(step.active, step.edges)]
+        count = len(history)
         weights = [active + edges + 1 for active, edges in history]
         share = 1000.0 * seconds / sum(weights)
-        norms = residuals if len(residuals) == len(history) else [residuals[-1]] * len(history)
-        chosen = modes or [alike] * len(history)
-        self.superstep.extend(range(len(self.superstep), len(self.superstep) + len(history)))
+        fused = step.direction == "fused"
+        chosen = step.modes or [("push" if fused else step.direction, step.filter)] * count
+        sent = _each(step.exchanges or [(step.bytes_sent, step.bytes_useful)], count)
+        self.superstep.extend(range(len(self.superstep), len(self.superstep) + count))
         self.direction.extend(direction for direction, _ in chosen)
         self.filter.extend(held for _, held in chosen)
         self.active.extend(active for active, _ in history)
         self.edges.extend(edges for _, edges in history)
         self.milliseconds.extend(share * weight for weight in weights)
-        self.residual.extend(norms)
-        sent = exchanged if len(exchanged) == len(history) else [exchanged[-1]] * len(history)
+        self.residual.extend(_each(step.residuals or [step.residual], count))
         self.bytes_sent.extend(one for one, _ in sent)
         self.bytes_useful.extend(one for _, one in sent)
-        self.partitions.extend([partitions] * len(history))
-        self.fused.extend([direction == "fused"] * len(history))
-        self.layout.extend([layout] * len(history))
+        self.partitions.extend([step.partitions or holders] * count)
+        self.fused.extend([fused] * count)
+        self.layout.extend([step.layout] * count)
         if self.phase is not None:
-            self.phase.extend([phase] * len(history))
+            self.phase.extend([step.phase] * count)
 
     def columns(self) -> dict[str, npt.NDArray[np.generic] | list[str]]:
         """Return the rows as columns, by name."""
@@ -167,3 +148,8 @@ class Trace:
         if modes:
             axes.legend()
         return axes
+
+
+def _each(values: Sequence[T], count: int) -> Sequence[T]:
+    """Return a value for each superstep: the last for all, unless there are as many."""
+    return values if len(values) == count else [values[-1]] * count

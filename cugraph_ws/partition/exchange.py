@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
-from cugraph_ws.partition.refinement import ExchangeMethod, Refinement, Sender
+from cugraph_ws.partition.refinement import ExchangeMethod, Sender
 from cugraph_ws.partition.shard import ShardGraph
 
 __all__ = ["Exchange", "NoExchange", "RankExchange", "Traffic"]
@@ -95,21 +95,7 @@ class Exchange(Protocol):
 
 
 class NoExchange(Exchange):
-    """The exchange of a single rank, which has no ghosts: nothing is sent.
-
-    Parameters
-    ----------
-    method : {"auto", "vr", "ms", "all"}
-        Only checked.
-
-    Raises
-    ------
-    InputError
-        If there is no such method.
-    """
-
-    def __init__(self, method: ExchangeMethod = "auto") -> None:
-        Refinement(method)
+    """The exchange of a single rank, which has no ghosts: nothing is sent."""
 
     def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Return the executor's counts."""

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 
 from cugraph_ws.contract import BoundaryUpdate, Executor
-from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.device import array_module
 
 __all__ = ["ExchangeMethod", "Refinement", "Sender"]
@@ -38,11 +37,6 @@ class Refinement:
         Whether every superstep computes all vertices.  Then most vertices change in the first
         superstep, and messages need not say which are active.
 
-    Raises
-    ------
-    InputError
-        If there is no such method.
-
     Attributes
     ----------
     first : bool
@@ -50,10 +44,6 @@ class Refinement:
     """
 
     def __init__(self, method: ExchangeMethod, *, dense: bool = False) -> None:
-        if method not in ("auto", "vr", "ms", "all"):
-            raise InputError(
-                f"exchange={method!r} is not known; choose 'auto', 'vr', 'ms' or 'all'"
-            )
         self._method = method
         self._flag = 0 if dense else 1  # bytes of a vertex's active flag in MS
         self._refines: dict[int, bool] = {}

@@ -8,6 +8,7 @@ from programs import Hops, Peel, Rank
 from shapes import SHAPES, build, rmat
 
 import cugraph_ws as ws
+from cugraph_ws.execution.loop import Step
 from cugraph_ws.execution.trace import Trace
 
 COLUMNS = [
@@ -82,8 +83,13 @@ def test_no_superstep_is_a_frame_without_rows():
 
 def test_the_time_of_a_fused_call_is_shared_out_by_work():
     trace = Trace()
-    trace.add("fused", "list", [(1, 8), (4, 25)], 0.004, [float("nan")], (16, 12))
-    trace.add("pull", "bitmap", [(9, 70)], 0.002, [0.5], (0, 0))
+    two = [(1, 8), (4, 25)]
+    trace.add(
+        Step(4, 25, direction="fused", filter="list", history=two, bytes_sent=16, bytes_useful=12),
+        0.004,
+        1,
+    )
+    trace.add(Step(9, 70, 0.5, "pull", "bitmap"), 0.002, 1)
     columns = trace.columns()
     np.testing.assert_allclose(columns["milliseconds"], [1.0, 3.0, 2.0])
     assert columns["superstep"].tolist() == [0, 1, 2]
@@ -99,8 +105,8 @@ def test_a_plot_has_a_colour_for_each_mode():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     rows = Trace()
-    rows.add("fused", "list", [(1, 3), (40, 90), (7, 0)], 0.3, [np.nan], (0, 0),
-             [("push", "online"), ("pull", "bitmap"), ("push", "online")])  # fmt: skip
+    modes = [("push", "online"), ("pull", "bitmap"), ("push", "online")]
+    rows.add(Step(7, 0, direction="fused", history=[(1, 3), (40, 90), (7, 0)], modes=modes), 0.3, 1)
     axes = rows.plot()
     shown = {one.get_text() for one in axes.get_legend().get_texts()}
     assert shown == {"push, online", "pull, bitmap"}

@@ -7,6 +7,7 @@ thread.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,6 @@ class CpuExecutor:
         self._prepares = bound.prepares and not in_place and len(part.csc.indices) > 0
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None
-        self._trees = PredecessorTrees(self._context)
         arcs = part.arcs
         kinds = bound.program.edge_state_kinds
         self._edge_state = tuple(np.zeros(arcs, kind) for kind in kinds)  # in the order of the CSC
@@ -455,6 +455,10 @@ class CpuExecutor:
             self._frontier.add(ghosts if update.active is None else ghosts[update.active])
 
     # --------------------------------------------------------------------- forest and checkpoint
+
+    @cached_property
+    def _trees(self) -> PredecessorTrees:
+        return PredecessorTrees(self._context)
 
     def begin_trees(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""

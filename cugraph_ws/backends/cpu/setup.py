@@ -74,7 +74,7 @@ def set_up(
         fused=options.fused and graph.comm.size == 1,
         in_place=bool(in_place),
     )
-    exchange: Exchange = NoExchange(options.exchange)
+    exchange: Exchange = NoExchange()
     if graph.comm.size > 1:
         exchange = RankExchange(graph, method=options.exchange, dense=not plan.strategy.active_only)
     executor = CpuExecutor(

@@ -75,7 +75,7 @@ def set_up(
             f"filter={options.filter!r}: {bound.program.name} lists no frontier; leave it out"
         )
     part = ProgramPart(graph, bound, on_device=True)
-    exchange: Exchange = NoExchange(options.exchange)
+    exchange: Exchange = NoExchange()
     if divided:
         exchange = _among_gpus(graph, part, bound, strategy, options)
     linked = None
