@@ -187,6 +187,8 @@ class ClusterGraph:
         self._metas: dict[bytes, tuple[Any, bool]] = {}
         self._took: dict[str, float] = {}  # seconds of the last call of each function
         self._open = True
+        # Whether ranks' shards may keep different results: a call has failed on one of them
+        self._unlike = False
 
     # --------------------------------------------------------------------------------- the graph
 
@@ -261,6 +263,7 @@ class ClusterGraph:
             advice=f"The build was tried {RESTARTS + 1} times; find out why workers are lost, and run it again",
         )
         self._facts = client.gather(self._shares)
+        self._unlike = False
         self._report: GraphReport | None = None
         self._free = weakref.finalize(self, _release, self._shares)
 
@@ -370,6 +373,7 @@ class ClusterGraph:
     def _reported(self) -> GraphReport:
         assert self._shares is not None
         tasks = [(share.key, share) for share in self._shares]
+        unlike, self._unlike = self._unlike, True
         told: GraphReport = run_on_ranks(
             self._client,
             self._addresses,
@@ -379,6 +383,7 @@ class ClusterGraph:
             self._held(),
             nccl=self._nccl,
         )[0].result()
+        self._unlike = unlike
         return told
 
     def _held(self) -> list[str]:
@@ -434,9 +439,12 @@ class ClusterGraph:
                 for name, parts in divided.items()
             }
             tasks.append((share.key, share, method, same, parts))
-        return run_on_ranks(
+        unlike, self._unlike = self._unlike, True
+        made = run_on_ranks(
             client, self._addresses, derive_rank, tasks, method, self._held(), nccl=self._nccl
         )
+        self._unlike = unlike
+        return made
 
     # --------------------------------------------------------------------------------------- runs
 
@@ -483,7 +491,7 @@ class ClusterGraph:
     ) -> Any:
         client, shares = self._client, self._shares
         assert shares is not None
-        self._check_call(arguments)
+        known = self._check_call(arguments)
         divided = {
             name: _partitions(client, one) for name, one in arguments.items() if is_dask_frame(one)
         }
@@ -502,7 +510,11 @@ class ClusterGraph:
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
         shown = reporter(options.progress, name)
         theirs = replace(options, progress=False)  # the client shows it
-        calls = [Call(share.key, function, carried, theirs, topic) for share in shares]
+        calls = [
+            Call(share.key, function, carried, theirs, topic, self._unlike, known)
+            for share in shares
+        ]
+        unlike, self._unlike = self._unlike, True
         begun = time.perf_counter()
         rank_tasks = RankTasks(
             client,
@@ -534,13 +546,17 @@ class ClusterGraph:
             rank_tasks.release()  # otherwise the error's traceback would keep the tasks
             raise
         self._took[name] = time.perf_counter() - begun
+        self._unlike = unlike
         try:
             return self._assembled(rank_tasks)
         finally:
             rank_tasks.release()
 
-    def _check_call(self, arguments: Mapping[str, Any]) -> None:
-        """Refuse columns and vertices that are not the graph's, before the workers start."""
+    def _check_call(self, arguments: Mapping[str, Any]) -> list[Any]:
+        """Refuse columns and vertices that are not the graph's, before the workers start.
+
+        Return the vertices looked up; see `KnownVertices.found`.
+        """
         # run() names its column arguments differently, since a program may use the plain names
         end = "_column" if "program" in arguments else ""
         source = arguments.get(f"source{end}", "source")
@@ -550,7 +566,9 @@ class ClusterGraph:
         # the functions that read weights refuse weight=None
         check_as_built(self, weight, directed, weighted=weight is not None)
         # made for each call: an attribute would be a cycle, and delay the freeing of the graph
-        KnownVertices(self._facts[0]["directory"], self._ask_owners).check(arguments)
+        vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners)
+        vertices.check(arguments)
+        return vertices.found
 
     def _ask_owners(self, boxes: Mapping[int, Sequence[Any]]) -> dict[int, Any] | None:
         """Look ids up on the ranks that would own them; return None if one does not answer."""

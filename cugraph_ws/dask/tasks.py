@@ -314,6 +314,11 @@ class Call:
         The run's options.
     topic : str, optional
         The topic under which rank 0 reports its progress.
+    agrees : bool
+        Whether ranks agree first on what their shards keep; unnecessary while all calls have ended
+        well on all ranks.
+    known : sequence of (list of ndarray, ndarray of int64)
+        Ids that the client has looked up, encoded, and their vertex numbers.
     """
 
     key: Any
@@ -321,6 +326,8 @@ class Call:
     arguments: Mapping[str, Any]
     options: Options
     topic: str | None
+    agrees: bool = True
+    known: Sequence[Any] = ()
 
 
 def call_rank(
@@ -411,7 +418,8 @@ def _called(
     worker: Worker, comm: Communicator, call: Call, parts: Mapping[str, Sequence[Any]]
 ) -> CallResult:
     """Call the function on this rank's shard."""
-    graph = _share(worker, call.key, comm)
+    graph = _share(worker, call.key, comm, agrees=call.agrees)
+    graph.know(call.known)
     named = {
         name: rank_plugin(worker).program(one.content) if isinstance(one, CachedProgram) else one
         for name, one in call.arguments.items()
@@ -479,8 +487,8 @@ def summary_of(returned: CallResult) -> bytes:
     return summary
 
 
-def _share(worker: Worker, key: Any, comm: Communicator) -> ShardGraph:
-    """Return the shard that a task has built, joined to a communicator."""
+def _share(worker: Worker, key: Any, comm: Communicator, *, agrees: bool = True) -> ShardGraph:
+    """Return the shard that a task has built, joined to a communicator; collective if `agrees`."""
     held = rank_plugin(worker).shards.get(key)
     if held is None:
         raise WorkerLostError(
@@ -488,7 +496,8 @@ def _share(worker: Worker, key: Any, comm: Communicator) -> ShardGraph:
         )
     shard: ShardGraph = copy.copy(held)
     shard.join(comm)
-    shard.agree_on_what_is_kept()
+    if agrees:
+        shard.agree_on_what_is_kept()
     return shard
 
 

@@ -7,6 +7,7 @@ worker to worker over Dask's own connections, with TLS where the cluster has it.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import threading
 import time
@@ -28,6 +29,8 @@ from cugraph_ws.dask.control_channel import Transport
 from cugraph_ws.dask.direct_start import StartedTasks
 from cugraph_ws.dask.links import LinkPool
 from cugraph_ws.errors import CugraphWsError, WorkerLostError
+from cugraph_ws.program.agreed import IDENTITY
+from cugraph_ws.program.phases import programs_of
 from cugraph_ws.runtime.communicator import RunAbandonedError, plain
 
 __all__ = ["DaskCommunicator", "RankPlugin", "rank_plugin"]
@@ -146,6 +149,9 @@ class RankPlugin(WorkerPlugin):
             program = self.programs.pop(content, None)
             if program is None:
                 program = loads(content)
+                digest = hashlib.blake2b(content).hexdigest()
+                for place, one in enumerate(programs_of(program)):
+                    one.memory[IDENTITY] = f"{digest} {place}"
             self.programs[content] = program
             while len(self.programs) > PROGRAMS:
                 del self.programs[next(iter(self.programs))]

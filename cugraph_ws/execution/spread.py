@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
@@ -40,14 +41,27 @@ def spreads(function: Function) -> Function:
         named = _flat(signature, bound.arguments)
         del named["graph"]
         if _is_spread(graph):
-            return graph.call(wrapper, named)
+            return graph.call(_importable(wrapper), named)
         bound.apply_defaults()
         with provider("graphs of dask").ClusterGraph(
             graph, **_columns(graph, bound.arguments)
         ) as built:
-            return built.call(wrapper, named)
+            return built.call(_importable(wrapper), named)
 
     return cast(Function, wrapper)
+
+
+def _importable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function as its module has it, perhaps decorated further.
+
+    Pickle sends that by its name.  It would send any other with its code, and a worker would have
+    another program for each call.
+    """
+    found = getattr(sys.modules.get(function.__module__), function.__name__, None)
+    inner = found
+    while inner is not None and inner is not function:
+        inner = getattr(inner, "__wrapped__", None)
+    return function if inner is None else cast(Callable[..., Any], found)
 
 
 def _is_spread(graph: Any) -> bool:

@@ -9,6 +9,8 @@ from cugraph_ws.runtime.communicator import Communicator
 __all__ = ["StopVote"]
 
 EVERY = 0.1  # approximate seconds between votes
+FIRST = 2  # the call at which ranks vote first: then one superstep has been timed
+SHORT = 8  # votes may be so many times as far apart as the last ones, if that is EVERY / SHORT
 
 
 class StopVote:
@@ -22,7 +24,7 @@ class StopVote:
 
     def __init__(self, comm: Communicator) -> None:
         self._comm = comm
-        self._left = 1  # calls until the next vote
+        self._left = FIRST  # calls until the next vote
         self._asked = 0  # calls since the last vote
         self._met = time.perf_counter()
         self._request: str | None = None
@@ -48,8 +50,9 @@ class StopVote:
             return None
         now = time.perf_counter()
         share = EVERY / max(now - self._met, 1e-6)
-        # At most twice as long as the last one, since supersteps may become slow.
-        pause = max(1, min(2 * self._asked, int(self._asked * share)))
+        # Not much longer than the last one, since supersteps may become slow.
+        most = max(2 * self._asked, min(SHORT * self._asked, int(self._asked * share / SHORT)))
+        pause = max(1, min(most, int(self._asked * share)))
         requested, self._left = self._comm.allgather((self._request or self._comm.request, pause))[
             0
         ]

@@ -518,5 +518,5 @@ def as_columns(
         else:
             columns[name] = Masked(values, values != declared.null)
     if program.predecessor is not None and predecessors is not None:
-        columns[program.predecessor] = VertexNumbers(predecessors, nullable=True)
+        columns[program.predecessor] = VertexNumbers(predecessors, nullable=True, near=True)
     return columns

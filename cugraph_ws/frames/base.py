@@ -62,10 +62,14 @@ class VertexNumbers:
     nullable : bool
         Whether the column can contain nulls in general.  pandas integers then have a nullable
         dtype even if this column has no null, so that dtypes do not depend on values.
+    near : bool
+        Whether each is, on a shard, a vertex of its rank or a ghost there, as in-neighbours are.
+        Then their ids need no collective.
     """
 
     numbers: Array
     nullable: bool = False
+    near: bool = False
 
 
 class Masked:

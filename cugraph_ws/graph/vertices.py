@@ -178,6 +178,16 @@ class Vertices:
             f"overwrite it; rename it in the frame of edges (and of vertices) before the graph is made"
         )
 
+    def own_columns(self, low: int, owned: int) -> dict[str, Any]:
+        """Return the ids of the vertices that a rank owns as result columns.
+
+        Parameters
+        ----------
+        low, owned : int
+            The number of the first one, and how many there are.
+        """
+        return self.columns(None, VertexNumbers(self._xp.arange(low, low + owned)))
+
     def everyone(self) -> dict[str, Any]:
         """Return the ids of all vertices as result columns."""
         return self.columns(None, VertexNumbers(self._xp.arange(self.size)))

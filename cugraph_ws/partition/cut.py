@@ -97,7 +97,7 @@ def shards_of(graph: Graph, ranks: ThreadRanks) -> list[ShardGraph]:
         kept = graph._shards = ranks.call(lambda comm: shard_of(graph, comm, offsets))
     shards = [copy(shard) for shard in kept]  # other runs have communicators of their own
     for shard, comm in zip(shards, ranks.communicators, strict=True):
-        shard.comm = comm
+        shard.comm, shard.learned = comm, {}  # nor do runs agree on what they have learned
     return shards
 
 

@@ -136,7 +136,7 @@ class RankExchange(Exchange):
     -----
     The message with the state also carries the counts.  Counts are read before ghosts are updated,
     so the sender adds the out-arcs of the ghosts that its message makes active.  Each rank sends
-    the out-degrees of its ghosts to their owners once, at construction.
+    the out-degrees of its ghosts to their owners once; the shard keeps them.
     """
 
     def __init__(
@@ -158,9 +158,7 @@ class RankExchange(Exchange):
         if self._sender.everything:
             self._theirs = [box[0] for box in self._comm.alltoall([[one] for one in held])]
         if self._on_host:
-            degrees = shard.csr.degrees
-            received = self._comm.alltoall([[degrees[first:last]] for first, last in self._ghosts])
-            self._arcs_there = [box[0] for box in received]
+            self._arcs_there = _arcs_of_boundaries(shard)
 
     def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep; return the counts of all ranks, and the traffic."""
@@ -220,6 +218,19 @@ class RankExchange(Exchange):
 
     def rest(self) -> None:
         """Return at once: a collective returns only when it is complete."""
+
+
+def _arcs_of_boundaries(shard: ShardGraph) -> list[Array]:
+    """Return how many arcs each rank has out of each vertex that it is sent.
+
+    Collective on the first call; the result is kept.
+    """
+    if "arcs of boundaries" not in shard.learned:
+        degrees = shard.csr.degrees
+        received = shard.comm.alltoall([[degrees[first:last]] for first, last in shard.ghosts])
+        shard.learned["arcs of boundaries"] = [box[0] for box in received]
+    kept: list[Array] = shard.learned["arcs of boundaries"]
+    return kept
 
 
 def _arcs_of(update: BoundaryUpdate, arcs: Array) -> int:

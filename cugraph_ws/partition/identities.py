@@ -162,6 +162,11 @@ class IdRanges:
         parts = [values for values, _ in fitted]
         return parts, np.logical_and.reduce([fitting for _, fitting in fitted])
 
+    def packed(self, columns: Sequence[IdValues]) -> list[Any]:
+        """Return ids encoded as arrays, and an array that tells which of them fit."""
+        parts, fitting = self.fit(columns)
+        return [*(array for part in parts for array in wire.pack(part)), fitting]
+
     def split(self, columns: Sequence[IdValues]) -> list[tuple[Numbers, list[Any]]]:
         """Group ids by the rank that would own them; ids that no rank can own are left out.
 
@@ -189,6 +194,8 @@ class IdRanges:
 
 class OwnRange(DenseIntegers):
     """Ids that are 0 … size-1; every rank knows all of them."""
+
+    known: Sequence[Any] = ()
 
     def __init__(self, size: int, low: int) -> None:
         super().__init__(size)
@@ -225,6 +232,8 @@ class ShardNumbering:
     ----------
     ranges : IdRanges
         Which rank owns which ids.
+    known : sequence of (list of ndarray, ndarray of int64)
+        Ids that were looked up before, as `IdRanges.packed` returns them, and their numbers.
     """
 
     def __init__(
@@ -237,6 +246,7 @@ class ShardNumbering:
     ) -> None:
         self._comm, self._cuts, self._local, self._forms = comm, cuts, local, list(forms)
         self.renumbered = renumbered
+        self.known: Sequence[Any] = ()
         first = None
         if local.size:
             parts = self._plain(local.decode(np.zeros(1, np.int64)))
@@ -261,7 +271,7 @@ class ShardNumbering:
 
     def own(self, places: Numbers) -> list[pa.Array]:
         """Return the ids of owned vertices; the first one's place is 0.  Not collective."""
-        return self._local.decode(np.asarray(places))
+        return [pa.array(part) for part in self._plain(self._local.decode(np.asarray(places)))]
 
     def encode(self, columns: Sequence[IdValues]) -> Numbers:
         """Return the numbers of this rank's ids, -1 where unknown; collective."""
@@ -284,8 +294,14 @@ class ShardNumbering:
     def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
         """Return the numbers of ids, -1 where unknown; collective; all ranks pass the same ids.
 
-        Each rank looks all ids up among those it owns, and sends the numbers it finds to all ranks.
+        Each rank looks all ids up among those it owns, and sends the numbers it finds to all ranks,
+        unless they are known.
         """
+        if self.known:
+            wanted = self.ranges.packed(columns)
+            for ids, found in self.known:
+                if all(map(np.array_equal, wanted, ids)):
+                    return np.array(found)
         parts, fitting = self.ranges.fit(columns)
         numbers = self._among_own(parts)
         numbers[~fitting] = -1

@@ -40,6 +40,7 @@ Numbers = npt.NDArray[np.int64]
 Ask = Callable[[Mapping[int, Sequence[Any]]], Mapping[int, Numbers] | None]
 
 MOST = 1 << 20  # ids that the client looks up; more are left to the ranks, which read them anyway
+SENT = 1 << 10  # ids of a list whose numbers the client sends along with a call
 
 
 class NoAnswerError(Exception):
@@ -84,6 +85,7 @@ class _AskedNumbering:
 
     def __init__(self, size: int, ranges: IdRanges, ask: Ask) -> None:
         self.size, self._ranges, self._ask = size, ranges, ask
+        self.found: list[tuple[list[Any], Numbers]] = []  # short lists of ids, and their numbers
 
     def encode(self, columns: Sequence[IdValues]) -> Numbers:
         """Return the numbers of ids, −1 where unknown."""
@@ -97,6 +99,8 @@ class _AskedNumbering:
         numbers = np.full(len(columns[0]), -1, np.int64)
         for rank, found in answers.items():
             numbers[split[rank][0]] = found
+        if len(numbers) <= SENT:
+            self.found.append((self._ranges.packed(columns), numbers))
         return numbers
 
 
@@ -112,9 +116,16 @@ class KnownVertices(Vertices):
 
     def __init__(self, directory: Directory, ask: Ask) -> None:
         size, ranges = directory.size, directory.ranges
-        numbering = DenseIntegers(size) if ranges is None else _AskedNumbering(size, ranges, ask)
+        numbering: Any = DenseIntegers(size)
+        if ranges is not None:
+            numbering = _AskedNumbering(size, ranges, ask)
         super().__init__(directory.sources, directory.types, numbering)
         self._names = directory.attributes
+
+    @property
+    def found(self) -> list[tuple[list[Any], Numbers]]:
+        """Ids that ranks have looked up, encoded, and their numbers; see `ShardGraph.know`."""
+        return list(getattr(self.numbering, "found", ()))
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse arguments with unknown vertices or missing columns.

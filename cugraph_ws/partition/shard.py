@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.frames.base import FrameKind, VertexNumbers
+from cugraph_ws.frames.base import FrameKind
 from cugraph_ws.graph.adjacency import Adjacency, EdgeList
 from cugraph_ws.graph.arcs import Arcs, Order
 from cugraph_ws.graph.duplicates import Merge, Policy
@@ -165,6 +165,16 @@ class ShardGraph(GraphView[Any]):
         self.comm = comm
         self._vertices = self._vertices.join(comm)
         self._vertices.settle(self)
+
+    def know(self, known: Sequence[Any]) -> None:
+        """Take over vertex numbers that were looked up before; the same on all ranks.
+
+        Parameters
+        ----------
+        known : sequence of (list of ndarray, ndarray of int64)
+            Encoded ids, as `IdRanges.packed` returns them, and their numbers.
+        """
+        self._vertices.numbering.known = known
 
     def agree_on_what_is_kept(self) -> None:
         """Drop cached results that some rank lacks; collective.
@@ -355,8 +365,7 @@ class ShardGraph(GraphView[Any]):
     # --------------------------------------------------------------------------- ids and frames
 
     def _own_ids(self) -> Mapping[str, Any]:
-        numbers = VertexNumbers(self.positions[: self.owned])
-        return dict(self._vertices.columns(None, numbers))
+        return dict(self._vertices.own_columns(self.low, self.owned))
 
     def _places_here(self, numbers: Any) -> Any:
         places = self.place(numbers)

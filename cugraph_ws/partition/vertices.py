@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import Column, open_values
+from cugraph_ws.frames.base import Column, VertexNumbers, on_host, open_values
 from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers
 from cugraph_ws.graph.vertices import PAIR, Vertices, id_columns, value_column
 from cugraph_ws.partition import id_encoding as wire
 from cugraph_ws.partition.agreement import in_order
+from cugraph_ws.partition.ghost_ids import ghost_ids
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import Distinct, settle
 from cugraph_ws.partition.known_vertices import Directory
@@ -140,6 +142,29 @@ class ShardVertices(Vertices):
         """Return what a client needs to look vertices up."""
         ranges = None if self.numbering.renumbered == "no" else self.numbering.ranges
         return Directory(self.sources, self.types, self.size, ranges, list(self._kept))
+
+    def own_columns(self, low: int, owned: int) -> dict[str, Any]:
+        """Return the ids of owned vertices as result columns.  Not collective."""
+        parts = self.numbering.own(np.arange(owned))
+        shown = (
+            kind.output(part, nullable=False) for kind, part in zip(self.types, parts, strict=True)
+        )
+        return dict(zip(self.names, shown, strict=True))
+
+    def _outputs(self, numbers: VertexNumbers) -> list[Any]:
+        """Return the parts of ids as result columns; collective, unless they are near and known."""
+        if not numbers.near or self.numbering.renumbered == "no":
+            return super()._outputs(numbers)
+        shard, wanted = self._shard(), np.asarray(on_host(numbers.numbers))
+        of_ghosts = ghost_ids(shard, self.numbering)
+        if of_ghosts is None:
+            return super()._outputs(numbers)
+        places = pa.array(shard.place(wanted), mask=wanted < 0)
+        of_owned = self.numbering.own(np.arange(shard.owned))
+        return [
+            kind.output(pa.concat_arrays(parts).take(places), nullable=numbers.nullable)
+            for kind, *parts in zip(self.types, of_owned, of_ghosts, strict=True)
+        ]
 
     # --------------------------------------------------------------------------------- values
 

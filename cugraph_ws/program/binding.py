@@ -18,6 +18,7 @@ import numpy.typing as npt
 from cugraph_ws.arguments import is_number
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.program.agreed import have_all_bound, keep_bound
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, why_not_monotone
 from cugraph_ws.program.codegen import INFINITY, Types
 from cugraph_ws.program.combines import lowered
@@ -195,8 +196,9 @@ def bind(
         if isinstance(declared, Parameter)
     )
     key = (tuple(state), kinds, missing, kinds_here, uniform, telling, plain)
-    if graph.any_rank(key not in program.memory):
-        declared_program, examples = program, graph.examples(*constants)
+    declared_program = program
+    if not have_all_bound(program, key, graph):
+        examples = graph.examples(*constants)
         parameters = tuple(value.dtype.name for value in values)
 
         def trial_of(one: VertexProgram) -> Trial:
@@ -232,8 +234,8 @@ def bind(
         as_sent = program.listing is None and "lift" not in program.sources
         prepares = as_sent and _prepares(program, types)
         declared_program.memory[key] = program, types, order_free, prepares
-        program = declared_program
-    program, types, order_free, prepares = program.memory[key]
+    keep_bound(declared_program, key, graph)
+    program, types, order_free, prepares = declared_program.memory[key]
     return BoundProgram(program, types, columns, constants, values, order_free, prepares)
 
 

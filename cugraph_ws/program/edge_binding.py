@@ -10,6 +10,7 @@ import numpy as np
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.view import EXAMPLES, GraphView
+from cugraph_ws.program.agreed import have_all_bound, keep_bound
 from cugraph_ws.program.binding import (
     argument_name,
     by_own_names,
@@ -139,7 +140,7 @@ def bind_edges(
         if isinstance(declared, Parameter)
     )
     key = (state, kinds, uniforms, telling, plain)
-    if graph.any_rank(key not in program.memory):
+    if not have_all_bound(program, key, graph):
         shown = [as_host(array[:EXAMPLES]) for array in constants]
         came = graph.comm.alltoall([shown] * graph.comm.size)
         examples = [np.concatenate(parts)[:EXAMPLES] for parts in zip(*came, strict=True)]
@@ -155,6 +156,7 @@ def bind_edges(
         program.memory[key] = EdgeTypes(
             state, kinds, uniforms, parameters, found.message, found.tuple_message
         )
+    keep_bound(program, key, graph)
     everyone = np.int64(graph.number_of_vertices)
     return BoundEdgeProgram(
         program, program.memory[key], tuple(map(str, columns)), constants, (*values, everyone)

@@ -194,7 +194,7 @@ class DeviceShard(ShardGraph):
     # ------------------------------------------------------------------------------- results
 
     def _own_ids(self) -> Mapping[str, Any]:
-        return dict(self._vertices.own_columns())
+        return dict(self._vertices.own_columns(self.low, self.owned))
 
     def edges_among(self, marks: Any) -> Any:
         """Return the edges into owned vertices whose ends are both marked.  Collective.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -264,18 +265,17 @@ class DeviceShardVertices(ShardVertices):
 
     # -------------------------------------------------------------------------------- results
 
-    def own_columns(self) -> dict[str, Any]:
-        """Return the ids of owned vertices as result columns."""
-        shard = self._shard()
+    def own_columns(self, low: int, owned: int) -> dict[str, Any]:
+        """Return the ids of owned vertices as result columns.  Not collective."""
         (name,), (kind,) = self.names, self.types
-        ids = None if self._ids is None else self._ids[: shard.owned]
-        return {name: ids_of_range(ids, shard.low, shard.low + shard.owned, kind)}
+        ids = None if self._ids is None else self._ids[:owned]
+        return {name: ids_of_range(ids, low, low + owned, kind)}
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         xp, shard = device().xp, self._shard()
         wanted = numbers.numbers
         if not isinstance(wanted, xp.ndarray):
-            return super()._outputs(numbers)
+            return super()._outputs(replace(numbers, near=False))
         (kind,) = self.types
         if self._ids is None:
             return [id_column(wanted, Validity.of(wanted >= 0), kind)]
@@ -283,7 +283,7 @@ class DeviceShardVertices(ShardVertices):
         named, nulls, strange = name_vertices(
             wanted, self._ids, mask, low=shard.low, owned=shard.owned, ranks=shard.ranks
         )
-        if shard.any_rank(strange > 0):
+        if not numbers.near and shard.any_rank(strange > 0):
             rows = xp.empty(0, np.int64)
             if strange:
                 rows = xp.flatnonzero((wanted >= 0) & (shard.places_of(wanted) < 0))
