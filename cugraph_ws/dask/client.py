@@ -31,6 +31,7 @@ from cugraph_ws.runtime.communicator import RunAbandonedError
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 
 __all__ = [
+    "ANSWER",
     "LeftBeforeError",
     "Piece",
     "RankTasks",
@@ -48,7 +49,7 @@ _EQUIPPED: weakref.WeakKeyDictionary[Client, dict[str, list[bytes]]] = weakref.W
 
 FIRST_LOOK = 0.1  # seconds until the first check that all workers exist
 LOOK = 0.5  # seconds between later checks
-ANSWER = 3.0  # seconds in which a worker that other ranks report as lost must answer
+ANSWER = 3.0  # seconds in which a worker must answer that is asked for ids, or reported as lost
 GRACE = 20.0  # seconds in which the remaining ranks must leave a failed run
 START = 10.0  # seconds to wait for a first worker
 LONG = 3e-2  # seconds; a longer call spends most of its time waiting for GPUs

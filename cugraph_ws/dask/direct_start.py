@@ -9,11 +9,12 @@ task does.  If a worker cannot be reached, or a request comes late, the client w
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from distributed import Client
 from distributed.core import send_recv
 from distributed.protocol.pickle import dumps
 
-__all__ = ["DirectStart", "StartedTask", "StartedTasks"]
+__all__ = ["DirectStart", "StartedTask", "StartedTasks", "ask_directly"]
 
 MOST = 1 << 16  # bytes of a call, above which only Dask's task is sent
 REACH = 1.0  # seconds in which a worker must accept a connection
@@ -141,8 +142,7 @@ class DirectStart:
         work : sequence of callable
             The work, not yet pickled.
         """
-        tried = _OUT_OF_REACH.get(client, {})
-        if any(time.monotonic() - tried.get(one, -AGAIN) < AGAIN for one in addresses):
+        if not _are_in_reach(client, addresses):
             return None
         calls = [
             (address, key, dumps(one))
@@ -173,16 +173,62 @@ class DirectStart:
 
     async def _reply(self, address: str, key: str, work: bytes) -> Sequence[Any] | None:
         """Return a worker's reply once it is done; None if the task came first or has failed."""
-        connections = self._client.rpc
-        try:
-            comm = await connections.connect(address, timeout=REACH)
-        except OSError:
-            _OUT_OF_REACH.setdefault(self._client, {})[address] = time.monotonic()
-            raise
-        try:
-            reply: Sequence[Any] | None = await send_recv(
-                comm, op="cugraph_ws_call", key=key, work=work
-            )
-        finally:
-            connections.reuse(address, comm)
+        reply: Sequence[Any] | None = await _answer(
+            self._client, address, op="cugraph_ws_call", key=key, work=work
+        )
         return reply
+
+
+def ask_directly(
+    client: Client, messages: Sequence[tuple[str, Mapping[str, Any]]], seconds: float
+) -> list[Any] | None:
+    """Send one message to each worker over Dask's own connections, and return the answers.
+
+    Parameters
+    ----------
+    client : Client
+    messages : sequence of (str, mapping)
+        The worker's address, and the message.
+    seconds : float
+        How long to wait for the answers.
+
+    Returns
+    -------
+    list or None
+        None for an answer that did not come.  None instead of the list if a worker cannot be
+        reached, or could not be lately: then the scheduler may be asked to pass messages on.
+    """
+    if not _are_in_reach(client, [address for address, _ in messages]):
+        return None
+
+    async def ask() -> list[Any]:
+        asking = [asyncio.ensure_future(_answer(client, to, **text)) for to, text in messages]
+        _, late = await asyncio.wait(asking, timeout=seconds)
+        for one in late:
+            one.cancel()
+        return await asyncio.gather(*asking, return_exceptions=True)
+
+    told = client.sync(ask)
+    if not _are_in_reach(client, [address for address, _ in messages]):
+        return None
+    return [None if isinstance(one, BaseException) else one for one in told]
+
+
+def _are_in_reach(client: Client, addresses: Sequence[str]) -> bool:
+    """Return whether no worker was out of reach lately."""
+    tried = _OUT_OF_REACH.get(client, {})
+    return all(time.monotonic() - tried.get(one, -AGAIN) >= AGAIN for one in addresses)
+
+
+async def _answer(client: Client, address: str, **message: Any) -> Any:
+    """Send a worker a message; return its answer.  Notes a worker that cannot be reached."""
+    connections = client.rpc
+    try:
+        comm = await connections.connect(address, timeout=REACH)
+    except OSError:
+        _OUT_OF_REACH.setdefault(client, {})[address] = time.monotonic()
+        raise
+    try:
+        return await send_recv(comm, **message)
+    finally:
+        connections.reuse(address, comm)

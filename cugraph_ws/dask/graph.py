@@ -26,6 +26,7 @@ from distributed.scheduler import KilledWorker
 
 from cugraph_ws.arguments import check_choice, check_columns
 from cugraph_ws.dask.client import (
+    ANSWER,
     LeftBeforeError,
     RankTasks,
     ask_workers,
@@ -34,6 +35,7 @@ from cugraph_ws.dask.client import (
     run_on_ranks,
     workers_of,
 )
+from cugraph_ws.dask.direct_start import ask_directly
 from cugraph_ws.dask.faults import (
     FrameLostError,
     OfTheFrameError,
@@ -578,7 +580,9 @@ class ClusterGraph:
             (self._addresses[rank], {"op": op, "key": self._shares[rank].key, "ids": dumps(box)})
             for rank, box in boxes.items()
         ]
-        told = [next(iter(one.values()), None) for one in ask_workers(self._client, messages)]
+        told = ask_directly(self._client, messages, ANSWER)
+        if told is None:
+            told = [next(iter(one.values()), None) for one in ask_workers(self._client, messages)]
         if any(one is None for one in told):
             return None
         return {rank: loads(one) for rank, one in zip(boxes, told, strict=True)}

@@ -19,7 +19,9 @@ from thread_ranks import on_ranks, over_links
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.dask import direct_start
 from cugraph_ws.dask import graph as cluster_graph
+from cugraph_ws.dask.direct_start import ask_directly
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.partition import known_vertices as known
 from cugraph_ws.partition.build import build_shard
@@ -272,6 +274,7 @@ def test_a_look_up_that_cannot_be_made_is_left_to_the_workers(client, monkeypatc
 
     with ws.Graph(frame) as whole, ws.Graph(lazy(frame)) as graph:
         if without == "an answer":
+            monkeypatch.setattr(cluster_graph, "ask_directly", lambda *given: None)
             monkeypatch.setattr(cluster_graph, "ask_workers", ask)
         else:
             monkeypatch.setattr(known, "MOST", 2)
@@ -371,3 +374,23 @@ def test_every_argument_names_vertices_or_is_known_not_to():
         if function.__name__ != "check":  # which runs on a graph of one process
             found |= set(inspect.signature(function).parameters)
     assert found - OTHERS - LEFT_TO_RANKS == set(GIVEN)
+
+
+def test_workers_are_asked_for_ids_directly(client, monkeypatch):
+    frame, _ = edges_of("sparse")
+    address = next(iter(client.nthreads()))
+    with ws.Graph(lazy(frame)) as graph:
+        monkeypatch.setattr(cluster_graph, "ask_workers", sent)
+        assert len(ws.bfs(graph, KINDS["sparse"][0](3))) == 12
+    ping = {"op": "cugraph_ws_ping"}
+    assert ask_directly(client, [(address, ping)], 30.0) == [True]
+    assert ask_directly(client, [(address, ping)], 0.0) == [None]
+
+    async def cannot(*given: Any, **named: Any) -> Any:
+        raise OSError("there is no way")
+
+    try:
+        monkeypatch.setattr(client.rpc, "connect", cannot)
+        assert ask_directly(client, [(address, ping)], 30.0) is None
+    finally:
+        direct_start._OUT_OF_REACH.clear()
