@@ -43,7 +43,7 @@ class Silent:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
-    with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(**options, dashboard_address=":0") as cluster, Client(cluster) as client:
         yield client
 
 
