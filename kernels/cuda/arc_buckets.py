@@ -341,7 +341,7 @@ def sort_buckets(
         begin = begins[bucket]
         count = np.int32(begins[bucket + 1] - begin)
         if count > 0:
-            for start in range(thread(), span, threads()):
+            for start in range(thread(), np.int32(span), threads()):
                 row_ends[start] = start
             sync_block()
             for arc in range(thread(), count, threads()):
@@ -381,7 +381,7 @@ def sort_kept_buckets(
         begin = begins[bucket]
         count = np.int32(begins[bucket + 1] - begin)
         if count > 0:
-            for start in range(thread(), span, threads()):
+            for start in range(thread(), np.int32(span), threads()):
                 row_ends[start] = start
             sync_block()
             for arc in range(thread(), count, threads()):

@@ -10,7 +10,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     block,
     blocks,
     kernel,
-    load_fresh,
+    load_cached,
     load_once,
     store_fresh,
     thread,
@@ -26,8 +26,8 @@ def mark_present(column: Any, low: Any, rows: Any, present: Any) -> None:
     row = block() * threads() + thread()
     while row < rows:
         place = np.int64(load_once(column, row)) - low
-        # Many threads may store to one place, but all of them the same; a read that comes too early
-        # costs one more store.  Without it, stores to a hub would wait for one another.
-        if load_fresh(present, place) == 0:
+        # Many threads may store to one place, but all of them the same; a read that comes too early, or
+        # from the L1, costs one more store.  Without it, stores to a hub would wait for one another.
+        if load_cached(present, place) == 0:
             store_fresh(present, place, np.uint8(1))
         row += blocks() * threads()

@@ -420,9 +420,7 @@ def number_device_integers(
             [xp.empty(0, np.int32) for _ in columns], 0, None, Integers(None, 0, "no")
         )
     dtype = filled[0].dtype
-    lows_and_highs = [one.min() for one in filled] + [one.max() for one in filled]
-    ends = read_scalars(*lows_and_highs)
-    low, high = min(ends[: len(filled)]), max(ends[len(filled) :])
+    low, high = _range_of(filled)
     span = high - low + 1
     if high > _INT64_MAX or span > max(dense_up_to, 1):
         return _number_by_sorting(columns)
@@ -445,6 +443,21 @@ def number_device_integers(
     table -= 1
     ids = (xp.flatnonzero(present) + low).astype(dtype)
     return DeviceNumbered(columns, low, table, Integers(ids, size, "compacted"), counts)
+
+
+def _range_of(columns: Sequence[DeviceArray]) -> tuple[int, int]:
+    """Return the least and the greatest integer of columns of one dtype, none of them empty."""
+    here = device()
+    if columns[0].dtype not in (np.int32, np.uint32, np.int64):  # the kernel compares as int64
+        ends = read_scalars(*[one.min() for one in columns], *[one.max() for one in columns])
+        return min(ends), max(ends)
+    limits = np.iinfo(np.int64)
+    told = here.xp.asarray(np.array([limits.max, limits.min], np.int64))
+    for one in columns:
+        rows = here.xp.ascontiguousarray(one)
+        run(here, "find_range", len(rows), rows, len(rows), told, module="split")
+    low, high = here.to_host(told).tolist()
+    return low, high
 
 
 def signed(column: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
