@@ -72,6 +72,10 @@ class Series(pd.Series):
             )
         return pd.Series.where(kept, cond)
 
+    def hash_values(self, method):
+        assert method == "xxhash64"
+        return Series(pd.util.hash_array(self.to_numpy(object)))
+
     def to_pylibcudf(self):
         return Bare(self), {}
 

@@ -1095,3 +1095,16 @@ def test_an_empty_frame_as_cudf_makes_it():
         with ws.Graph(nothing, vertices=cudf.DataFrame({"vertex": [5, 3]})) as graph:
             frame = graph.vertex_frame({})
         assert frame["vertex"].to_arrow().to_pylist() == [3, 5]
+
+
+def test_text_is_told_apart_where_hashes_are_equal(monkeypatch):
+    asked = []
+
+    def hash_values(series, method):
+        asked.append(method)
+        return stand_in_cudf.Series(np.full(len(series), 7, np.uint64))
+
+    monkeypatch.setattr(stand_in_cudf.Series, "hash_values", hash_values)
+    frame = pd.DataFrame({"source": list("abcabca"), "destination": list("bcaacdb")})
+    check_same(ws.Graph(frame), ws.Graph(cudf(frame)))
+    assert asked

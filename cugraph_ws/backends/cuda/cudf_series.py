@@ -84,8 +84,35 @@ def coded(series: Series) -> Coded:
         values = cudf.Series(series.dtype.categories)
         return Coded(xp.asarray(series.cat.codes).astype(np.int64), values)
     with own_rules():
-        codes, values = series.factorize()
-        return Coded(xp.asarray(codes), cudf.Series(values))
+        found = _coded_by_hash(series)
+        if found is None:
+            codes, values = series.factorize()
+            found = Coded(xp.asarray(codes), cudf.Series(values))
+        return found
+
+
+def _coded_by_hash(series: Series) -> Coded | None:
+    """Return text as codes into distinct values, or None if two values have one hash.
+
+    Sorting 64-bit hashes takes a fraction of the time of `factorize`, which joins text with its
+    distinct values.
+    """
+    xp, rows = device().xp, len(series)
+    if not rows:
+        return None
+    series = series.reset_index(drop=True)
+    hashes = xp.asarray(series.hash_values(method="xxhash64"))
+    order = xp.argsort(hashes)
+    hashes = hashes[order]
+    new = xp.ones(rows, np.bool_)
+    new[1:] = hashes[1:] != hashes[:-1]
+    del hashes
+    values = series.take(order[new]).reset_index(drop=True)
+    codes = xp.empty(rows, np.int64)
+    codes[order] = xp.cumsum(new) - 1
+    del order, new
+    same = xp.asarray(values.take(codes).reset_index(drop=True) == series)
+    return Coded(codes, values) if read_scalars(same.all())[0] else None
 
 
 def no_text() -> Coded:
