@@ -236,13 +236,6 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
         Places among the state fields: those that `compute` and `update_edge` read.  All fields if predecessors are
         requested, since these compare states.
     """
-    if "sent fields" not in program.memory:
-        program.memory["sent fields"] = _read_elsewhere(program)
-    fields: tuple[int, ...] = program.memory["sent fields"]
-    return fields
-
-
-def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
     everything = tuple(range(len(program.state)))
     reads = _fields_read(program, "compute", ("src",))
     if program.edge_state and reads is not None:
@@ -255,14 +248,19 @@ def _read_elsewhere(program: VertexProgram) -> tuple[int, ...]:
 
 def _fields_read(
     program: VertexProgram, function: str, parameters: tuple[str, ...]
-) -> set[str] | None:
+) -> frozenset[str] | None:
     """Return the fields that a function reads of some parameters; None if they cannot be known."""
-    tree = parse(program.sources[function].text)
+    return _fields_in(program.sources[function].text, parameters)
+
+
+@lru_cache
+def _fields_in(text: str, parameters: tuple[str, ...]) -> frozenset[str] | None:
+    tree = parse(text)
     names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id in parameters]
     reads = [
         one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.value in names
     ]
-    return set(reads) if len(reads) == len(names) else None
+    return frozenset(reads) if len(reads) == len(names) else None
 
 
 def reads_states_alone(program: VertexProgram, function: str) -> bool:
@@ -280,14 +278,6 @@ def reads_states_alone(program: VertexProgram, function: str) -> bool:
     bool
         False also if the fields that the function reads cannot be known.
     """
-    key = "states alone", function
-    if key not in program.memory:
-        program.memory[key] = _reads_states_alone(program, function)
-    alone: bool = program.memory[key]
-    return alone
-
-
-def _reads_states_alone(program: VertexProgram, function: str) -> bool:
     if function not in program.sources:
         return True
     reads = _fields_read(program, function, tuple(program.sources[function].parameters))
