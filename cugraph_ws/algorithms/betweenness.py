@@ -113,12 +113,7 @@ def betweenness_centrality(
     check_flag("weighted", weighted)
     loop = (WeightedBetweenness if weighted else Betweenness)(k, normalized, endpoints, seed)
     opened = open_graph(
-        graph,
-        weighted,
-        source=source,
-        destination=destination,
-        weight=weight,
-        directed=directed,
+        graph, weighted, source=source, destination=destination, weight=weight, directed=directed
     )
     return run(loop, opened, **options).require_convergence("betweenness_centrality").frame
 
@@ -189,12 +184,7 @@ def edge_betweenness_centrality(
     loop = made(k, normalized, False, seed, edges=True)
     refuse_checkpoints(options, "edge_betweenness_centrality has")
     opened = open_graph(
-        graph,
-        weighted,
-        source=source,
-        destination=destination,
-        weight=weight,
-        directed=directed,
+        graph, weighted, source=source, destination=destination, weight=weight, directed=directed
     )
     opened.check_edge_names()
     if "betweenness_centrality" in opened.edge_attributes:

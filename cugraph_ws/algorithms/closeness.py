@@ -113,12 +113,7 @@ def closeness_centrality(
     """
     check_flag("wf_improved", wf_improved)
     opened = open_graph(
-        graph,
-        weighted,
-        source=source,
-        destination=destination,
-        weight=weight,
-        directed=directed,
+        graph, weighted, source=source, destination=destination, weight=weight, directed=directed
     )
     loop = (WeightedDistanceSums if weighted else DistanceSums)(vertices, k, seed)
     result = run(loop, opened, **options).require_convergence("closeness_centrality")
@@ -193,12 +188,7 @@ def harmonic_centrality(
     """
     check_flag("normalized", normalized)
     opened = open_graph(
-        graph,
-        weighted,
-        source=source,
-        destination=destination,
-        weight=weight,
-        directed=directed,
+        graph, weighted, source=source, destination=destination, weight=weight, directed=directed
     )
     loop = (WeightedDistanceSums if weighted else DistanceSums)(vertices, k, seed)
     result = run(loop, opened, **options).require_convergence("harmonic_centrality")

@@ -144,12 +144,7 @@ def _opened(
     refuse_checkpoints(options, "degrees have")
     choose_engine(Options(**options).engine)
     return open_graph(
-        graph,
-        weighted,
-        source=source,
-        destination=destination,
-        weight=weight,
-        directed=directed,
+        graph, weighted, source=source, destination=destination, weight=weight, directed=directed
     )
 
 
