@@ -33,7 +33,7 @@ __all__ = [
 
 Direction = Literal["gather", "pull", "push", "fused", "scatter"]
 Schedule = Literal["dense", "frontier", "worklist"]
-LayoutName = Literal["csc", "csr", "gshards", "windows"]
+LayoutName = Literal["csc", "csr", "tiles", "gshards", "windows"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Layout(Protocol):
     """How the arcs of a part of a graph are stored for dense supersteps on the GPU.
 
     Each layout is a class `Layout` in the module of its name in `backends/cuda/layouts`.  The CPU
-    has the CSC alone.  Frontiers push along the CSR, which is made of the CSC when first needed.
+    has the CSC, and its tiles (`graph/tiling.py`).  Frontiers push along the CSR, which is made of the CSC when first needed.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Strategy:
         Whether priorities are used.
     out_of_order : bool
         Whether a superstep may read what it has written, or take messages one by one.
-    layout : {"csc", "csr", "gshards", "windows"}
+    layout : {"csc", "csr", "tiles", "gshards", "windows"}
         The layout whose arcs supersteps read; a frontier that also pulls reads the CSC as well.
     why_layout : str
         Reason for the layout, as text.
@@ -184,6 +184,8 @@ class Counts:
     beyond : int
         An error that a superstep has noted: a message out of the range that the program's combine takes,
         or the code of an index of `gather_list`, see `beyond_list`; 0 if there was none.
+    layout : str
+        The layout that was read, if it was another than the plan's; else empty.
     """
 
     active: int = 0
@@ -198,6 +200,7 @@ class Counts:
     modes: list[tuple[str, str]] = field(default_factory=list)
     exchanges: list[tuple[int, int]] = field(default_factory=list)
     beyond: int = 0
+    layout: LayoutName | Literal[""] = ""
 
     @staticmethod
     def merged(parts: Sequence[Counts]) -> Counts:

@@ -17,7 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 WantedDirection = Literal["auto", "push", "pull", "gather"]
-WantedLayout = Literal["auto", "csc", "gshards", "windows"]
+WantedLayout = Literal["auto", "csc", "tiles", "gshards", "windows"]
 Filter = Literal["auto", "online", "ballot"]
 SHARDED = ("gshards", "windows")  # layouts that are read by gathers from all only
 

@@ -287,8 +287,10 @@ class Options:
         metadata=_option(
             Choice(get_args(WantedLayout)),
             "program",
-            "How arcs are stored for supersteps in which every vertex gathers. By default, and with `csc`, by "
-            "destination. Chosen by name, and on a GPU only: `gshards` (CuSha's G-Shards), shards of "
+            "How arcs are stored for supersteps in which every vertex gathers. `csc`: by destination. `tiles`, on "
+            "a CPU: by ranges of destinations and of sources that fit into a core's cache; results are the same "
+            "bits, and by default large graphs have tiles after a few supersteps. By default the GPU has the "
+            "CSC. Chosen by name, and on a GPU only: `gshards` (CuSha's G-Shards), shards of "
             "destinations whose arcs are in the order of their sources; and `windows` (its Concatenated "
             "Windows), in which values of sources are first written shard by shard. Both are made of the CSC in "
             "the first run and kept with the graph; sums may differ from those of `csc` in the last bits.",

@@ -39,7 +39,7 @@ class Trace:
         Whether the superstep ran in one call with others. The time of the call is divided
         among them in proportion to the arcs and vertices that each read.
     layout : list of str
-        The layout whose arcs the superstep read, "csc", "csr", "gshards" or "windows"; empty for an
+        The layout whose arcs the superstep read, "csc", "csr", "tiles", "gshards" or "windows"; empty for an
         algorithm with a loop of its own.
     phase : list of str or None
         In a run of several phases: the phase of the superstep.

@@ -305,7 +305,7 @@ class VertexLoop:
             residuals=residuals,
             direction=choice.direction,
             filter=filters.get(choice.direction, "list"),
-            layout=self._plan.strategy.layout,
+            layout=counts.layout or self._plan.strategy.layout,
             bytes_sent=traffic.sent,
             bytes_useful=traffic.useful,
             history=counts.history,

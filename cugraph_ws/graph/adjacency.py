@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.graph.tiling import Tiling
 from cugraph_ws.kernels.cpu.build import (
     count_rows,
     place_edges,
@@ -103,6 +104,11 @@ class Adjacency:
     def nbytes(self) -> int:
         """Bytes of both arrays."""
         return self.offsets.nbytes + self.indices.nbytes
+
+    @cached_property
+    def tiling(self) -> Tiling:
+        """Tiles of the arcs, made when first needed, then kept; their bytes are not in `nbytes`."""
+        return Tiling(self.offsets, self.indices)
 
     def rows(self) -> Array:
         """Return the row of each arc; the dtype of `indices`, shape (arcs,)."""

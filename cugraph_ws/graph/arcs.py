@@ -135,13 +135,18 @@ class Arcs:
         """Bytes of everything that is held now."""
         adjacencies = [one for one in (self._base, self._csc, self._csr) if one is not None]
         arrays = [*self._base_values.values(), *self._values.values()]
-        return sum(one.nbytes for one in adjacencies) + sum(array.nbytes for array in arrays)
+        tiles = 0 if self._csc is None else self._csc.tiling.nbytes
+        return (
+            sum(one.nbytes for one in adjacencies) + sum(array.nbytes for array in arrays) + tiles
+        )
 
     @property
     def layouts(self) -> dict[str, int]:
         """Bytes of each layout that is held now, by name."""
         found = {"csc": self._csc, "csr": self._csr}
-        return {name: one.nbytes for name, one in found.items() if one is not None}
+        held = {name: one.nbytes for name, one in found.items() if one is not None}
+        tiles = 0 if self._csc is None else self._csc.tiling.nbytes
+        return held | ({"tiles": tiles} if tiles else {})
 
     def values(self, name: str, order: Order) -> Array:
         """Return an edge column in an adjacency's order."""

@@ -36,7 +36,7 @@ class GraphReport:
         graph, and if `duplicates=` merged the edges.
     layouts : dict of str to int
         Bytes of each layout of the arcs that is held now, in the GPU's copy of the graph too:
-        `csc`, by destination; `csr`, by source; `gshards` and `windows`, see `run`.  Empty for a
+        `csc`, by destination; `csr`, by source; `tiles`, `gshards` and `windows`, see `run`.  Empty for a
         graph on a cluster.
     """
 

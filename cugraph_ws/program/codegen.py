@@ -56,7 +56,7 @@ __all__ = [
     "without_interface",
 ]
 
-LOOPS = ("dense", "pull", "buckets", "push", "scatter", "tree")
+LOOPS = ("dense", "tiles", "pull", "buckets", "push", "scatter", "tree")
 EDGE_STATE = ("edge_state",)  # of programs that keep state on edges
 LISTS = "lists"  # the loop of programs that list messages
 REPLACED = {

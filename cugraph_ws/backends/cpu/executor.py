@@ -18,6 +18,7 @@ from cugraph_ws.backends.cpu.frontier import Frontier, on_words
 from cugraph_ws.backends.cpu.predecessors import PredecessorTrees
 from cugraph_ws.backends.cpu.queues import Queues
 from cugraph_ws.backends.cpu.start import declared_frontier, first_frontier
+from cugraph_ws.backends.cpu.tiled import TiledRows, why_not_tiled
 from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
 from cugraph_ws.errors import InputError
@@ -52,6 +53,15 @@ class CpuExecutor:
         Whether to run as plain Python.
     threads : int, optional
         Most threads; by default one per core.
+    layout : {"auto", "csc", "tiles"}
+        What dense supersteps read, see `TiledRows`.
+    gathers : bool
+        Whether every superstep gathers from all.
+
+    Raises
+    ------
+    EngineError
+        If tiles are requested, and not possible.
     """
 
     knows_changes_early = True
@@ -65,6 +75,8 @@ class CpuExecutor:
         ordered: bool = False,
         plain: bool = False,
         threads: int | None = None,
+        layout: str = "csc",
+        gathers: bool = True,
     ) -> None:
         self._context = Context(bound, part, plain=plain, threads=threads)
         self._part = part
@@ -74,6 +86,10 @@ class CpuExecutor:
         self._outbox: tuple[Array, ...] = ()  # the message of each vertex
         # In place, others must see a vertex's new state within the superstep.
         self._prepares = bound.prepares and not in_place and len(part.csc.indices) > 0
+        why_not = why_not_tiled(
+            bound, gathers=gathers, in_place=in_place, divided=part.divided, plain=plain
+        )
+        self._tiled = TiledRows(self._context, layout, why_not)
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None
         arcs = part.arcs
@@ -202,6 +218,7 @@ class CpuExecutor:
         """Gather: every vertex reads all of its in-neighbours."""
         context, part = self._context, self._part
         rows = context.rows("csc")
+        tiled = self._tiled.due()
         fresh = context.state if self._in_place else self._fresh_state()
         arcs = len(rows[1])
         alone = context.threads == 1
@@ -215,6 +232,23 @@ class CpuExecutor:
         if context.bound.program.listing is not None:
             lists = [(*bounds, *seen, totals[place]) for place, bounds in enumerate(ranges)]
             context.run(context.loops.gather_lists, lists)
+        elif tiled:
+            inbox = self._tiled.fold(self._prepares, outbox)
+            finishing = [
+                (
+                    *bounds,
+                    longest,
+                    rows[0],
+                    context.state,
+                    fresh,
+                    part.constants,
+                    values,
+                    inbox,
+                    totals[place],
+                )
+                for place, bounds in enumerate(ranges)
+            ]
+            context.run(context.loops.finish_rows, finishing)
         else:
             tasks = [
                 (*bounds, longest, *seen, self._prepares, outbox, totals[place])
@@ -234,6 +268,7 @@ class CpuExecutor:
             total_change=float(totals[:, 1].sum()),
             greatest_change=float(totals[:, 2].max(initial=0.0)),
             history=[(part.owned, arcs)],
+            layout="tiles" if tiled else "",
         )
 
     def _rows_longer_than(self, longest: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.backends.cpu.executor import CpuExecutor
-from cugraph_ws.backends.planner import Plan
+from cugraph_ws.backends.planner import SHARDED, Plan
 from cugraph_ws.contract import Setup
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
@@ -53,14 +53,14 @@ def set_up(
     InputError
         If an option is for GPUs only.
     EngineError
-        If the layout is for GPUs only.
+        If the layout is for GPUs only, or not for this program.
     """
     for name, value in options.given("gpu").items():
         what = "schedule" if name == "method" else "choice"
         raise InputError(
             f"{name}={value!r} is a {what} of engine='cuda'; leave it out on engine='cpu'"
         )
-    if options.layout not in ("auto", "csc"):
+    if options.layout in SHARDED:
         raise EngineError(
             f"layout={options.layout!r} is not available with engine='cpu'; leave it out, or use "
             "engine='cuda'"
@@ -84,5 +84,7 @@ def set_up(
         ordered=plan.strategy.ordered,
         plain=plain,
         threads=threads,
+        layout=options.layout,
+        gathers=not plan.strategy.active_only,
     )
     return Setup(plan, executor, exchange)

@@ -12,7 +12,7 @@ from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontie
 from cugraph_ws.backends.cuda.planner import CudaPlan
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
 from cugraph_ws.contract import Executor, Setup, Strategy
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
 from cugraph_ws.partition.program_part import ProgramPart
@@ -53,7 +53,13 @@ def set_up(
     ------
     InputError
         If the program cannot run as the options say.
+    EngineError
+        If the layout is for CPUs only.
     """
+    if options.layout == "tiles":
+        raise EngineError(
+            "layout='tiles' is not available with engine='cuda'; leave it out, or use engine='cpu'"
+        )
     divided = graph.comm.size > 1
     window = _window_of(graph, options)
     plan = CudaPlan(

@@ -1,0 +1,159 @@
+"""When dense supersteps on the CPU go over tiles of arcs, and what they need for it.
+
+States are the same bit by bit over rows and over tiles.  So the choice may depend on what has been
+run before on the graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.backends.cpu.context import Array, Context
+from cugraph_ws.errors import EngineError
+from cugraph_ws.graph.tiling import Tiles, Tiling
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.memory import available_memory
+
+__all__ = ["TiledRows", "why_not_tiled"]
+
+LEAST_ARCS = 1 << 22  # a superstep of fewer takes less time than the compilation of two loops pays
+NEAR = 1 << 20  # bytes: what is read of all sources has room in a core's cache
+THIN = 64  # arcs of a tile, in the mean, below which tiles do not pay
+NEW_LINES = 0.06  # cache lines of sources that an arc reads anew, from which reads are scattered
+FIRST = 2  # supersteps over rows before tiles are made, which takes the time of about two
+SHARE = 4  # tiles may take this part of the available memory
+
+
+def why_not_tiled(
+    bound: BoundProgram, *, gathers: bool, in_place: bool, divided: bool, plain: bool
+) -> str | None:
+    """Return why a program's supersteps cannot go over tiles, or None if they can.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+    gathers : bool
+        Whether every superstep gathers from all.
+    in_place : bool
+        Whether supersteps write into the state that they read.
+    divided : bool
+        Whether the graph is partitioned.
+    plain : bool
+        Whether the program runs as plain Python.
+    """
+    program = bound.program
+    if plain:
+        return "engine='python' reads rows as they are"
+    if not gathers:
+        return f"{program.name} runs by frontiers, and tiles are gathered from all"
+    if divided:
+        return "partitions combine messages in the order of vertex numbers, which tiles do not keep"
+    if in_place:
+        return "supersteps in place read what they have written, row by row"
+    if program.listing is not None:
+        return f"{program.listing!r} of {program.name} lists the messages of a row"
+    if program.edge_state:
+        return f"{program.name} keeps state on edges, in the order of rows"
+    if program.notes_errors:
+        return f"{program.name} checks the range of its messages row by row"
+    return None
+
+
+class TiledRows:
+    """The tiles of one run on the CPU.
+
+    Parameters
+    ----------
+    context : Context
+    layout : {"auto", "csc", "tiles"}
+        Rows or tiles for all gathers, or what pays.
+    why_not : str or None
+        See `why_not_tiled`.
+
+    Raises
+    ------
+    EngineError
+        If tiles are requested, and not possible.
+    """
+
+    def __init__(self, context: Context, layout: str, why_not: str | None) -> None:
+        if layout == "tiles" and why_not is not None:
+            raise EngineError(f"layout='tiles': {why_not}; leave it out")
+        self._context = context
+        self._tiling: Tiling = context.part.csc.tiling
+        self._forced = layout == "tiles"
+        self._possible = layout == "tiles" or (layout == "auto" and why_not is None)
+        self._worth: bool | None = None
+        self._edges: tuple[Array, ...] | None = None
+        self.inbox: tuple[Array, ...] = ()
+
+    def due(self) -> bool:
+        """Return whether the next gather goes over tiles; called once for each."""
+        if not self._possible:
+            return False
+        if self._forced:
+            return True
+        if self._worth is None:
+            self._worth = self._is_large()
+        if not self._worth:
+            return False
+        tiling = self._tiling
+        tiling.gathers += 1
+        if not tiling.made and tiling.gathers > FIRST:
+            size = self._context.part.size
+            needed = tiling.cost(size) + self._edge_bytes()
+            self._worth = SHARE * needed <= available_memory() and tiling.spread(size) >= NEW_LINES
+        return bool(tiling.made or (self._worth and tiling.gathers > FIRST))
+
+    def _is_large(self) -> bool:
+        """Return whether tiles may pay: reads of sources miss the cache, and tiles are not thin."""
+        part, types, tiling = self._context.part, self._context.bound.types, self._tiling
+        kinds = types.message if self._context.bound.prepares else types.state
+        read = part.size * sum(np.dtype(kind).itemsize for kind in kinds)
+        if part.arcs < LEAST_ARCS or read < NEAR:
+            return False
+        ranges, bits = tiling.shape(part.size)
+        return part.arcs >= THIN * len(ranges) * -(-part.size // (1 << bits))
+
+    def _edge_bytes(self) -> int:
+        return sum(one.nbytes for one in self._context.part.edges("csc"))
+
+    def tiles(self) -> Tiles:
+        """Return the tiles; made first if need be."""
+        return self._tiling.tiles(self._context.part.size)
+
+    def edges(self) -> tuple[Array, ...]:
+        """Return the program's edge attributes in the order of the tiles."""
+        part, bound = self._context.part, self._context.bound
+        if self._edges is None:
+            columns = zip(bound.edge_columns, part.edges("csc"), strict=True)
+            self._edges = tuple(
+                values if name is None else self._tiling.carry(name, values, part.size)
+                for name, values in columns
+            )
+        return self._edges
+
+    def fold(self, prepared: bool, outbox: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Combine the messages to every vertex; return them by vertex.
+
+        Parameters
+        ----------
+        prepared : bool
+            Whether messages are in `outbox`, by source.
+        outbox : tuple of ndarray
+        """
+        context, part = self._context, self._context.part
+        tiles, edges, values = self.tiles(), self.edges(), context.values
+        if not self.inbox:
+            self.inbox = tuple(np.empty(part.owned, kind) for kind in context.bound.types.message)
+        tasks: list[tuple[Any, ...]] = [
+            (
+                *rows, tiles.bits, tiles.firsts[number], tiles.sources, tiles.places, edges,
+                context.state, part.constants, values, prepared, outbox, self.inbox,
+            )
+            for number, rows in enumerate(tiles.ranges)
+        ]  # fmt: skip
+        context.run(context.loops.fold_tiles, tasks)
+        return self.inbox
