@@ -160,7 +160,7 @@ class Biconnectivity(ListedEdges):
         """Find the bridges and articulation points."""
         part, xp = self.near.part, self.near.xp
         arcs, tail, head, _, _ = self.edges_once()
-        blocks = find_blocks(xp, part.size, tail, head)
+        blocks = find_blocks(xp, part.size, tail, head, self.lower)
         places = xp.flatnonzero(blocks.bridge[blocks.child])
         mine, cut = arcs[blocks.tree[places]], blocks.cut
         if not part.halo.alone:
@@ -178,7 +178,7 @@ class Biconnectivity(ListedEdges):
         """
         part, xp = self.near.part, self.near.xp
         (ones, others), first = self.of_all_ranks(one, other)
-        blocks = find_blocks(xp, part.graph.number_of_vertices, ones, others)
+        blocks = find_blocks(xp, part.graph.number_of_vertices, ones, others, self.lower)
         found = xp.zeros(len(ones), np.bool_)
         found[blocks.tree] = blocks.bridge[blocks.child]
         return found[first : first + bridges], blocks.cut[part.numbers]

@@ -8,13 +8,15 @@ whatever the diameter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Blocks", "certificate", "find_blocks", "spanning_forest"]
+__all__ = ["GREATEST", "Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]
 
 Array = Any  # NumPy's or CuPy's
+Lower = Callable[[Array, Array, Array], None]  # of the backend's loops of jumps
 
 GREATEST = np.iinfo(np.int64).max
 
@@ -46,7 +48,9 @@ class Blocks(NamedTuple):
     cut: Array
 
 
-def spanning_forest(xp: Any, size: int, one: Array, other: Array) -> tuple[Array, Array]:
+def spanning_forest(
+    xp: Any, size: int, one: Array, other: Array, lower: Lower
+) -> tuple[Array, Array]:
     """Return the edges of the forest that Borůvka's method finds, and the trees.
 
     Parameters
@@ -57,6 +61,8 @@ def spanning_forest(xp: Any, size: int, one: Array, other: Array) -> tuple[Array
         Number of vertices.
     one, other : array of int64, shape (edges,)
         Ends of the edges, the lightest edge first.
+    lower : callable
+        Takes a column, places and values; lowers entries to the least value for each.
 
     Returns
     -------
@@ -81,8 +87,8 @@ def spanning_forest(xp: Any, size: int, one: Array, other: Array) -> tuple[Array
         places, near, far = places[crossing], near[crossing], far[crossing]
         # The first edge of each tree is its lightest.
         first, order = xp.full(size, GREATEST), xp.arange(len(places))
-        _lower(xp, first, near, order)
-        _lower(xp, first, far, order)
+        lower(first, near, order)
+        lower(first, far, order)
         trees = xp.flatnonzero(first != GREATEST)
         lightest = first[trees]
         chosen[places[lightest]] = True
@@ -92,7 +98,7 @@ def spanning_forest(xp: Any, size: int, one: Array, other: Array) -> tuple[Array
         label = _roots(xp, xp.where(mutual, own, parent))[label]
 
 
-def find_blocks(xp: Any, size: int, one: Array, other: Array) -> Blocks:
+def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> Blocks:
     """Find the bridges, articulation points and blocks of an undirected graph.
 
     Parameters
@@ -104,6 +110,8 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array) -> Blocks:
     one, other : array of int64, shape (edges,)
         Ends of the edges.  There are no self-loops; an edge that is parallel to another is no
         bridge.
+    lower : callable
+        As for `spanning_forest`.
 
     Returns
     -------
@@ -118,7 +126,7 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array) -> Blocks:
     if not len(one):
         none, nowhere = xp.zeros(0, np.int64), xp.zeros(size, np.bool_)
         return Blocks(none, none, own, nowhere, own, nowhere)
-    tree, label = spanning_forest(xp, size, one, other)
+    tree, label = spanning_forest(xp, size, one, other, lower)
     child, parent, first, count = _rooted(xp, one[tree], other[tree], label)
     rest = xp.ones(len(one), np.bool_)
     rest[tree] = False
@@ -128,8 +136,8 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array) -> Blocks:
     above, below = first[parent[order]], count[order]
     least, most = own.copy(), (GREATEST - own)
     for tail, head in (ends, ends[::-1]):
-        _lower(xp, least, tail, head)
-        _lower(xp, most, tail, GREATEST - head)
+        lower(least, tail, head)
+        lower(most, tail, GREATEST - head)
     least = _least_of_ranges(xp, least, below)
     most = GREATEST - _least_of_ranges(xp, most, below)
     root = above == own
@@ -141,16 +149,16 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array) -> Blocks:
     joined = xp.flatnonzero(
         ~root & ~root[above] & ((least < above) | (most >= above + below[above]))
     )
-    lower = xp.concatenate([low[apart], joined])
-    upper = xp.concatenate([high[apart], above[joined]])
-    _, block = spanning_forest(xp, size, lower, upper)
+    down = xp.concatenate([low[apart], joined])
+    up = xp.concatenate([high[apart], above[joined]])
+    _, block = spanning_forest(xp, size, down, up, lower)
     # Not in the block of the edge above: in another one.  A root is in the blocks of its children.
     cut = xp.zeros(size, np.bool_)
     others = xp.flatnonzero(~root & ~root[above] & (block != block[above]))
     cut[above[others]] = True
     tops = xp.flatnonzero(~root & root[above])
     seen = xp.full(size, GREATEST)
-    _lower(xp, seen, above[tops], block[tops])
+    lower(seen, above[tops], block[tops])
     cut[above[tops[block[tops] != seen[above[tops]]]]] = True
     return Blocks(tree, child, parent, (~root & inside)[first], block[first], cut[first])
 
@@ -279,10 +287,3 @@ def _least_of_ranges(xp: Any, values: Array, lengths: Array) -> Array:
         )
         width *= 2
     return found
-
-
-def _lower(xp: Any, column: Array, places: Array, values: Array) -> None:
-    """Lower entries of a column to the least of the values given for them; none is negative."""
-    # CuPy has atomic minima of unsigned integers of 64 bits, not of signed ones.
-    if len(places):
-        xp.minimum.at(column.view(np.uint64), places, values.view(np.uint64))

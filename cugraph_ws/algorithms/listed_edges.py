@@ -9,6 +9,7 @@ import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, row_of_arcs
 from cugraph_ws.algorithms.options import RunOptions
+from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.graph.view import GraphView
@@ -31,6 +32,7 @@ class ListedEdges(ArrayLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the edges."""
         self.near = Neighbourhood(graph, on_device=on_device)
+        self.lower = loops("jumps", on_device=on_device).lower
 
     @abstractmethod
     def step(self) -> Step:

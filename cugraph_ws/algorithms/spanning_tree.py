@@ -11,7 +11,7 @@ from typing import Any, Unpack, cast
 
 import numpy as np
 
-from cugraph_ws.algorithms.blocks import spanning_forest
+from cugraph_ws.algorithms.blocks import GREATEST, Lower, spanning_forest
 from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import edge_frame
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
@@ -26,6 +26,10 @@ from cugraph_ws.graph.view import GraphView
 __all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
 
 Array = Any  # NumPy's or CuPy's
+Ends = tuple[Array, Array]
+
+LIGHT = 3  # edges for each vertex, whose forest comes first
+SAMPLED = 4096  # weights that tell which edges are light
 
 
 @spreads
@@ -170,8 +174,7 @@ class SpanningForest(ListedEdges):
         part, xp = self.near.part, self.near.xp
         arcs, tail, head, one, other = self.edges_once()
         weight = self._weights()[arcs]
-        order = _order(xp, one, other, weight)
-        mine = order[spanning_forest(xp, part.size, tail[order], head[order])[0]]
+        mine = lightest_forest(xp, part.size, (tail, head), (one, other), weight, self.lower)
         if not part.halo.alone:
             mine = mine[self._together(one[mine], other[mine], weight[mine])]
         return self.end(arcs[mine], count=len(mine))
@@ -188,17 +191,76 @@ class SpanningForest(ListedEdges):
         """Return which of this rank's edges are in the forest of all ranks' edges; collective."""
         xp, n = self.near.xp, self.near.part.graph.number_of_vertices
         (ones, others, weights), first = self.of_all_ranks(one, other, weight)
-        order = _order(xp, ones, others, weights)
+        ends = ones, others
         chosen = xp.zeros(len(ones), np.bool_)
-        chosen[order[spanning_forest(xp, n, ones[order], others[order])[0]]] = True
+        chosen[lightest_forest(xp, n, ends, ends, weights, self.lower)] = True
         return chosen[first : first + len(one)]
+
+
+def lightest_forest(
+    xp: Any, size: int, ends: Ends, numbers: Ends, weight: Array, lower: Lower
+) -> Array:
+    """Return the places of the edges of the minimum spanning forest.
+
+    Where there are many edges, the forest of the lightest ones comes first.  Of the others only those
+    are sorted that join trees of it (Osipov, Sanders and Singler, "The filter-Kruskal minimum spanning
+    tree algorithm", ALENEX 2009).
+
+    Parameters
+    ----------
+    xp : module
+        NumPy or CuPy.
+    size : int
+        Number of vertices.
+    ends : two arrays of int64, shape (edges,)
+        Positions of the ends, below `size`.
+    numbers : two arrays of int64, shape (edges,)
+        Vertex numbers of the ends, which order edges of the same weight.
+    weight : array of int64 or float64, shape (edges,)
+    lower : callable
+        As for `spanning_forest`.
+    """
+    light = _lightest(xp, weight, LIGHT * size)
+    places, rest = xp.flatnonzero(light), xp.flatnonzero(~light)
+    near, far = (one[places] for one in ends)
+    chosen = []
+    while True:
+        order = _order(xp, numbers[0][places], numbers[1][places], weight[places])
+        found, label = spanning_forest(xp, size, near[order], far[order], lower)
+        chosen.append(places[order[found]])
+        if not len(rest):
+            return xp.concatenate(chosen)
+        near, far = (label[one[rest]] for one in ends)
+        joins = near != far
+        places, near, far = rest[joins], near[joins], far[joins]
+        rest = rest[:0]
+
+
+def _lightest(xp: Any, weight: Array, wanted: int) -> Array:
+    """Return which edges are light: about `wanted`, or all if those are not much fewer."""
+    count = len(weight)
+    if count <= 2 * wanted:
+        return xp.ones(count, np.bool_)
+    sample = xp.sort(weight[:: max(1, count // SAMPLED)])
+    light = weight <= sample[len(sample) * wanted // count]
+    few = (
+        2 * int(xp.count_nonzero(light)) <= count
+    )  # not if many have the same weight, or it is NaN
+    return light if few else xp.ones(count, np.bool_)
 
 
 def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
     """Return edges by weight, then by `other`, `one` and place."""
     if not len(one):
         return xp.arange(0)
-    order = xp.lexsort(xp.stack((one, other)))
-    weight = weight[order]
-    place = xp.arange(len(order)).astype(weight.dtype)  # exact, as there are fewer than 2**53
-    return order[xp.lexsort(xp.stack((place, weight)))]
+    order = xp.argsort(other * (int(one.max()) + 1) + one, kind="stable")
+    return order[xp.argsort(_words(xp, weight)[order], kind="stable")]
+
+
+def _words(xp: Any, weight: Array) -> Array:
+    """Return int64 in the order of the weights, NaN last: integers are sorted by radix."""
+    if weight.dtype.kind == "i":
+        return weight
+    bits = (weight + 0.0).view(np.int64)  # no -0.0
+    bits = bits ^ ((bits >> 63) & GREATEST)
+    return xp.where(xp.isnan(weight), GREATEST, bits)

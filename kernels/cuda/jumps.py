@@ -13,6 +13,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     block,
     blocks,
     kernel,
+    load_fresh,
     thread,
     threads,
 )
@@ -32,7 +33,9 @@ def lower_words(words: Any, places: Any, count: Any, found: Any) -> None:
         Lowered.
     """
     for one in range(block() * threads() + thread(), count, blocks() * threads()):
-        atomic_min(found, places[one], words[one])
+        place, word = places[one], words[one]
+        if word < load_fresh(found, place):  # of an entry that many name, few are lower
+            atomic_min(found, place, word)
 
 
 @kernel

@@ -15,6 +15,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms.blocks import certificate, find_blocks, spanning_forest
+from cugraph_ws.backends.cpu.loops.jumps import lower
 
 NAMES = [
     "empty", "one vertex", "all isolated", "star", "short path", "two components", "self-loops",
@@ -100,7 +101,7 @@ def test_random_graphs_and_their_certificates() -> None:
         ends = chance.integers(0, n, (2, int(chance.integers(0, 18))))
         one, other = ends[:, ends[0] != ends[1]]
         bridges, points = expected(Edges(one, other, n))
-        blocks = find_blocks(np, n, one, other)
+        blocks = find_blocks(np, n, one, other, lower)
         where = blocks.tree[blocks.bridge[blocks.child]]
         assert (
             sorted(map(sides, zip(one[where].tolist(), other[where].tolist(), strict=True)))
@@ -109,11 +110,11 @@ def test_random_graphs_and_their_certificates() -> None:
         assert np.flatnonzero(blocks.cut).tolist() == points
         # Half of the edges may be replaced by their certificate.
         half = len(one) // 2
-        places, near, far = certificate(np, find_blocks(np, n, one[:half], other[:half]))
+        places, near, far = certificate(np, find_blocks(np, n, one[:half], other[:half], lower))
         assert len(near) < 2 * n
         assert len(places) <= len(near)
         near, far = np.append(near, one[half:]), np.append(far, other[half:])
-        again = find_blocks(np, n, near, far)
+        again = find_blocks(np, n, near, far, lower)
         where = again.tree[again.bridge[again.child]]
         assert (
             sorted(map(sides, zip(near[where].tolist(), far[where].tolist(), strict=True)))
@@ -124,7 +125,7 @@ def test_random_graphs_and_their_certificates() -> None:
 
 def test_forests_are_of_the_first_edges() -> None:
     one, other = np.array([0, 1, 2, 0, 4]), np.array([1, 2, 0, 3, 5])
-    places, label = spanning_forest(np, 7, one, other)
+    places, label = spanning_forest(np, 7, one, other, lower)
     assert places.tolist() == [0, 1, 3, 4]
     assert len(set(label[:4])) == len(set(label[4:6])) == 1
     assert len(set(label)) == 3

@@ -18,6 +18,8 @@ from verify import Array, Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms.neighbourhood import numbers_of, priorities
+from cugraph_ws.algorithms.spanning_tree import LIGHT, _lightest, lightest_forest
+from cugraph_ws.backends.cpu.loops.jumps import lower
 from cugraph_ws.partition.part import Part
 
 NAMES = [
@@ -315,3 +317,28 @@ def test_peeling_stops_at_the_core() -> None:
 
     assert steps(0) == 0
     assert 0 < steps(4) < steps(None)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_forest_of_light_edges_comes_first(seed: int) -> None:
+    """Of many edges a vertex, with ties, negative weights and both zeros: Kruskal's forest."""
+    draw = np.random.default_rng(seed)
+    tail, head = draw.integers(0, 12, (2, 200))
+    weight = draw.choice([-2.5, -1.0, -0.0, 0.0, 0.5, 3.0, np.inf, np.nan][: 5 + seed], 200)
+    weight[:90] = draw.normal(size=90)
+    light = _lightest(np, weight, LIGHT * 12)
+    assert 0 < light.sum() <= 100
+    ends = tail, head
+    found = lightest_forest(np, 12, ends, ends, weight, lower)
+    label, kept = np.arange(12), []
+    for place in np.lexsort((np.arange(200), tail, head, weight)):
+        one, other = label[tail[place]], label[head[place]]
+        if one != other:
+            label[label == one] = other
+            kept.append(place)
+    assert sorted(found) == sorted(kept)
+
+
+def test_equal_weights_are_not_filtered() -> None:
+    assert _lightest(np, np.ones(500), 10).all()
+    assert _lightest(np, np.arange(10.0), 6).all()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.program.jumps import nothing_of
 
-__all__ = ["fold"]
+__all__ = ["fold", "lower"]
 
 Array = npt.NDArray[Any]
 
@@ -45,3 +45,17 @@ def fold(kind: str, values: Array, places: Array, size: int) -> Array:
     else:
         (np.minimum if kind == "least" else np.maximum).at(found, places, values)
     return found
+
+
+def lower(found: Array, places: Array, words: Array) -> None:
+    """Lower entries to the least of the words, int64, that name them.
+
+    Parameters
+    ----------
+    found : ndarray of int64
+        Modified in place.
+    places : ndarray of int64, shape (len(words),)
+        Indices of `found`.
+    words : ndarray of int64
+    """
+    np.minimum.at(found, places, words)

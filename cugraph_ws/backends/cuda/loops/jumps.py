@@ -12,7 +12,7 @@ import numpy as np
 from cugraph_ws.program.jumps import nothing_of
 from cugraph_ws.runtime.device import device
 
-__all__ = ["fold"]
+__all__ = ["fold", "lower"]
 
 Array = Any  # CuPy's
 
@@ -32,6 +32,11 @@ def fold(kind: str, values: Array, places: Array, size: int) -> Array:
     _launch("lower_words", _words(values) ^ turn, places, found)
     there = found != np.iinfo(np.int64).max
     return xp.where(there, _numbers(found ^ turn, dtype), nothing).astype(dtype, copy=False)
+
+
+def lower(found: Array, places: Array, words: Array) -> None:
+    """Lower entries to the least of the words, int64, that name them."""
+    _launch("lower_words", words, places, found)
 
 
 def _sums(values: Array, places: Array, size: int) -> Array:
