@@ -235,7 +235,7 @@ def _figures(number: int) -> tuple[int, list[str], list[str]]:
 
 
 def is_known(launch: Launch, table: dict[str, list[str]]) -> bool:
-    """Tell whether the table's row is of these very sources."""
+    """Return whether the table's row is of these very sources."""
     row = table.get(row_of(launch))
     return row is not None and row[-1] == launch.digest
 
@@ -268,7 +268,7 @@ def compilers() -> str:
 
 
 def is_of_these_compilers(path: Path = TABLE) -> bool:
-    """Tell whether the table was made with what compiles kernels here: only then registers compare."""
+    """Return whether the table was made with what compiles kernels here: only then registers compare."""
     return f"Made with {compilers()};" in path.read_text()
 
 

@@ -30,7 +30,7 @@ LONGEST = 200  # characters of a value in an error
 
 
 def is_label(value: Any) -> bool:
-    """Tell whether a value may name a column.
+    """Return whether a value may name a column.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def is_label(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a single number, and not a boolean.
+    """Return whether a value is a single number, and not a boolean.
 
     Parameters
     ----------

@@ -254,8 +254,8 @@ class BoundaryUpdate:
     @property
     def arrays(self) -> list[npt.NDArray[Any]]:
         """The arrays that are sent: fields, then places and activity if present."""
-        told = (self.places, self.active, self.bits)
-        return [*self.fields, *(array for array in told if array is not None)]
+        optional = (self.places, self.active, self.bits)
+        return [*self.fields, *(array for array in optional if array is not None)]
 
     def unfolded(self) -> BoundaryUpdate:
         """Return a message with bits as one with places, any other as it is."""

@@ -12,9 +12,9 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -32,7 +32,7 @@ GREATEST_STRENGTH = 690.0  # -log(LEAST_RATIO), rounded down
 LEAST_MESSAGE = -800.0  # less than log(LEAST_RATIO), to allow for normalisation over many states
 
 
-@spreads
+@accepts_dask_frames
 def belief_propagation(
     graph: Graph[FrameT] | FrameT,
     priors: Any,

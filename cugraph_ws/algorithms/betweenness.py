@@ -23,9 +23,9 @@ from cugraph_ws.algorithms.weighted_paths import distances_from, levels_of
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
@@ -47,7 +47,7 @@ ARCS = 1 << 16  # read at once for edges
 HIGH = 1e150  # counts of paths above it are scaled down
 
 
-@spreads
+@accepts_dask_frames
 def betweenness_centrality(
     graph: Graph[FrameT] | FrameT,
     k: Any = None,
@@ -118,7 +118,7 @@ def betweenness_centrality(
     return run(loop, opened, **options).require_convergence("betweenness_centrality").frame
 
 
-@spreads
+@accepts_dask_frames
 def edge_betweenness_centrality(
     graph: Graph[FrameT] | FrameT,
     k: Any = None,
@@ -170,7 +170,7 @@ def edge_betweenness_centrality(
     Raises
     ------
     InputError
-        If the frame or an argument is invalid, or a checkpoint is asked for.
+        If the frame or an argument is invalid, or a checkpoint is requested.
     ConvergenceError
         If the run is stopped early.
 

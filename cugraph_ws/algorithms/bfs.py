@@ -20,8 +20,8 @@ from cugraph_ws.algorithms.options import (
     with_unreachable,
 )
 from cugraph_ws.arguments import check_count, check_flag
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.program.decorator import any_message, vertex_program
@@ -61,7 +61,7 @@ class BFS:
         return state.distance < UNREACHED
 
 
-@spreads
+@accepts_dask_frames
 def bfs(
     graph: Graph[FrameT] | FrameT,
     start: Any,

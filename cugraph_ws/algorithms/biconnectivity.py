@@ -14,8 +14,8 @@ from cugraph_ws.algorithms.blocks import certificate, find_blocks
 from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import edge_frame
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -26,7 +26,7 @@ __all__ = ["Biconnectivity", "articulation_points", "bridges"]
 Array = Any  # NumPy's or CuPy's
 
 
-@spreads
+@accepts_dask_frames
 def bridges(
     graph: Graph[FrameT] | FrameT,
     *,
@@ -90,7 +90,7 @@ def bridges(
     return cast(FrameT, edge_frame(part, chosen, {}))
 
 
-@spreads
+@accepts_dask_frames
 def articulation_points(
     graph: Graph[FrameT] | FrameT,
     *,

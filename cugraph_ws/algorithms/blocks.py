@@ -164,7 +164,7 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
 
 
 def certificate(xp: Any, blocks: Blocks) -> tuple[Array, Array, Array]:
-    """Return fewer than two edges for each vertex that stand for all edges of a graph.
+    """Return a certificate of connectivity: fewer than two edges for each vertex.
 
     With any further edges, they have the same articulation points and bridges as the graph.
 

@@ -22,9 +22,9 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.algorithms.weighted_paths import distances_from
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Result, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
@@ -46,7 +46,7 @@ CELLS = 1 << 27  # most entries of its matrix by vertex and search
 GREATEST_SEED = 2**128 - 1
 
 
-@spreads
+@accepts_dask_frames
 def closeness_centrality(
     graph: Graph[FrameT] | FrameT,
     vertices: Any = None,
@@ -125,7 +125,7 @@ def closeness_centrality(
     return _listed(result, "closeness_centrality", values, vertices)
 
 
-@spreads
+@accepts_dask_frames
 def harmonic_centrality(
     graph: Graph[FrameT] | FrameT,
     vertices: Any = None,
@@ -246,7 +246,7 @@ class DistanceSums(ArrayLoop):
     """Sums over distances as a loop for `run`: each step is a batch of searches.
 
     With a sample, searches start from the sampled vertices along the edges, and every vertex adds
-    up what reaches it.  Otherwise they start from the vertices asked for, against the edges, and
+    up what reaches it.  Otherwise they start from the requested vertices, against the edges, and
     each search is added up.
 
     Parameters

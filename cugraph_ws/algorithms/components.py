@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
@@ -44,7 +44,7 @@ SHARED = 1 << 20  # pairs of labels that every rank can hold at once
 LEAST_SHOWN = 1 << 20  # arcs in the graph from which ranks exchange their largest trees
 
 
-@spreads
+@accepts_dask_frames
 def weakly_connected_components(
     graph: Graph[FrameT] | FrameT,
     *,
@@ -245,7 +245,7 @@ class WeaklyConnectedComponents(BaseLoop):
         came = part.halo.exchange([[forest.shown(held)] for held in part.halo.boundaries])
         forest.adopt(part.ghosts, [words for (words,) in came])
 
-    def _round(self, read: int, direction: str = "spread", rows: str = "boundary") -> Step:
+    def _round(self, read: int, direction: str = "exchange", rows: str = "boundary") -> Step:
         """Exchange labels and keep the smaller ones."""
         before = self._unsettled
         unsettled = self._shared.round()

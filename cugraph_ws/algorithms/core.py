@@ -11,9 +11,9 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Result, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -27,11 +27,11 @@ __all__ = ["CoreNumber", "core_number", "k_core"]
 Array = Any  # NumPy's or CuPy's
 DegreeType = Literal["both", "in", "out"]
 
-GONE = -1  # the degree of a peeled ghost: no more arcs are subtracted from it
+REMOVED = -1  # the degree of a peeled ghost: no more arcs are subtracted from it
 NONE_LEFT = np.iinfo(np.int64).max  # a rank's smallest degree if it has no vertex left
 
 
-@spreads
+@accepts_dask_frames
 def core_number(
     graph: Graph[FrameT] | FrameT,
     *,
@@ -88,7 +88,7 @@ def core_number(
     ).frame
 
 
-@spreads
+@accepts_dask_frames
 def k_core(
     graph: Graph[FrameT] | FrameT,
     k: int | None = None,
@@ -186,7 +186,7 @@ class CoreNumber(BaseLoop):
     _all_waiting: int  # of all ranks
     _left_here: int  # owned vertices that have not reached the level yet
     _left: int  # the same over all ranks
-    _told: Array  # by entry of the boundaries: whether its holder is updated; all false if unused
+    _fell: Array  # by entry of the boundaries: whether its holder is updated; all false if unused
 
     def __init__(self, degree_type: DegreeType = "both", k: int | None = None) -> None:
         if not isinstance(degree_type, str) or degree_type not in get_args(DegreeType):
@@ -205,7 +205,7 @@ class CoreNumber(BaseLoop):
         # destination.  So if arcs into a vertex count, its holders need an update when it is
         # peeled; if arcs out of it count, its owner needs the losses that other ranks subtracted.
         rows = [*([part.csr] if incoming else []), *([part.csc] if outgoing else [])]
-        self._tells, self._reports = incoming, outgoing
+        self._sends_fallen, self._reports = incoming, outgoing
         # Degrees and losses are at most the number of arcs.  A ghost's entry is the largest integer
         # minus the ghost's losses since they were last sent, which is above every level.
         alone, arcs = part.halo.alone, graph.number_of_arcs
@@ -296,7 +296,7 @@ class CoreNumber(BaseLoop):
         self._left, self._all_waiting, _ = part.halo.totals(self._left_here, len(waiting))
         if not part.halo.alone:
             fallen = (core[ends] <= level) & ~self._marks(waiting)[ends]
-            self._told = fallen if self._tells else ends < 0
+            self._fell = fallen if self._sends_fallen else ends < 0
 
     def _marks(self, places: Array) -> Array:
         """Return a mask by position, true at the given ones."""
@@ -317,10 +317,10 @@ class CoreNumber(BaseLoop):
         """Peel locally and exchange the changes; return the number of arcs read.  Collective."""
         halo, core, level, given = self._part.halo, self._core, self._level, len(self._waiting)
         counts = self._peeler.peel(core, self._waiting, level)
-        fell = self._told
-        if self._tells:
-            fell = (self._part.xp.take(core, halo.ends) <= level) > self._told
-            self._told |= fell
+        fell = self._fell
+        if self._sends_fallen:
+            fell = (self._part.xp.take(core, halo.ends) <= level) > self._fell
+            self._fell |= fell
         ghosts = core[self._part.owned :] if self._reports else core[:0]
         losses = self._top - ghosts
         lost = losses > 0  # for a peeled ghost the difference wraps around
@@ -329,7 +329,7 @@ class CoreNumber(BaseLoop):
         self._left_here -= peeled - given
         self._waiting, more = self._waiting[:0], 0
         if len(peeled_ghosts) or reports:
-            core[peeled_ghosts] = GONE
+            core[peeled_ghosts] = REMOVED
             self._waiting, more = self._peeler.take_out(
                 core, self._alive, peeled_ghosts, reports, level
             )

@@ -14,8 +14,8 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.arguments import check_choice
 from cugraph_ws.contract import choose_engine
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Options
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
@@ -25,7 +25,7 @@ __all__ = ["degree", "degrees"]
 Array = Any  # NumPy's or CuPy's
 
 
-@spreads
+@accepts_dask_frames
 def degree(
     graph: Graph[FrameT] | FrameT,
     vertices: Any = None,
@@ -81,7 +81,7 @@ def degree(
     return _listed(opened, {"degree": total}, vertices)
 
 
-@spreads
+@accepts_dask_frames
 def degrees(
     graph: Graph[FrameT] | FrameT,
     vertices: Any = None,

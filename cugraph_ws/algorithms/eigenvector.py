@@ -12,9 +12,9 @@ import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -117,7 +117,7 @@ def check_start(graph: GraphView, values: Any) -> None:
         raise InputError("nstart is 0 for every vertex; give one of them more than 0")
 
 
-@spreads
+@accepts_dask_frames
 def eigenvector_centrality(
     graph: Graph[FrameT] | FrameT,
     max_iter: int = 1000,
@@ -190,7 +190,7 @@ def eigenvector_centrality(
     return result.require_convergence("eigenvector_centrality").frame
 
 
-@spreads
+@accepts_dask_frames
 def katz_centrality(
     graph: Graph[FrameT] | FrameT,
     alpha: float | None = None,

@@ -11,8 +11,8 @@ from typing import Any, Unpack
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -58,7 +58,7 @@ class Heat:
             )
 
 
-@spreads
+@accepts_dask_frames
 def heat(
     graph: Graph[FrameT] | FrameT,
     temperature: Any,

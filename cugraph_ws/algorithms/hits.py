@@ -11,9 +11,9 @@ from cugraph_ws.algorithms.eigenvector import check_start
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
 from cugraph_ws.arguments import check_count, check_flag, check_number
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -25,7 +25,7 @@ __all__ = ["HITS", "hits"]
 Array = Any  # NumPy's or CuPy's
 
 
-@spreads
+@accepts_dask_frames
 def hits(
     graph: Graph[FrameT] | FrameT,
     max_iter: int = 1000,
@@ -146,7 +146,7 @@ class HITS(ArrayLoop):
         self.near = near = Neighbourhood(graph, on_device=on_device)
         own = near.xp.empty(near.part.owned)
         own[:] = near.xp.asarray(self._first[: near.part.owned])
-        self._hubs = near.part.spread(own)
+        self._hubs = near.part.with_ghosts(own)
         self._authorities = near.xp.zeros(near.part.size)
         self.converged = near.part.graph.number_of_arcs == 0
         if self.converged:

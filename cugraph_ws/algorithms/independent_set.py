@@ -14,9 +14,9 @@ import numpy as np
 from cugraph_ws.algorithms.neighbourhood import LEAST, MOST, ArrayLoop, Neighbourhood, priorities
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -30,7 +30,7 @@ UNDECIDED = -1
 WINDOW = 62  # colours that a word has bits for
 
 
-@spreads
+@accepts_dask_frames
 def maximal_independent_set(
     graph: Graph[FrameT] | FrameT,
     *,
@@ -86,7 +86,7 @@ def maximal_independent_set(
     return result.require_convergence("maximal_independent_set").frame
 
 
-@spreads
+@accepts_dask_frames
 def coloring(
     graph: Graph[FrameT] | FrameT,
     *,

@@ -11,9 +11,9 @@ from cugraph_ws.algorithms.independent_set import GREATEST_SEED
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.arcs import Order
@@ -30,7 +30,7 @@ __all__ = ["LabelPropagation", "label_propagation"]
 Array = Any  # NumPy's or CuPy's
 
 
-@spreads
+@accepts_dask_frames
 def label_propagation(
     graph: Graph[FrameT] | FrameT,
     max_iter: int = 10,
@@ -223,7 +223,7 @@ class LabelPropagation(BaseLoop):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Resume from saved labels."""
-        self._label = self._part.spread(state["label"].astype(self._label.dtype))
+        self._label = self._part.with_ghosts(state["label"].astype(self._label.dtype))
         self._changed = int(state["changed"][0])
 
     def columns(self) -> dict[str, VertexNumbers]:

@@ -189,8 +189,8 @@ class Leiden(Louvain):
 
     def _place(self, begun: Array) -> None:
         """Put the level's vertices into the communities in which they begin it."""
-        xp, spread = self._xp, self._part.xp
-        parent = spread.empty(len(self._level.degrees), np.int64)
+        xp, its = self._xp, self._part.xp
+        parent = its.empty(len(self._level.degrees), np.int64)
         parent[self._member] = begun
         if xp is np:
             parent = as_host(parent)

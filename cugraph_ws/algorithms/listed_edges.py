@@ -81,7 +81,7 @@ class ListedEdges(ArrayLoop):
         part, xp = self.near.part, self.near.xp
         comm = part.graph.comm
         came = part.halo.exchange([list(columns)] * comm.size)
-        first = sum(len(box[0]) for box in came[: comm.rank])
+        first = sum(len(one[0]) for one in came[: comm.rank])
         return [xp.concatenate(column) for column in zip(*came, strict=True)], first
 
     def end(self, arcs: Array, *others: Any, count: int = 0) -> Step:

@@ -23,9 +23,9 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Result, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -151,7 +151,7 @@ def louvain(
     return result.frame, -result.residual
 
 
-@spreads
+@accepts_dask_frames
 def communities(
     graph: Graph[FrameT] | FrameT,
     loop: Louvain,

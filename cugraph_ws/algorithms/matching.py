@@ -11,9 +11,9 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
@@ -31,7 +31,7 @@ Array = Any  # NumPy's or CuPy's
 GREATEST_SEED = 2**128 - 1
 
 
-@spreads
+@accepts_dask_frames
 def maximal_bipartite_matching(
     graph: Graph[FrameT] | FrameT,
     left: Any,
@@ -162,9 +162,9 @@ class MaximalBipartiteMatching(BaseLoop):
         """Let free vertices propose, and match those with mutual proposals."""
         active, mate, best = self._all_free, self._mate, self._best
         self._rounds.propose(mate, best, self._free)
-        self._tell_proposals()
+        self._send_proposals()
         self._free, read = self._rounds.accept(mate, best, self._free)
-        self._tell_mates()
+        self._send_mates()
         self._all_free, read, sent = self._part.halo.totals(len(self._free), read)
         return Step(active, read, direction="pull", filter="list", bytes_sent=sent)
 
@@ -189,7 +189,7 @@ class MaximalBipartiteMatching(BaseLoop):
     def restore(self, state: dict[str, Array]) -> None:
         """Resume with some vertices matched."""
         part = self._part
-        self._mate[:] = part.placed(part.spread(state["mate"].astype(np.int64)))
+        self._mate[:] = part.placed(part.with_ghosts(state["mate"].astype(np.int64)))
         # Proposals are made again, since only a vertex's best proposal can become mutual.  Vertices
         # without a proposal are checked again for free neighbours.
         self._best[:] = UNDECIDED
@@ -197,7 +197,7 @@ class MaximalBipartiteMatching(BaseLoop):
         alone[part.order] = part.xp.asarray(state["best"] == -1)
         free = part.xp.flatnonzero(alone & (self._mate < 0)).astype(self._mate.dtype)
         self._rounds.propose(self._mate, self._best, free)
-        self._best[:] = part.placed(part.spread(self._numbers(self._best).astype(np.int64)))
+        self._best[:] = part.placed(part.with_ghosts(self._numbers(self._best).astype(np.int64)))
         self._find_free()
 
     def columns(self) -> dict[str, VertexNumbers]:
@@ -208,7 +208,7 @@ class MaximalBipartiteMatching(BaseLoop):
         """Return positions of vertices as vertex numbers, ordered by owned vertex number."""
         return self._part.named(self._part.by_number(places))
 
-    def _tell_proposals(self) -> None:
+    def _send_proposals(self) -> None:
         """Send new proposals to the owners of the proposed vertices only."""
         halo, part, best = self._part.halo, self._part, self._best
         if halo.alone:
@@ -219,7 +219,7 @@ class MaximalBipartiteMatching(BaseLoop):
         for ghosts, (chosen,) in halo.update_changed(changed, lambda own: [part.named(best[own])]):
             best[ghosts] = part.placed(chosen)
 
-    def _tell_mates(self) -> None:
+    def _send_mates(self) -> None:
         """Update ghosts of newly matched vertices."""
         halo, mate = self._part.halo, self._mate
         if halo.alone:

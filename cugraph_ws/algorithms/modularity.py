@@ -19,8 +19,8 @@ from cugraph_ws.algorithms.options import Columns, Weight, refuse_negative
 from cugraph_ws.arguments import check_number
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Engine
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import Ids, Masked, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -119,7 +119,7 @@ def modularity(
     return math.fsum(shares)
 
 
-@spreads
+@accepts_dask_frames
 def conductance(
     graph: Graph[FrameT] | FrameT,
     communities: Any,
@@ -189,7 +189,7 @@ def conductance(
     return cast(FrameT, opened.frame_like(columns))
 
 
-@spreads
+@accepts_dask_frames
 def _community_sums(
     graph: Graph[FrameT] | FrameT,
     communities: Any,
@@ -247,7 +247,7 @@ def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list
     distinct = xp.unique(xp.concatenate([one for (one,) in came]))
     own = xp.searchsorted(distinct, codes)
     count = len(distinct)
-    inside, loops = _inside(part, part.spread(own), count)
+    inside, loops = _inside(part, part.with_ghosts(own), count)
     out, into = (
         _by_community(xp, own, _at_vertices(part, incoming=incoming), count)
         for incoming in (False, True)
@@ -256,11 +256,11 @@ def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list
         inside, out, into = inside + loops, out + loops, into + loops
     sizes = _by_community(xp, own, xp.ones(part.owned), count)
     bounds = [count * rank // halo.comm.size for rank in range(halo.comm.size + 1)]
-    boxes = [
+    buffers = [
         [one[low:high] for one in (sizes, inside, out, into)] for low, high in pairwise(bounds)
     ]
-    received = halo.exchange(boxes)
-    sums = [as_host(sum(box[which] for box in received)) for which in range(len(SUMS))]
+    received = halo.exchange(buffers)
+    sums = [as_host(sum(buffer[which] for buffer in received)) for which in range(len(SUMS))]
     mine = as_host(distinct[slice(*bounds[halo.comm.rank : halo.comm.rank + 2])])
     return (mine if names is None else Ids(names.take(pa.array(mine)), None)), sums
 

@@ -26,10 +26,10 @@ from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Column, Step
 from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -287,7 +287,7 @@ class MultiSource(BaseLoop):
         }
 
 
-@spreads
+@accepts_dask_frames
 def multi_source_bfs(
     graph: Graph[FrameT] | FrameT,
     starts: Any,
@@ -349,7 +349,7 @@ def multi_source_bfs(
     return with_unreachable(result, "distance", unreachable)
 
 
-@spreads
+@accepts_dask_frames
 def multi_source_sssp(
     graph: Graph[FrameT] | FrameT,
     starts: Any,
@@ -418,7 +418,7 @@ def multi_source_sssp(
 
 
 def _are_alike(one: VertexProgram, other: VertexProgram) -> bool:
-    """Tell whether two programs are equal; one sent to a worker is a different object there."""
+    """Return whether two programs are equal; one sent to a worker is a different object there."""
 
     def said(program: VertexProgram) -> tuple[Any, ...]:
         functions = {name: source.text for name, source in program.sources.items()}

@@ -1,7 +1,7 @@
 """Whole-array steps over neighbours, for loops that run on a CPU, a GPU and ranks of both.
 
 An algorithm in such steps is written once, over arrays by position (see `Part`): `sums` and `words`
-fold the values of neighbours, `followers` lists who reads a vertex, and `update` sends owned values
+fold the values of neighbours, `followers` lists the vertices that read given ones, and `update` sends owned values
 to their ghosts.
 """
 
@@ -103,7 +103,7 @@ class Neighbourhood:
         values : array of float64, shape (size,) or (size, columns)
             By position, ghosts too.
         direction : {"in", "out"}
-            Whose values: of the vertices with an edge to a vertex, or from it.
+            Which neighbours' values: of those with an edge to the vertex, or from it.
         which : array of int64, optional
             Owned positions to do it for; by default all, in order.
         weight : str, optional
@@ -198,7 +198,7 @@ class Neighbourhood:
         values : array of int64, shape (size,)
             By position, ghosts too.
         direction : {"in", "out", "all"}
-            Whose words; "all" is for a symmetric neighbourhood.
+            Which neighbours' words; "all" is for a symmetric neighbourhood.
         operation : {"min", "max", "or"}
         which : array of int64, optional
             Owned positions to do it for; by default all, in order.
@@ -461,7 +461,7 @@ class ArrayLoop(BaseLoop):
         part = self.near.part
         for name in self.kept:
             dtype = getattr(self, f"_{name}").dtype
-            setattr(self, f"_{name}", part.spread(state[name].astype(dtype)))
+            setattr(self, f"_{name}", part.with_ghosts(state[name].astype(dtype)))
         self.done = int(state["done"][0])
 
     def columns(self) -> dict[str, Column]:

@@ -115,7 +115,7 @@ def open_graph(
     Raises
     ------
     InputError
-        If the graph has no weights, but they are asked for.
+        If the graph has no weights, but they are requested.
     """
     check_flag("weighted", weighted)
     opened = as_graph(
@@ -152,13 +152,13 @@ def refuse_negative(graph: GraphView, advice: str = "weights must be 0 or more")
         )
 
 
-def refuse_checkpoints(options: RunOptions, who: str) -> None:
+def refuse_checkpoints(options: RunOptions, subject: str) -> None:
     """Refuse options for checkpoints, of a function that has none.
 
     Parameters
     ----------
     options : RunOptions
-    who : str
+    subject : str
         The function and a verb, such as "spanning trees have".
 
     Raises
@@ -167,7 +167,7 @@ def refuse_checkpoints(options: RunOptions, who: str) -> None:
     """
     for name in ("checkpoint", "resume"):
         if options.get(name) is not None:
-            raise InputError(f"{name}=: {who} no checkpoints; leave it out")
+            raise InputError(f"{name}=: {subject} no checkpoints; leave it out")
 
 
 def check_unreachable(unreachable: str) -> None:

@@ -10,8 +10,8 @@ import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -74,7 +74,7 @@ class PageRank:
             )
 
 
-@spreads
+@accepts_dask_frames
 def pagerank(
     graph: Graph[FrameT] | FrameT,
     alpha: float = 0.85,

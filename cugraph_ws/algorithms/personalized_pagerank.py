@@ -16,9 +16,9 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number
 from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -35,7 +35,7 @@ WIDTH = 32  # most seeds of a block
 CELLS = 1 << 27  # most entries of a matrix by vertex and seed
 
 
-@spreads
+@accepts_dask_frames
 def personalized_pagerank(
     graph: Graph[FrameT] | FrameT,
     seeds: Any,
@@ -96,7 +96,7 @@ def personalized_pagerank(
     Raises
     ------
     InputError
-        If a seed is unknown, or the frame or an argument is invalid, or a checkpoint is asked for.
+        If a seed is unknown, or the frame or an argument is invalid, or a checkpoint is requested.
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the ranks so far, after a
         time-out those of finished seeds alone.
@@ -244,7 +244,7 @@ class PersonalizedPageRank(ArrayLoop):
         else:
             change = np.full(columns, np.inf)
         arcs, came = part.halo.totals(len(part.csc.indices))
-        self._settle(change)
+        self._remove_converged(change)
         left = len(self._numbers) - self.done
         residual = float(change.max()) if self._taken else np.nan
         return Step(left, arcs, residual, direction="gather", filter="all", bytes_sent=came)
@@ -284,7 +284,7 @@ class PersonalizedPageRank(ArrayLoop):
         self._rank[self._rows, self._columns] = 1.0
         self._taken = 0
 
-    def _settle(self, change: Array) -> None:
+    def _remove_converged(self, change: Array) -> None:
         """Take the seeds that are final out of the block; start the next when none is left."""
         xp = self.near.xp
         final = change <= self._bound

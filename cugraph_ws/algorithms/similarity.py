@@ -18,9 +18,9 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.arguments import check_choice, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Column, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO, is_auto
@@ -65,7 +65,7 @@ SCORES: dict[str, Callable[[Any, Array, Array, Array], tuple[Array, Array]]] = {
 }
 
 
-@spreads
+@accepts_dask_frames
 def jaccard(
     graph: Graph[FrameT] | FrameT,
     vertex_pair: Any = None,
@@ -126,7 +126,7 @@ def jaccard(
     )
 
 
-@spreads
+@accepts_dask_frames
 def overlap(
     graph: Graph[FrameT] | FrameT,
     vertex_pair: Any = None,
@@ -187,7 +187,7 @@ def overlap(
     )
 
 
-@spreads
+@accepts_dask_frames
 def sorensen(
     graph: Graph[FrameT] | FrameT,
     vertex_pair: Any = None,
@@ -248,7 +248,7 @@ def sorensen(
     )
 
 
-@spreads
+@accepts_dask_frames
 def cosine(
     graph: Graph[FrameT] | FrameT,
     vertex_pair: Any = None,
@@ -309,7 +309,7 @@ def cosine(
     )
 
 
-@spreads
+@accepts_dask_frames
 def adamic_adar(
     graph: Graph[FrameT] | FrameT,
     vertex_pair: Any = None,

@@ -16,8 +16,8 @@ from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import edge_frame
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -32,7 +32,7 @@ LIGHT = 3  # edges for each vertex, whose forest comes first
 SAMPLED = 4096  # weights that tell which edges are light
 
 
-@spreads
+@accepts_dask_frames
 def minimum_spanning_forest(
     graph: Graph[FrameT] | FrameT,
     *,
@@ -92,7 +92,7 @@ def minimum_spanning_forest(
     return cast(FrameT, frame)
 
 
-@spreads
+@accepts_dask_frames
 def minimum_spanning_tree(
     graph: Graph[FrameT] | FrameT,
     *,

@@ -21,8 +21,8 @@ from cugraph_ws.algorithms.options import (
     with_unreachable,
 )
 from cugraph_ws.arguments import check_flag, check_number
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -65,7 +65,7 @@ class SSSP:
 
 
 @takes_source_for_start
-@spreads
+@accepts_dask_frames
 def sssp(
     graph: Graph[FrameT] | FrameT,
     start: Any = None,

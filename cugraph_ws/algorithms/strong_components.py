@@ -1,8 +1,8 @@
 """Strongly connected components: trimming, reach both ways from one vertex, then colouring.
 
-Vertices without an edge from, or to, a vertex that is left are components by themselves, and are
-trimmed.  What a vertex of great degree reaches, and is reached from, is usually the giant component
-(Fleischer, Hendrickson and Pinar, IPDPS Workshops 2000).  The rest is coloured: every vertex takes
+Vertices without an edge from, or to, a remaining vertex are components by themselves, and are
+trimmed.  The vertices that one of high degree reaches, and that reach it, are usually the giant
+component (Fleischer, Hendrickson and Pinar, IPDPS Workshops 2000).  The rest is coloured: every vertex takes
 the least colour that reaches it, and those that reach the vertex of their colour are its component
 (Orzan, 2004; Slota, Rajamanickam and Madduri, IPDPS 2014).  Colours are random numbers, so that the
 number of rounds is small also for chains of components.
@@ -25,9 +25,9 @@ from cugraph_ws.algorithms.neighbourhood import (
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -40,7 +40,7 @@ Array = Any  # NumPy's or CuPy's
 NONE = -1  # the root of a vertex whose component is not known yet
 
 
-@spreads
+@accepts_dask_frames
 def strongly_connected_components(
     graph: Graph[FrameT] | FrameT,
     *,
@@ -149,7 +149,7 @@ class StronglyConnectedComponents(ArrayLoop):
         """Return which owned vertices have no known component."""
         return self._root[: self.near.part.owned] == NONE
 
-    def _settle(self, rows: Array, roots: Array) -> None:
+    def _assign(self, rows: Array, roots: Array) -> None:
         """Set the component of owned vertices; collective."""
         self._root[rows] = roots
         self.near.update(self._root, rows)
@@ -171,17 +171,17 @@ class StronglyConnectedComponents(ArrayLoop):
                 least = near.words(left, direction, "min", rows)
                 own = numbers[rows]
                 loose |= ((most == LEAST) | (most == own)) & ((least == MOST) | (least == own))
-            gone = rows[loose]
-            self._root[gone] = numbers[gone]
-            changed = near.update(self._root, gone)
+            trimmed = rows[loose]
+            self._root[trimmed] = numbers[trimmed]
+            changed = near.update(self._root, trimmed)
             readers = [near.followers(changed, way) for way in ("in", "out")]
             rows = near.xp.unique(near.xp.concatenate(readers))
             rows = rows[self._root[rows] == NONE]
-            if near.total(len(gone)) == 0:
+            if near.total(len(trimmed)) == 0:
                 break
 
     def _search_from_pivot(self) -> None:
-        """Settle the vertices that reach the vertex of most edges, and are reached from it."""
+        """Assign the vertices that reach the vertex of most edges, and are reached from it."""
         near, part = self.near, self.near.part
         graph, rows = part.graph, near.xp.flatnonzero(self._left())
         degrees = near.xp.diff(part.csc.offsets[: part.owned + 1])[rows]
@@ -198,17 +198,17 @@ class StronglyConnectedComponents(ArrayLoop):
             marks = near.xp.where(self._root == NONE, 0, LEAST)
             reached = [self._reach(marks, start, way) for way in ("in", "out")]
         both = near.xp.flatnonzero(reached[0] & reached[1])
-        self._settle(both, pivot)
+        self._assign(both, pivot)
 
     def _reach(self, marks: Array, start: Array, direction: Direction) -> Array:
         """Return which owned vertices a walk reaches among those not marked LEAST; collective."""
         near = self.near
         seen = marks.copy()
         seen[start] = 1
-        self._spread(seen, start, direction, "max")
+        self._propagate(seen, start, direction, "max")
         return seen[: near.part.owned] == 1
 
-    def _spread(self, values: Array, rows: Array, direction: Direction, operation: Any) -> None:
+    def _propagate(self, values: Array, rows: Array, direction: Direction, operation: Any) -> None:
         """Let vertices take the best value of their neighbours until none changes; collective.
 
         Values of LEAST (for "max") or MOST (for "min") at vertices stay, and are not taken.
@@ -226,16 +226,16 @@ class StronglyConnectedComponents(ArrayLoop):
             values[rows] = found[better]
 
     def _find_by_color(self) -> None:
-        """Settle one component, or more, by colours; each has the vertex of its colour as root."""
+        """Assign one component, or more, by colours; each has the vertex of its colour as root."""
         near, xp = self.near, self.near.xp
         color = xp.where(self._root == NONE, self._color, MOST)
         rows = xp.flatnonzero(self._left())
         if self._searches is not None:
             self._searches.lower(self._root, color, rows)
             members = self._searches.members(color, rows[color[rows] == self._color[rows]])
-            self._settle(members, numbers_of(color[members], 0))
+            self._assign(members, numbers_of(color[members], 0))
             return
-        self._spread(color, rows, "in", "min")
+        self._propagate(color, rows, "in", "min")
         # Along an edge colours fall; so of the out-neighbours that reach their colour's vertex, the
         # one of greatest colour has the same colour as the vertex, if any has.
         seen = xp.full(near.part.size, LEAST, np.int64)
@@ -251,4 +251,4 @@ class StronglyConnectedComponents(ArrayLoop):
             seen[rows] = color[rows]
             found.append(rows)
         members = xp.concatenate(found)
-        self._settle(members, numbers_of(color[members], 0))
+        self._assign(members, numbers_of(color[members], 0))

@@ -10,9 +10,9 @@ from cugraph_ws.algorithms.bfs import BFS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.contract import choose_engine
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -21,7 +21,7 @@ from cugraph_ws.runtime.device import as_host
 __all__ = ["ego_graph", "subgraph"]
 
 
-@spreads
+@accepts_dask_frames
 def subgraph(
     graph: Graph[FrameT] | FrameT,
     vertices: Any,
@@ -74,7 +74,7 @@ def subgraph(
     return cast(FrameT, opened.edges_among(marks))
 
 
-@spreads
+@accepts_dask_frames
 def ego_graph(
     graph: Graph[FrameT] | FrameT,
     vertex: Any,

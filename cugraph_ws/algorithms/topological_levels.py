@@ -10,8 +10,8 @@ import numpy as np
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -52,7 +52,7 @@ class TopologicalLevels:
         return new.pending == 0 and old.pending > 0
 
 
-@spreads
+@accepts_dask_frames
 def topological_levels(
     graph: Graph[FrameT] | FrameT,
     *,
@@ -124,7 +124,7 @@ def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
     walk = [max(found)]
     if walk[0] < 0:
         return
-    marks = Part(graph, on_device=False).spread(unleveled)
+    marks = Part(graph, on_device=False).with_ghosts(unleveled)
     place: dict[int, int] = {}
     while walk[-1] not in place:
         place[walk[-1]] = len(walk) - 1

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -29,7 +29,7 @@ WORK_A_STEP = (
 TOGETHER = 64  # of these at once on a single GPU
 
 
-@spreads
+@accepts_dask_frames
 def triangle_count(
     graph: Graph[FrameT] | FrameT,
     vertices: Any = None,
@@ -87,7 +87,7 @@ def triangle_count(
     return result.frame if own is None else opened.frame_of_own(own, result.arrays)
 
 
-@spreads
+@accepts_dask_frames
 def clustering_coefficient(
     graph: Graph[FrameT] | FrameT,
     *,

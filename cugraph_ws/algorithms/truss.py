@@ -10,9 +10,9 @@ import numpy.typing as npt
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Column, Result, Step
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -28,7 +28,7 @@ __all__ = ["TrussNumber", "k_truss", "truss_number"]
 Array = Any  # NumPy's or CuPy's
 
 
-@spreads
+@accepts_dask_frames
 def truss_number(
     graph: Graph[FrameT] | FrameT,
     *,
@@ -83,7 +83,7 @@ def truss_number(
     return _run(opened, None, "truss_number", options).frame
 
 
-@spreads
+@accepts_dask_frames
 def k_truss(
     graph: Graph[FrameT] | FrameT,
     k: int,
@@ -256,10 +256,10 @@ class TrussNumber(BaseLoop):
         self._truss[self._left[~kept]] = self._level + 2
         self._left = self._left[kept]
         oriented.keep(kept)
-        gone, self._all_left, read, sent = halo.totals(
+        removed, self._all_left, read, sent = halo.totals(
             len(kept) - len(self._left), len(self._left), read
         )
-        if self._target >= 0 and gone == 0:
+        if self._target >= 0 and removed == 0:
             self._all_left = 0  # the others are the k-truss
         return read, sent
 

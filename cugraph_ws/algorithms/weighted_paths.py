@@ -20,7 +20,7 @@ Array = Any  # NumPy's or CuPy's
 def distances_from(
     near: Neighbourhood, sources: Array, direction: Direction, weight: str
 ) -> tuple[Array, int]:
-    """Compute distances by label correction: vertices that came nearer call those that read them.
+    """Compute distances by label correction: a shorter distance is passed on to the vertices that read it.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def distances_from(
     sources : ndarray of int64
         Vertex numbers.
     direction : {"in", "out"}
-        Whose distances a vertex reads: "in" for paths from the sources, "out" for paths to them.
+        Which neighbours' distances a vertex reads: "in" for paths from the sources, "out" for paths to them.
     weight : str
         Edge column of lengths, 0 or more.
 

@@ -12,8 +12,8 @@ from typing import Any, Unpack
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_flag
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -55,7 +55,7 @@ class WidestPath:
 
 
 @takes_source_for_start
-@spreads
+@accepts_dask_frames
 def widest_path(
     graph: Graph[FrameT] | FrameT,
     start: Any = None,

@@ -146,7 +146,7 @@ def sssp_command(
 ) -> None:
     """Find shortest paths.
 
-    Edges are as long as their weights, and 1 without any.  Result: vertex, distance, predecessor;
+    The length of an edge is its weight, or 1 without weights.  Result: vertex, distance, predecessor;
     with --each the start before them; with --to the paths.
     """
     from cugraph_ws.algorithms.multi_source import MultiSource
@@ -173,7 +173,8 @@ def widest_path_command(
 ) -> None:
     """Find widest paths.
 
-    A path is as wide as its narrowest edge; edges are as wide as their weights, and 1 without any.
+    The width of a path is that of its narrowest edge.  The width of an edge is its weight, or 1
+    without weights.
     Result: vertex, width, predecessor; with --to the paths.
     """
     from cugraph_ws.algorithms.widest_path import WidestPath
@@ -222,7 +223,7 @@ components_command = loop_command(
 
 @click.command("k-core")
 @job_options
-@click.option("-k", type=click.IntRange(min=0), help="Which core; default: the innermost.")
+@click.option("-k", type=click.IntRange(min=0), help="Order of the core; default: the innermost.")
 @DEGREE_TYPE
 def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
     """Extract the edges of a core.
@@ -290,7 +291,7 @@ heat_command = _settling_command(
 neural_network_command = _settling_command(
     "neural-network",
     "Run a network of neurons until convergence.\n\n"
-    "Weights are the synapses'.  Result: vertex, activation.",
+    "Weights are those of the synapses.  Result: vertex, activation.",
     NeuralNetwork,
     "activation",
     "Initial activation of every neuron.",
@@ -302,10 +303,16 @@ neural_network_command = _settling_command(
 @click.command("belief-propagation")
 @job_options
 @click.option(
-    "--priors", multiple=True, metavar="COLUMN", help="Column of --vertices, one for each state."
+    "--priors",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of --vertices with priors; give one for each state.",
 )
 @click.option(
-    "--priors-file", type=A_FILE, metavar="FILE", help="Vertices, and a column for each state."
+    "--priors-file",
+    type=A_FILE,
+    metavar="FILE",
+    help="File with a row for each vertex and a column for each state.",
 )
 @click.option(
     "--coupling",
@@ -349,9 +356,9 @@ def belief_propagation_command(
 @click.command("label-propagation")
 @job_options
 @option_flag("max_iter", 10)
-@click.option("--seed", type=int, help="Take labels one after the other, in an order by this seed.")
+@click.option("--seed", type=int, help="Update labels colour by colour; seed of the colouring.")
 def label_propagation_command(job: Job, max_iter: int, seed: int | None) -> None:
-    """Find communities by the labels of neighbours.
+    """Find communities by label propagation.
 
     Result: vertex, label.
     """
@@ -380,14 +387,14 @@ RESULT = (
 )
 louvain_command = loop_command(
     "louvain",
-    f"Find communities of high modularity.\n\n{RESULT}",
+    f"Find communities by the Louvain method.\n\n{RESULT}",
     Louvain,
     *LEVELS,
     weighted=True,
 )
 leiden_command = loop_command(
     "leiden",
-    f"Find connected communities of high modularity.\n\n{RESULT}",
+    f"Find communities by the Leiden method.\n\n{RESULT}",
     Leiden,
     *LEVELS,
     weighted=True,
@@ -401,7 +408,11 @@ COMMUNITIES = _values("communities", "Column of --vertices with communities.")
 @job_options
 @COMMUNITIES
 @click.option(
-    "--resolution", type=float, default=1.0, show_default=True, help="Weight of the expected share."
+    "--resolution",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Weight of the expected share of edges.",
 )
 def modularity_command(
     job: Job, communities: str | None, communities_file: Path | None, resolution: float
@@ -454,12 +465,14 @@ def _matrix(text: str) -> list[list[float]] | None:
 @click.command("maximal-bipartite-matching")
 @job_options
 @set_option("left", "Vertex on the left; can be repeated.")
-@click.option("--left-column", metavar="COLUMN", help="Column of --vertices, true on the left.")
+@click.option(
+    "--left-column", metavar="COLUMN", help="Column of --vertices that is true for left vertices."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random order.")
 def matching_command(
     job: Job, left: tuple[str, ...], left_file: Path | None, left_column: str | None, seed: int
 ) -> None:
-    """Match the sides of a bipartite graph.
+    """Find a maximal matching of a bipartite graph.
 
     Result: vertex, mate.
     """
@@ -476,11 +489,16 @@ def matching_command(
 
 @click.command("k-truss")
 @job_options
-@click.option("-k", type=click.IntRange(min=0), required=True, help="The truss.")
+@click.option(
+    "-k",
+    type=click.IntRange(min=0),
+    required=True,
+    help="Order of the truss: each edge is in k - 2 triangles.",
+)
 def k_truss_command(job: Job, k: int) -> None:
     """Extract the edges of a truss.
 
-    Each is in K - 2 or more triangles among themselves.  Result: edges.
+    Each edge is in K - 2 or more triangles of the truss.  Result: edges.
     """
     from cugraph_ws.algorithms.truss import k_truss
     from cugraph_ws.cli.output import deliver
@@ -523,7 +541,9 @@ def _similarity_command(measure: Any) -> click.Command:
     if measure != "adamic_adar":
         flag = click.option("--use-weight", is_flag=True, help="Use the weights of edges.")
         command = flag(command)
-    several = click.option("--edges", "joined", is_flag=True, help="Compare all neighbours.")
+    several = click.option(
+        "--edges", "joined", is_flag=True, help="Compare all pairs that an edge joins."
+    )
     file = click.option(
         "--pairs", type=A_FILE, metavar="FILE", help="Pairs in columns first and second."
     )

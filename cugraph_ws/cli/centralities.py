@@ -37,7 +37,7 @@ WEIGHTED = click.option(
 @SUPERSTEPS
 @TOLERANCE
 def eigenvector_command(job: Job) -> None:
-    """Rank vertices by their neighbours' rank.
+    """Rank vertices by eigenvector centrality.
 
     Result: vertex, eigenvector_centrality.
     """
@@ -63,13 +63,13 @@ def hits_command(job: Job, normalized: bool, max_iter: int, tol: float) -> None:
         job.run(graph, HITS(max_iter, tol, normalized=normalized), rank_by="authorities")
 
 
-SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
 NORMALIZED = click.option(
     "--normalized/--no-normalized",
     default=True,
     help="Divide by the number of pairs (the default).",
 )
-LENGTHS = click.option("--weighted", is_flag=True, help="Edges are as long as their weights.")
+LENGTHS = click.option("--weighted", is_flag=True, help="The length of an edge is its weight.")
 SAMPLE = click.option("-k", type=click.IntRange(min=1), help="Estimate it from K random vertices.")
 COMPUTED = set_option("vertex", "Vertex to compute it for; can be repeated; default: all.")
 
@@ -111,7 +111,7 @@ def personalized_command(
 CENTRALITIES = (
     function_command(
         "betweenness-centrality",
-        "Rank vertices by the shortest paths through them.\n\nResult: vertex, betweenness_centrality.",
+        "Rank vertices by betweenness centrality.\n\nResult: vertex, betweenness_centrality.",
         betweenness_centrality,
         SAMPLE,
         SEED,
@@ -122,7 +122,7 @@ CENTRALITIES = (
     ),
     function_command(
         "edge-betweenness-centrality",
-        "Rank edges by the shortest paths through them.\n\nResult: edges, betweenness_centrality.",
+        "Rank edges by betweenness centrality.\n\nResult: edges, betweenness_centrality.",
         edge_betweenness_centrality,
         SAMPLE,
         SEED,
@@ -161,7 +161,7 @@ CENTRALITIES = (
     ),
     function_command(
         "degree",
-        "Count the edges at vertices.\n\nResult: vertex, degree.",
+        "Count the edges of each vertex.\n\nResult: vertex, degree.",
         degree,
         LISTED,
         DEGREE_TYPE,
@@ -181,7 +181,7 @@ CENTRALITIES = (
     eigenvector_command,
     function_command(
         "katz-centrality",
-        "Rank vertices by the walks that end there.\n\nResult: vertex, katz_centrality.",
+        "Rank vertices by Katz centrality.\n\nResult: vertex, katz_centrality.",
         katz_centrality,
         click.option(
             "--alpha", type=float, help="Factor of each further edge; default: 1 / (1 + d)."

@@ -52,7 +52,7 @@ def _options(function: F) -> F:
     return function
 
 
-def _odds(function: F) -> F:
+def _probabilities(function: F) -> F:
     for name, default in (("c", 0.19), ("b", 0.19), ("a", 0.57)):
         function = click.option(
             f"-{name}",
@@ -69,7 +69,7 @@ def _odds(function: F) -> F:
 @click.option("--edge-factor", type=float, default=16, show_default=True, help="Edges per vertex.")
 @click.option("--vertices", type=int, help="Number of vertices, instead of SCALE.")
 @click.option("--edges", type=int, help="Number of edges, instead of --edge-factor.")
-@_odds
+@_probabilities
 @_options
 def rmat(**given: Any) -> None:
     """Make an R-MAT graph: few hubs, many vertices of low degree.
@@ -82,12 +82,14 @@ def rmat(**given: Any) -> None:
 @generate_group.command()
 @click.argument("scale", type=int)
 @click.option("--edge-factor", type=float, default=16, show_default=True, help="Edges per vertex.")
-@click.option("--permute/--no-permute", default=True, show_default=True, help="Rename vertices.")
+@click.option(
+    "--permute/--no-permute", default=True, show_default=True, help="Renumber vertices at random."
+)
 @_options
 def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
     """Make a Kronecker graph, as Graph500 does.
 
-    It has 2**SCALE vertices, and weights in [0, 1) unless others are asked for.
+    It has 2**SCALE vertices, and weights in [0, 1) unless others are requested.
     """
     _write("kronecker", weights=weights or ("0.0", "1.0"), **given)
 
@@ -98,7 +100,7 @@ def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
 @click.option(
     "--probability", type=float, help="Probability that a pair is an edge, instead of --edges."
 )
-@click.option("--undirected", is_flag=True, help="Write each unordered pair once.")
+@click.option("--undirected", is_flag=True, help="Write each edge once, as of an undirected graph.")
 @_options
 def erdos_renyi(undirected: bool, **given: Any) -> None:
     """Draw edges uniformly from all pairs."""

@@ -15,7 +15,9 @@ from cugraph_ws.cli.vertex_sets import set_option
 
 __all__ = ["STRUCTURE"]
 
-SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the priorities.")
+SEED = click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of the random priorities."
+)
 
 STRUCTURE = (
     loop_command(
@@ -26,42 +28,42 @@ STRUCTURE = (
     ),
     function_command(
         "topological-levels",
-        "Find the level of each vertex.\n\nOf a graph without cycles.  Result: vertex, level.",
+        "Find the topological level of each vertex.\n\nThe graph must have no cycles.  Result: vertex, level.",
         topological_levels,
     ),
     loop_command(
         "maximal-independent-set",
-        "Choose vertices that are no neighbours.\n\nResult: vertex, in_set.",
+        "Find a maximal independent set.\n\nResult: vertex, in_set.",
         MaximalIndependentSet,
         SEED,
     ),
     loop_command(
         "coloring",
-        "Color vertices unlike their neighbours.\n\nResult: vertex, color.",
+        "Color vertices, neighbours differently.\n\nResult: vertex, color.",
         Coloring,
         SEED,
     ),
     function_command(
         "minimum-spanning-forest",
-        "Find the lightest edges that connect.\n\nResult: edges.",
+        "Find a minimum spanning forest.\n\nResult: edges.",
         minimum_spanning_forest,
         reads_weights=True,
     ),
     function_command(
         "minimum-spanning-tree",
-        "Find the lightest tree of all vertices.\n\nResult: edges.",
+        "Find a minimum spanning tree.\n\nResult: edges.",
         minimum_spanning_tree,
         reads_weights=True,
     ),
     function_command(
         "bridges",
-        "Find the edges without which a component falls apart.\n\nResult: edges.",
+        "Find bridges.\n\nResult: edges.",
         bridges,
         reads_weights=True,
     ),
     function_command(
         "articulation-points",
-        "Find the vertices without which a component falls apart.\n\nResult: vertex.",
+        "Find articulation points.\n\nResult: vertex.",
         articulation_points,
     ),
     function_command(

@@ -24,15 +24,7 @@ from distributed.protocol.pickle import loads
 
 from cugraph_ws.dask.direct_start import DirectStart
 from cugraph_ws.dask.faults import BROKEN, PausedWorkers
-from cugraph_ws.dask.tasks import (
-    SPLIT,
-    TOPIC,
-    RankContext,
-    part_of,
-    search_of,
-    summary_of,
-    take_rank,
-)
+from cugraph_ws.dask.tasks import TOPIC, RankContext, part_of, search_of, summary_of
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError
@@ -40,7 +32,6 @@ from cugraph_ws.runtime.interrupts import HeldInterrupts
 
 __all__ = [
     "ANSWER",
-    "LONG",
     "LeftBeforeError",
     "Piece",
     "RankTasks",
@@ -63,7 +54,9 @@ GRACE = 20.0  # seconds in which the remaining ranks must leave a failed run
 START = 10.0  # seconds to wait for a first worker
 LONG = 3e-2  # seconds; a longer call spends most of its time waiting for GPUs
 LATER = 1e-2  # seconds by which the tasks of such a call are delayed
-PATIENCE = 0.12  # seconds by which the tasks of a shorter call are delayed, unless it is done
+# Dask's configuration lists this name prefix as a short task, so other workers do not steal it
+SPLIT = "split-stage"
+
 
 AGAIN = (
     "Run it again: the remaining workers build the graph again from its frame; with checkpoint=, "
@@ -89,15 +82,12 @@ class Piece:
         another piece.
     worker : str, optional
         The only worker that may run it.  If not given, Dask chooses one that has its arguments.
-    loose : bool
-        Whether another worker may run it if this one is lost.
     """
 
     key: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     worker: str | None = None
-    loose: bool = False
 
 
 def submit_tasks(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
@@ -118,8 +108,7 @@ def submit_tasks(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
         task = Task(piece.key, piece.function, *map(parse_input, piece.arguments))
         pinned = {} if piece.worker is None else {"workers": [piece.worker]}
         layers[piece.key] = MaterializedLayer(
-            {piece.key: task},
-            annotations={"allow_other_workers": piece.loose, "retries": 0, **pinned},
+            {piece.key: task}, annotations={"allow_other_workers": False, "retries": 0, **pinned}
         )
         needed[piece.key] = {key for key in task.dependencies if key in layers}
     graph = HighLevelGraph(layers, needed)
@@ -135,13 +124,13 @@ def _hasten(client: Client) -> None:
     release of a frame.  There is no public way to skip the delay.  If a version of Dask lacks the
     attributes used here, the message is delayed.
     """
-    told: Any = getattr(client, "scheduler_comm", None)
+    comm: Any = getattr(client, "scheduler_comm", None)
     loop: Any = client.loop
 
     def now() -> None:
-        if hasattr(told, "next_deadline") and hasattr(told, "waker"):
-            told.next_deadline = None
-            told.waker.set()
+        if hasattr(comm, "next_deadline") and hasattr(comm, "waker"):
+            comm.next_deadline = None
+            comm.waker.set()
 
     loop.add_callback(now)  # runs after the callback that queues the message
 
@@ -174,9 +163,6 @@ class RankTasks:
     lasts : float
         The expected seconds of the run.  Receiving a task keeps a worker's interpreter busy for two
         milliseconds; in a long run that is best done while the rank waits for its GPU.
-    short : bool
-        Whether the run is expected to take no longer than a task takes to come.  If it is done when
-        it was started directly, tasks only take its results over.
 
     Attributes
     ----------
@@ -200,12 +186,11 @@ class RankTasks:
         direct: Sequence[tuple[Any, ...]] | None = None,
         advice: str = AGAIN,
         lasts: float = 0.0,
-        short: bool = False,
     ) -> None:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
         self._name, self._losses, self._advice = name, losses, advice
-        self._unheard: str | None = None  # a stop request that is not yet delivered
+        self._unanswered: str | None = None  # a stop request that is not yet delivered
         self._over = False  # whether all ranks are done, or were asked to abandon the run
         self._seconds = FIRST_LOOK  # until the next check of the workers
         self._paused = PausedWorkers(client, name)
@@ -223,28 +208,17 @@ class RankTasks:
                 partial(function, context, *given)
                 for context, (function, *given) in zip(contexts, direct, strict=True)
             ]
-            self._direct = DirectStart.of(client, self._addresses, keys, work, owned=not short)
-        if self._direct is not None and (short or lasts > LONG):
+            self._direct = DirectStart.of(client, self._addresses, keys, work)
+        if self._direct is not None and lasts > LONG:
             with HeldInterrupts() as interrupts:
-                self._direct.wait(PATIENCE if short else LATER)
-            self._unheard = "interrupt" if interrupts.pressed else None
-        if self._direct is not None and self._direct.done and short:
-            if self._unheard is not None:
-                _EQUIPPED[client].pop(self.run, None)
-                raise KeyboardInterrupt
-            pieces = [
-                Piece(f"{SPLIT}-{key}", take_rank, (key, address), address, loose=True)
-                for key, address in zip(keys, self._addresses, strict=True)
-            ]
-        else:
-            pieces = [
-                Piece(key, task, (context, *given), address)
-                for key, context, given, address in zip(
-                    keys, contexts, arguments, self._addresses, strict=True
-                )
-            ]
-            if short:  # replies come without tasks: Dask says when these are done
-                self._direct = None
+                self._direct.wait(LATER)
+            self._unanswered = "interrupt" if interrupts.pressed else None
+        pieces = [
+            Piece(key, task, (context, *given), address)
+            for key, context, given, address in zip(
+                keys, contexts, arguments, self._addresses, strict=True
+            )
+        ]
         # Submitted with the tasks, so that workers take partitions out without another request.
         references = [TaskRef(piece.key) for piece in pieces if frames]
         parts = self._parts(references, 0)
@@ -286,20 +260,20 @@ class RankTasks:
 
     def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
         """Return the contents of `summary_of` for rank 0's result."""
-        told = _EQUIPPED[self._client].get(self.run)
+        summaries = _EQUIPPED[self._client].get(self.run)
         if self._direct is not None and self._direct.summary is not None:
-            told = [self._direct.summary]
-        if not told:
-            told = [self._client.submit(summary_of, self.futures[0], pure=False).result()]
-        summary: tuple[list[bytes], dict[str, Any], Any] = loads(told[0])
+            summaries = [self._direct.summary]
+        if not summaries:
+            summaries = [self._client.submit(summary_of, self.futures[0], pure=False).result()]
+        summary: tuple[list[bytes], dict[str, Any], Any] = loads(summaries[0])
         return summary
 
     def request(self, request: str) -> None:
         """Request that the run ends at its next collective; `join` repeats a lost request."""
-        heard = self._ask(
+        answered = self._ask(
             self._addresses[:1], op="cugraph_ws_request", run=self.run, request=request
         )
-        self._unheard = None if all(heard) else request
+        self._unanswered = None if all(answered) else request
 
     def join(self) -> list[Future[Any]]:
         """Wait until every rank is done.
@@ -322,8 +296,8 @@ class RankTasks:
         with HeldInterrupts() as interrupts:
             while not done:
                 try:
-                    if self._unheard is not None:
-                        self.request(self._unheard)
+                    if self._unanswered is not None:
+                        self.request(self._unanswered)
                     done = self._look()
                     pressed = interrupts.pressed
                 except KeyboardInterrupt:
@@ -333,7 +307,7 @@ class RankTasks:
                     pressed = True
                 if pressed and not interrupted:
                     interrupted = True
-                    self._unheard = "interrupt"
+                    self._unanswered = "interrupt"
         self._over = True
         return self.futures
 
@@ -378,13 +352,13 @@ class RankTasks:
         if not theirs:
             return []
         asking = self._scheduler.broadcast
-        told = self._client.sync(
+        alive = self._client.sync(
             asking,
             msg={"op": "cugraph_ws_begun", "run": self.run},
             workers=theirs,
             on_error="return",
         )
-        return [one for one in theirs if told.get(one) is False]
+        return [one for one in theirs if alive.get(one) is False]
 
     def _fail(self, lost: list[str], kind: type[WorkerLostError]) -> None:
         """End the remaining ranks, and raise the error that explains the failure."""
@@ -401,12 +375,12 @@ class RankTasks:
 
     def _blamed(self) -> list[str]:
         """Return the workers that ranks report as lost."""
-        told = [str(error) for error in self._errors() if isinstance(error, WorkerLostError)]
+        losses = [str(error) for error in self._errors() if isinstance(error, WorkerLostError)]
         named = [re.compile(rf"{re.escape(one)}(?!\d)") for one in self._addresses]
         return [
             one
             for one, name in zip(self._addresses, named, strict=True)
-            if any(name.search(text) for text in told)
+            if any(name.search(text) for text in losses)
         ]
 
     def _forget_silent(self, lost: Sequence[str]) -> list[str]:
@@ -424,8 +398,8 @@ class RankTasks:
 
     def _ask(self, addresses: Sequence[str], **message: Any) -> list[bool]:
         """Send workers a message; return which of them answer in time."""
-        told = ask_workers(self._client, [(address, message) for address in addresses])
-        return [bool(answer) for answer in told]
+        answers = ask_workers(self._client, [(address, message) for address in addresses])
+        return [bool(answer) for answer in answers]
 
     def abandon(self) -> None:
         """Ask ranks that are still at work to abandon the run."""
@@ -446,21 +420,21 @@ class RankTasks:
         own = [
             error for error in errors if not isinstance(error, (RunAbandonedError, WorkerLostError))
         ]
-        told = [error for error in errors if isinstance(error, WorkerLostError)]
+        losses = [error for error in errors if isinstance(error, WorkerLostError)]
         if not lost:
             broken = [error for error in own if isinstance(error, BROKEN)]
             if len(own) > len(broken):
                 raise next(error for error in own if error not in broken)
-            told += [_broken(self._name, error) for error in broken]
+            losses += [_broken(self._name, error) for error in broken]
             lost = self._blamed()
         if not lost:
-            raise (told or [WorkerLostError(f"{self._name} was cancelled")])[0]
+            raise (losses or [WorkerLostError(f"{self._name} was cancelled")])[0]
         ranks = [self._addresses.index(one) for one in lost]
         what = "; ".join(
             f"worker {one} was lost, and with it {self._losses[rank]}"
             for one, rank in zip(lost, ranks, strict=True)
         )
-        raise kind(f"{self._name}: {what}. {self._advice}") from next(iter(told), None)
+        raise kind(f"{self._name}: {what}. {self._advice}") from next(iter(losses), None)
 
     def _give_up(self, reason: str, lost: Sequence[str] = ()) -> None:
         """Wake all remaining ranks, wait for them, and release their results."""
@@ -500,8 +474,8 @@ def ask_workers(
     scheduler: Any = client.scheduler
 
     async def answer(address: str, message: Mapping[str, Any]) -> dict[str, Any]:
-        told = scheduler.broadcast(msg=message, workers=[address], on_error="raise")
-        asking = asyncio.ensure_future(told)
+        broadcast = scheduler.broadcast(msg=message, workers=[address], on_error="raise")
+        asking = asyncio.ensure_future(broadcast)
         until = time.monotonic() + ANSWER
         there = True
         while there and not asking.done() and time.monotonic() < until:
@@ -518,23 +492,23 @@ def ask_workers(
     async def ask() -> list[dict[str, Any]]:
         return list(await asyncio.gather(*(answer(*one) for one in messages)))
 
-    told: list[dict[str, Any]] = client.sync(ask) if messages else []
-    return told
+    answers: list[dict[str, Any]] = client.sync(ask) if messages else []
+    return answers
 
 
 def _equip(client: Client) -> None:
     """Register the plugin with all workers of a client, and subscribe the client to summaries."""
     client.register_plugin(RankPlugin())
-    told: dict[str, list[bytes]] = {}
+    summaries: dict[str, list[bytes]] = {}
 
-    def hear(event: tuple[float, dict[str, Any]]) -> None:
+    def receive(event: tuple[float, dict[str, Any]]) -> None:
         _, message = event
-        box = told.get(message["run"])
-        if box is not None:  # None: another client's run, or one that is over
-            box.append(message["summary"])
+        received = summaries.get(message["run"])
+        if received is not None:  # None: another client's run, or one that is over
+            received.append(message["summary"])
 
-    client.subscribe_topic(TOPIC, hear)
-    _EQUIPPED[client] = told
+    client.subscribe_topic(TOPIC, receive)
+    _EQUIPPED[client] = summaries
 
 
 def run_on_ranks(

@@ -132,15 +132,15 @@ class PairKeys:
         """Return the key shared with another rank; it is computed once."""
         if rank not in self._keys:
             shared = pow(int.from_bytes(self._shown[rank], "big"), self._secret, PRIME)
-            told = shared.to_bytes(PUBLIC, "big")
-            self._keys[rank] = hmac.digest(told, self._context, "sha256")
+            secret = shared.to_bytes(PUBLIC, "big")
+            self._keys[rank] = hmac.digest(secret, self._context, "sha256")
         return self._keys[rank]
 
 
 def _proof(key: bytes, side: bytes, caller: int, called: int, what: int, nonces: bytes) -> bytes:
     """Return the proof that only a holder of the key can make; it holds for these nonces only."""
-    told = MAGIC + side + struct.pack("<IIB", caller, called, what) + nonces
-    return hmac.digest(key, told, "sha256")
+    message = MAGIC + side + struct.pack("<IIB", caller, called, what) + nonces
+    return hmac.digest(key, message, "sha256")
 
 
 # -------------------------------------------------------------------------------- connections
@@ -318,7 +318,7 @@ class _Deadline:
 
 
 def call(
-    transport: Transport, keys: PairKeys, address: str, port: int, who: tuple[int, int, int],
+    transport: Transport, keys: PairKeys, address: str, port: int, which: tuple[int, int, int],
     seconds: float,
 ) -> Channel:  # fmt: skip
     """Connect to another rank; both prove which rank they are.
@@ -332,7 +332,7 @@ def call(
         The address of the other rank's worker.
     port : int
         The port at which the other rank listens.
-    who : tuple of int
+    which : tuple of int
         The own rank, the other rank, and the purpose of the connection.
     seconds : float
         The time limit.
@@ -346,7 +346,7 @@ def call(
     OSError
         If the connection or a proof fails, or the limit passes.
     """
-    rank, other, what = who
+    rank, other, what = which
     line = socket.create_connection((get_address_host(address), port), seconds)
     talk = _Deadline(line, seconds)
     try:

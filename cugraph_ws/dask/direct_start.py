@@ -85,7 +85,7 @@ class StartedTasks:
         threading.Thread(target=started.work, args=(do,), name=key, daemon=True).start()
         return started
 
-    def claim(self, key: Any) -> StartedTask | None:
+    def take(self, key: Any) -> StartedTask | None:
         """Return the work of a task that has come, if it has begun; rule out a later start."""
         with self._lock:
             self._past[key] = None
@@ -95,14 +95,7 @@ class StartedTasks:
 
     def drop(self, key: Any) -> None:
         """Forget the work of a task that will not come, with its result."""
-        self.claim(key)
-
-    def drop_begun(self, key: Any) -> None:
-        """Forget work, if it has begun and no task has claimed it."""
-        with self._lock:
-            begun = key in self._begun
-        if begun:
-            self.drop(key)
+        self.take(key)
 
 
 # --------------------------------------------------------------------------------- on the client
@@ -117,8 +110,6 @@ class DirectStart:
     calls : sequence of (str, str, bytes)
         By rank: the worker's address, the key of its task, and the pickled work; see
         `RankPlugin.call`.
-    owned : bool
-        Whether workers reply only once they have the tasks too.
 
     Attributes
     ----------
@@ -128,10 +119,8 @@ class DirectStart:
         Whether all ranks have replied that they are done.
     """
 
-    def __init__(
-        self, client: Client, calls: Sequence[tuple[str, str, bytes]], *, owned: bool = True
-    ) -> None:
-        self._client, self._left, self._owned = client, len(calls), owned
+    def __init__(self, client: Client, calls: Sequence[tuple[str, str, bytes]]) -> None:
+        self._client, self._left = client, len(calls)
         self._over = threading.Event()
         self.summary: bytes | None = None
         self.done = False
@@ -141,13 +130,7 @@ class DirectStart:
 
     @classmethod
     def of(
-        cls,
-        client: Client,
-        addresses: Sequence[str],
-        keys: Sequence[str],
-        work: Sequence[Any],
-        *,
-        owned: bool = True,
+        cls, client: Client, addresses: Sequence[str], keys: Sequence[str], work: Sequence[Any]
     ) -> DirectStart | None:
         """Send the requests; return None if one is too long or a worker was not reached lately.
 
@@ -158,8 +141,6 @@ class DirectStart:
             The workers' addresses, and the keys of their tasks.
         work : sequence of callable
             The work, not yet pickled.
-        owned : bool
-            Whether workers reply only once they have the tasks too.
         """
         if not _are_in_reach(client, addresses):
             return None
@@ -169,7 +150,7 @@ class DirectStart:
         ]
         if max(len(content) for _, _, content in calls) > MOST:
             return None
-        return cls(client, calls, owned=owned)
+        return cls(client, calls)
 
     def wait(self, seconds: float) -> bool:
         """Wait until all ranks are done or Dask must be asked; return False on a time-out."""
@@ -193,7 +174,7 @@ class DirectStart:
     async def _reply(self, address: str, key: str, work: bytes) -> Sequence[Any] | None:
         """Return a worker's reply once it is done; None if the task came first or has failed."""
         reply: Sequence[Any] | None = await _answer(
-            self._client, address, op="cugraph_ws_call", key=key, work=work, owned=self._owned
+            self._client, address, op="cugraph_ws_call", key=key, work=work
         )
         return reply
 
@@ -227,10 +208,10 @@ def ask_directly(
             one.cancel()
         return await asyncio.gather(*asking, return_exceptions=True)
 
-    told = client.sync(ask)
+    replies = client.sync(ask)
     if not _are_in_reach(client, [address for address, _ in messages]):
         return None
-    return [None if isinstance(one, BaseException) else one for one in told]
+    return [None if isinstance(one, BaseException) else one for one in replies]
 
 
 def _are_in_reach(client: Client, addresses: Sequence[str]) -> bool:

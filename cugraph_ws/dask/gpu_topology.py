@@ -6,13 +6,13 @@ import re
 import shutil
 import subprocess
 
-__all__ = ["gpu_wires", "wires_of"]
+__all__ = ["gpu_links", "links_of"]
 
 PATIENCE = 20.0  # seconds for the tool
 TERMINAL = re.compile(r"\x1b\[[0-9;]*m")  # the tool underlines words, also in a pipe
 
 
-def gpu_wires(uuid: str) -> dict[str, str]:
+def gpu_links(uuid: str) -> dict[str, str]:
     """Return how one GPU is connected with the others of this host.
 
     Parameters
@@ -29,7 +29,7 @@ def gpu_wires(uuid: str) -> dict[str, str]:
     tool = shutil.which("nvidia-smi")
     if tool is None or not uuid:
         return {}
-    told = []
+    outputs = []
     for words in (["--query-gpu=index,uuid", "--format=csv,noheader"], ["topo", "-m"]):
         try:
             done = subprocess.run(  # noqa: S603 - the driver's own tool, with fixed words
@@ -37,11 +37,11 @@ def gpu_wires(uuid: str) -> dict[str, str]:
             )
         except (OSError, subprocess.SubprocessError):
             return {}
-        told.append(done.stdout)
-    return wires_of(uuid, *told)
+        outputs.append(done.stdout)
+    return links_of(uuid, *outputs)
 
 
-def wires_of(uuid: str, listed: str, matrix: str) -> dict[str, str]:
+def links_of(uuid: str, listed: str, matrix: str) -> dict[str, str]:
     """Parse the tool's output.
 
     Parameters
@@ -57,7 +57,7 @@ def wires_of(uuid: str, listed: str, matrix: str) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        As `gpu_wires`.
+        As `gpu_links`.
     """
     names = {}
     for line in listed.splitlines():

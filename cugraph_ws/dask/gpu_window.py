@@ -100,8 +100,8 @@ class GpuWindow:
 
 def _sizes(size: int) -> list[int]:
     """Return the bytes of a piece's headers, positions and values."""
-    boxes = 2 * size
-    parts = boxes * BOX_WORDS * WORD, boxes * CAPACITY * PLACE, boxes * CAPACITY * VALUE
+    buffers = 2 * size
+    parts = buffers * BOX_WORDS * WORD, buffers * CAPACITY * PLACE, buffers * CAPACITY * VALUE
     return [-(-one // ALIGNED) * ALIGNED for one in parts]
 
 

@@ -27,7 +27,6 @@ from distributed.scheduler import KilledWorker
 from cugraph_ws.arguments import check_choice, check_columns
 from cugraph_ws.dask.client import (
     ANSWER,
-    LONG,
     LeftBeforeError,
     RankTasks,
     ask_workers,
@@ -137,7 +136,7 @@ class ClusterGraph:
         Further arguments of `Graph`.
     """
 
-    is_spread = True
+    is_partitioned = True
 
     def __init__(
         self,
@@ -161,7 +160,7 @@ class ClusterGraph:
         self._workers, self._balance = workers, balance
         weight = weight_column(edges, weight, source, destination)
         nccl = type(edges._meta).__module__.partition(".")[0] == "cudf"
-        self._settle_in(self._client, directed, weight, nccl=nccl)
+        self._set_up(self._client, directed, weight, nccl=nccl)
         self._options = {
             "source": source,
             "destination": destination,
@@ -178,7 +177,7 @@ class ClusterGraph:
         if consume:
             self._edges = self._vertices = None
 
-    def _settle_in(self, client: Client, directed: bool, weight: str | None, *, nccl: bool) -> None:
+    def _set_up(self, client: Client, directed: bool, weight: str | None, *, nccl: bool) -> None:
         """Set what a graph has before it is built."""
         self._client, self._nccl = client, nccl
         self.directed, self.weight = directed, weight
@@ -211,8 +210,8 @@ class ClusterGraph:
         for name in carried:
             edges.column(name, "weight" if name == self.weight else "attributes")
         if self._vertices is not None:
-            spread = is_dask_frame(self._vertices)
-            vertices = self._vertices._meta if spread else self._vertices
+            partitioned = is_dask_frame(self._vertices)
+            vertices = self._vertices._meta if partitioned else self._vertices
             id_columns(open_frame(vertices, "vertices", on_device=True), names[0])
 
     def _build(self) -> None:
@@ -377,7 +376,7 @@ class ClusterGraph:
         assert self._shares is not None
         tasks = [(share.key, share) for share in self._shares]
         unlike, self._unlike = self._unlike, True
-        told: GraphReport = run_on_ranks(
+        answers: GraphReport = run_on_ranks(
             self._client,
             self._addresses,
             report_rank,
@@ -387,7 +386,7 @@ class ClusterGraph:
             nccl=self._nccl,
         )[0].result()
         self._unlike = unlike
-        return told
+        return answers
 
     def _held(self) -> list[str]:
         """Return what is lost with each worker, in words."""
@@ -540,7 +539,6 @@ class ClusterGraph:
                 for call, parts in zip(calls, own, strict=True)
             ],
             lasts=self._took.get(name, 0.0) if self._nccl else 0.0,
-            short=0 < self._took.get(name, 0.0) <= LONG,
         )
         try:
             with _Listener(client, topic, shown, rank_tasks):
@@ -574,20 +572,22 @@ class ClusterGraph:
         vertices.check(arguments)
         return vertices.found
 
-    def _ask_owners(self, boxes: Mapping[int, Sequence[Any]]) -> dict[int, Any] | None:
+    def _ask_owners(self, buffers: Mapping[int, Sequence[Any]]) -> dict[int, Any] | None:
         """Look ids up on the ranks that would own them; return None if one does not answer."""
         assert self._shares is not None
         op = "cugraph_ws_find"
         messages = [
-            (self._addresses[rank], {"op": op, "key": self._shares[rank].key, "ids": dumps(box)})
-            for rank, box in boxes.items()
+            (self._addresses[rank], {"op": op, "key": self._shares[rank].key, "ids": dumps(buffer)})
+            for rank, buffer in buffers.items()
         ]
-        told = ask_directly(self._client, messages, ANSWER)
-        if told is None:
-            told = [next(iter(one.values()), None) for one in ask_workers(self._client, messages)]
-        if any(one is None for one in told):
+        answers = ask_directly(self._client, messages, ANSWER)
+        if answers is None:
+            answers = [
+                next(iter(one.values()), None) for one in ask_workers(self._client, messages)
+            ]
+        if any(one is None for one in answers):
             return None
-        return {rank: loads(one) for rank, one in zip(boxes, told, strict=True)}
+        return {rank: loads(one) for rank, one in zip(buffers, answers, strict=True)}
 
     def _assembled(self, rank_tasks: RankTasks) -> Any:
         """Make Dask frames of the ranks' frames.
@@ -641,7 +641,7 @@ class DerivedGraph(ClusterGraph):
         arguments: Mapping[str, Any],
     ) -> None:
         self._parent, self._method, self._arguments = parent, method, arguments
-        self._settle_in(parent._client, parent.directed, weight, nccl=parent._nccl)
+        self._set_up(parent._client, parent.directed, weight, nccl=parent._nccl)
         self._edges, self._workers, self._wanted = parent._edges, parent._workers, 0
         self._build()
         self._wanted = len(self._addresses)
@@ -700,12 +700,12 @@ class _Listener:
             raise self._error
 
     def _show(self, event: tuple[float, dict[str, Any]]) -> None:
-        _, told = event
-        told.pop("worker", None)
+        _, update = event
+        update.pop("worker", None)
         if self._requested:
             return
         try:
-            self._requested = not self._reporter.update(ProgressUpdate(**told))
+            self._requested = not self._reporter.update(ProgressUpdate(**update))
         except BaseException as error:
             self._error, self._requested = error, True
         if self._requested:

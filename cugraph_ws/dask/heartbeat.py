@@ -48,7 +48,7 @@ HEADER = struct.Struct(f"{RUN}sQ")  # the header of a message: its run and lengt
 LONGEST = 1 << 31  # bytes of a message
 SIGNAL = struct.Struct(f"{RUN}sB")  # a signal: a run, and one of the three below
 LEFT, BUSY, FREE = range(3)  # the rank has left the run; another run has its GPU; its GPU is free
-HEARD = 1024  # runs for which the state of GPUs is kept
+MOST_RUNS = 1024  # runs for which the state of GPUs is kept
 
 
 class Heartbeat:
@@ -234,8 +234,8 @@ class Heartbeat:
                 known = self._changed.wait_for(is_known, CALLED)
             called = is_called()
         with self._changed:
-            told = self._free.pop(digest, {})
-        return here and all(told.values()) if len(told) == others else None
+            states = self._free.pop(digest, {})
+        return here and all(states.values()) if len(states) == others else None
 
     # --------------------------------------------------------------------------------- messages
 
@@ -284,7 +284,7 @@ class Heartbeat:
         try:
             return text[self._message_lines[rank].send(text) :]
         except OSError as error:
-            raise self._gone(rank) from error
+            raise self._lost(rank) from error
 
     def _taken(self, rank: int, run: bytes) -> bytes | None:
         """Return the message received from a rank; None if it is not complete."""
@@ -293,7 +293,7 @@ class Heartbeat:
             while len(read) >= HEADER.size:
                 of, length = HEADER.unpack_from(read)
                 if length > LONGEST:
-                    raise self._gone(rank)  # no rank sends that much
+                    raise self._lost(rank)  # no rank sends that much
                 end = HEADER.size + length
                 if len(read) < end:
                     break
@@ -304,33 +304,33 @@ class Heartbeat:
             try:
                 some = self._message_lines[rank].receive()
             except OSError as error:
-                raise self._gone(rank) from error
+                raise self._lost(rank) from error
             if some is None:
                 return None
             if not some:
-                raise self._gone(rank)
+                raise self._lost(rank)
             read += some
 
-    def _gone(self, rank: int) -> WorkerLostError:
+    def _lost(self, rank: int) -> WorkerLostError:
         return WorkerLostError(f"worker {self._addresses[rank]} was lost")
 
     # --------------------------------------------------------------------------------- watching
 
-    def watch(self, tell: Callable[[Exception], None]) -> None:
+    def watch(self, on_error: Callable[[Exception], None]) -> None:
         """Watch the connections in a thread that ends with them.
 
         Parameters
         ----------
-        tell : callable
+        on_error : callable
             Called once in that thread: with WorkerLostError if a rank is lost, or with
             RunAbandonedError if a rank has left the run and this one has not followed.
         """
         self._thread = threading.Thread(
-            target=self._look, args=(tell,), name="cugraph_ws heartbeat", daemon=True
+            target=self._look, args=(on_error,), name="cugraph_ws heartbeat", daemon=True
         )
         self._thread.start()
 
-    def _look(self, tell: Callable[[Exception], None]) -> None:
+    def _look(self, on_error: Callable[[Exception], None]) -> None:
         try:
             error = self._first_error()
         finally:
@@ -338,7 +338,7 @@ class Heartbeat:
                 self._over = True
                 self._changed.notify_all()
         if error is not None:
-            tell(error)
+            on_error(error)
 
     def _first_error(self) -> Exception | None:
         """Return the error that ends the watching; None if the connections are closed here."""
@@ -352,14 +352,14 @@ class Heartbeat:
             for descriptor in ready:
                 if descriptor not in ranks:
                     return None
-                signals, gone = self._heard(ranks[descriptor])
+                signals, closed = self._received(ranks[descriptor])
                 for run, what in signals:
                     if what == LEFT:
                         left, until = run, time.monotonic() + GRACE
                     else:
                         self._note(ranks[descriptor], run, what == FREE)
-                if gone:
-                    return self._gone(ranks[descriptor])
+                if closed:
+                    return self._lost(ranks[descriptor])
             if left and time.monotonic() >= until:
                 if left == self._run:
                     return RunAbandonedError("another rank has left the run")
@@ -367,25 +367,25 @@ class Heartbeat:
             pause = max(0.0, until - time.monotonic()) * 1e3 if left else None
             ready = [descriptor for descriptor, _ in poller.poll(pause)]
 
-    def _heard(self, rank: int) -> tuple[list[tuple[bytes, int]], bool]:
+    def _received(self, rank: int) -> tuple[list[tuple[bytes, int]], bool]:
         """Return the signals received from a rank, and whether it is lost."""
-        read, gone = self._partial[rank], False
+        read, closed = self._partial[rank], False
         try:
             while some := self._lines[rank].receive():
                 read += some
-            gone = some is not None
+            closed = some is not None
         except OSError:
-            gone = True
+            closed = True
         size = len(read) // SIGNAL.size * SIGNAL.size
         signals = list(SIGNAL.iter_unpack(read[:size]))
         del read[:size]
-        return signals, gone
+        return signals, closed
 
     def _note(self, rank: int, run: bytes, free: bool) -> None:
         """Keep whether a rank's GPU is free for a run, until `are_free` reads it."""
         with self._changed:
             self._free.setdefault(run, {})[rank] = free
-            while len(self._free) > HEARD:  # the oldest are of runs that never began here
+            while len(self._free) > MOST_RUNS:  # the oldest are of runs that never began here
                 del self._free[next(iter(self._free))]
             self._changed.notify_all()
 

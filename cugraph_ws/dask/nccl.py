@@ -260,14 +260,15 @@ class NcclCommunicator:
     def allgather(self, value: Any) -> list[Any]:
         """Send a small value to every rank, and return all values, by rank."""
         own = plain(value)
-        told = self._exchange([(own, [])] * self.size)
-        return [own if rank == self.rank else told[rank][0] for rank in range(self.size)]
+        replies = self._exchange([(own, [])] * self.size)
+        return [own if rank == self.rank else replies[rank][0] for rank in range(self.size)]
 
-    def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    def alltoall(self, buffers: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Send each rank its arrays, and return those received; arrays on the GPU arrive there."""
-        told = self._exchange([(None, box) for box in boxes])
+        replies = self._exchange([(None, buffer) for buffer in buffers])
         return [
-            list(boxes[rank]) if rank == self.rank else told[rank][1] for rank in range(self.size)
+            list(buffers[rank]) if rank == self.rank else replies[rank][1]
+            for rank in range(self.size)
         ]
 
     def _exchange(
@@ -275,8 +276,8 @@ class NcclCommunicator:
     ) -> list[tuple[Any, list[Any]]]:
         """Exchange messages, then the arrays that are not part of them."""
         outgoing = {
-            rank: _Outgoing(value, box)
-            for rank, (value, box) in enumerate(messages)
+            rank: _Outgoing(value, buffer)
+            for rank, (value, buffer) in enumerate(messages)
             if rank != self.rank
         }
         came = self.links.swap({rank: one.text for rank, one in outgoing.items()})
@@ -293,7 +294,8 @@ class NcclCommunicator:
     def _swap(self, sent: list[list[Any]], taken: list[list[Any]]) -> None:
         """Exchange arrays, if there are any; empty ones are not sent, as their shapes are known."""
         going, coming = (
-            [[array for array in box if array.nbytes] for box in boxes] for boxes in (sent, taken)
+            [[array for array in buffer if array.nbytes] for buffer in buffers]
+            for buffers in (sent, taken)
         )
         if any(going) or any(coming):
             self.links.exchange(going, coming)
@@ -310,12 +312,12 @@ class _Outgoing:
         The other arrays.
     """
 
-    def __init__(self, value: Any, box: Sequence[Any]) -> None:
+    def __init__(self, value: Any, buffer: Sequence[Any]) -> None:
         xp = device().xp
         listed: list[tuple[str, tuple[int, ...], bytes | bool]] = []
         self.contents: list[Any] = []
         room = INLINE
-        for array in box:
+        for array in buffer:
             on_host = isinstance(array, np.ndarray)
             if on_host and array.nbytes <= room and xp is not np:
                 room -= array.nbytes

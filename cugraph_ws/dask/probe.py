@@ -34,9 +34,9 @@ class ClusterScan:
         `weight` (in the proposal; 0: not in it).  A list where pandas is not installed.
     links : DataFrame or list of dict
         A row for every two workers: `first`, `second` (addresses), `between` ("same process",
-        "same host" or "network"), `wire` between their GPUs ("NVLink, 18 lanes", "PCIe (PHB)", or
+        "same host" or "network"), `gpu_link` between their GPUs ("NVLink, 18 lanes", "PCIe (PHB)", or
         "" where it is not known), `bytes_per_second` each way while both send, and `latency`
-        (seconds for both to hear of each other).
+        (seconds until both have received the other's message).
     speeds : list of float
         Relative speeds, mean 1, in the order of `workers`.
     transport : {"nccl", "dask"}
@@ -62,8 +62,8 @@ class ClusterScan:
                 f"  {row['worker']} on {row['node']}: {_count(row['threads'], 'thread')}, {memory} "
                 f"free{gpu}, {row['arcs_per_second'] / 1e6:,.0f} M arcs/s, speed {row['speed']:.2f}"
             )
-        for between in dict.fromkeys((row["between"], row["wire"]) for row in links):
-            alike = [row for row in links if (row["between"], row["wire"]) == between]
+        for between in dict.fromkeys((row["between"], row["gpu_link"]) for row in links):
+            alike = [row for row in links if (row["between"], row["gpu_link"]) == between]
             rates = [row["bytes_per_second"] for row in alike]
             waits = [1e6 * row["latency"] for row in alike]
             lines.append(
@@ -178,7 +178,7 @@ def assess(addresses: Sequence[str], found: Sequence[Row]) -> ClusterScan:
             "first": addresses[one],
             "second": addresses[other],
             "between": _between(found[one]["facts"], found[other]["facts"]),
-            "wire": _wire(found[one], found[other]),
+            "gpu_link": _gpu_link(found[one], found[other]),
             # Both ends measure the link; the worse value counts, as the better one may be luck.
             "bytes_per_second": min(found[one]["links"][other][0], found[other]["links"][one][0]),
             "latency": max(found[one]["links"][other][1], found[other]["links"][one][1]),
@@ -266,10 +266,10 @@ def _between(one: Row, other: Row) -> str:
     return "same process" if one["process"] == other["process"] else "same host"
 
 
-def _wire(one: Row, other: Row) -> str:
+def _gpu_link(one: Row, other: Row) -> str:
     if one["engine"] != "cuda" or other["engine"] != "cuda":
         return ""
-    return str(one["wires"].get(other["facts"]["gpu"]["uuid"], ""))
+    return str(one["gpu_links"].get(other["facts"]["gpu"]["uuid"], ""))
 
 
 def _frame(rows: list[dict[str, Any]]) -> Any:

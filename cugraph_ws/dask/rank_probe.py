@@ -20,7 +20,7 @@ import psutil
 from distributed import Worker, get_worker
 
 from cugraph_ws.algorithms.pagerank import PageRank
-from cugraph_ws.dask.gpu_topology import gpu_wires
+from cugraph_ws.dask.gpu_topology import gpu_links
 from cugraph_ws.dask.tasks import RankContext, at_work
 from cugraph_ws.dask.worker import DaskCommunicator
 from cugraph_ws.execution.options import Engine
@@ -53,7 +53,7 @@ def probe_rank(context: RankContext) -> dict[str, Any]:
     -------
     dict
         `facts` (see `_describe`); `engine`; `arcs_per_second`; `links`, by rank the bytes per
-        second (each way) and the seconds of an empty exchange; `wires`, by UUID of another GPU.
+        second (each way) and the seconds of an empty exchange; `gpu_links`, by UUID of another GPU.
     """
     with at_work(context) as comm:
         facts = _describe(get_worker())
@@ -64,13 +64,13 @@ def probe_rank(context: RankContext) -> dict[str, Any]:
         links = _links(comm)
         comm.allgather(None)
         speed = measure()
-    wires = gpu_wires(facts["gpu"]["uuid"]) if engine == "cuda" else {}
+    gpu_to_gpu = gpu_links(facts["gpu"]["uuid"]) if engine == "cuda" else {}
     return {
         "facts": facts,
         "engine": engine,
         "arcs_per_second": speed,
         "links": links,
-        "wires": wires,
+        "gpu_links": gpu_to_gpu,
     }
 
 

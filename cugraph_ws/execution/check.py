@@ -180,7 +180,7 @@ def check(
         raise InputError(
             f"program={program!r} is not a vertex program; give what ws.vertex_program made"
         )
-    if is_dask_frame(graph) or getattr(graph, "is_spread", False):
+    if is_dask_frame(graph) or getattr(graph, "is_partitioned", False):
         raise InputError(
             "graph is on a cluster; give a part of its edges, such as edges.head(1000)"
         )

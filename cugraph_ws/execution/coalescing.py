@@ -48,15 +48,15 @@ class CoalescingLoop:
 
     Parameters
     ----------
-    spread : VertexLoop
+    partitioned : VertexLoop
         The program on shards.
     """
 
     by_vertex = True
 
-    def __init__(self, spread: VertexLoop) -> None:
-        self._spread = spread
-        self.name, self.max_iter, self.tol = spread.name, spread.max_iter, spread.tol
+    def __init__(self, partitioned: VertexLoop) -> None:
+        self._partitioned = partitioned
+        self.name, self.max_iter, self.tol = partitioned.name, partitioned.max_iter, partitioned.tol
         self._moved = False
         self._home: VertexLoop | None = None  # on rank 0, once moved
         self._ended = (False, False)  # whether converged, whether diverged; once moved
@@ -66,24 +66,24 @@ class CoalescingLoop:
 
     @property
     def converged(self) -> bool:
-        """Whether the last step was the last one needed."""
-        return self._ended[0] if self._moved else self._spread.converged
+        """Whether no further step is needed."""
+        return self._ended[0] if self._moved else self._partitioned.converged
 
     @property
     def diverged(self) -> bool:
         """Whether the state is no longer finite, so that going on is pointless."""
-        return self._ended[1] if self._moved else self._spread.diverged
+        return self._ended[1] if self._moved else self._partitioned.diverged
 
     @property
     def synchronous(self) -> bool:
         """Whether the states are those after so many supersteps."""
-        return self._spread.synchronous
+        return self._partitioned.synchronous
 
     def start(self, graph: Any, *, on_device: bool = False) -> None:
         """Start on the own shard, a `ShardGraph`."""
         self._graph: ShardGraph = graph
         self._comm = graph.comm
-        self._spread.start(graph)
+        self._partitioned.start(graph)
         self._begun = time.perf_counter()
 
     def step(self) -> Step:
@@ -92,7 +92,7 @@ class CoalescingLoop:
             self._move()
         if self._moved:
             return self._share_step()
-        step = self._spread.step()
+        step = self._partitioned.step()
         for active, _ in step.history:
             if self._number:  # not the first superstep, in which all vertices may be active
                 self._active += active
@@ -102,54 +102,54 @@ class CoalescingLoop:
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
         """Names of the arrays of `state` with an entry for each vertex."""
-        return self._spread.by_vertex_state
+        return self._partitioned.by_vertex_state
 
     @property
     def by_arc_state(self) -> tuple[str, ...]:
         """Names of the arrays of `state` with an entry for each arc."""
-        return self._spread.by_arc_state
+        return self._partitioned.by_arc_state
 
     def edges(self) -> dict[str, Any]:
         """Return the state of edges by field; a program that has it never moves."""
-        return self._spread.edges()
+        return self._partitioned.edges()
 
     @property
     def arc_inputs(self) -> tuple[str, ...]:
         """Names of the arrays of `inputs` with an entry for each arc."""
-        return self._spread.arc_inputs
+        return self._partitioned.arc_inputs
 
     def inputs(self) -> dict[str, Any]:
         """Return by name what the result depends on besides the graph."""
-        return self._spread.inputs()
+        return self._partitioned.inputs()
 
     def state(self) -> dict[str, Array]:
         """Return all arrays that are needed to resume here, by owned vertex; collective."""
         if not self._moved:
-            return self._spread.state()
+            return self._partitioned.state()
         return self._handed_out(None if self._home is None else self._home.state())
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
-        self._spread.check(state, graph)
+        self._partitioned.check(state, graph)
 
     def restore(self, state: dict[str, Array]) -> None:
         """Resume from what `state` returned, after `start`."""
-        self._spread.restore(state)
+        self._partitioned.restore(state)
 
     def columns(self) -> Mapping[str, Column]:
         """Return the result's columns, by owned vertex; collective."""
         if not self._moved:
-            return self._spread.columns()
+            return self._partitioned.columns()
         found = None
         if self._home is not None:
             found = {name: as_host(one) for name, one in self._home.arrays().items()}
-        return self._spread.as_columns(self._handed_out(found))
+        return self._partitioned.as_columns(self._handed_out(found))
 
     # ------------------------------------------------------------------------------------ moving
 
     def _wants_to_move(self) -> bool:
-        """Tell whether rank 0 should continue alone; collective."""
-        if self._comm.size == 1 or not self._spread.has_frontier:
+        """Return whether rank 0 should continue alone; collective."""
+        if self._comm.size == 1 or not self._partitioned.has_frontier:
             return False
         if "home" in self._graph.learned:
             return True
@@ -165,20 +165,20 @@ class CoalescingLoop:
             bytes_ = arcs * (16 + 8 * columns)
             held = 4 * bytes_ + 64 * self._graph.number_of_vertices  # during the build
             room = available_memory()
-            if self._spread.engine == "cuda":
+            if self._partitioned.engine == "cuda":
                 room = min(room, device().free_memory())
             fits = held * PART <= room
             passed = time.perf_counter() - self._begun
             facts.append(fits and passed >= bytes_ / RATE)
-        told = self._comm.allgather(facts)
+        gathered = self._comm.allgather(facts)
         mean = self._graph.number_of_arcs / self._graph.number_of_vertices
-        even = max(one[0] for one in told) <= EVEN * max(1.0, mean)
-        return bool(even and told[0][1])
+        even = max(one[0] for one in gathered) <= EVEN * max(1.0, mean)
+        return bool(even and gathered[0][1])
 
     def _move(self) -> None:
         """Send the graph and the state to rank 0; collective."""
-        bound, owned = self._spread.bound, self._graph.owned
-        state = self._spread.state()
+        bound, owned = self._partitioned.bound, self._graph.owned
+        state = self._partitioned.state()
         by_vertex = {name: state[name] for name in self.by_vertex_state if name in state}
         constants = {
             str(place): as_host(one)[:owned]
@@ -192,7 +192,7 @@ class CoalescingLoop:
         self._moved = True
         if graph is not None:
             given = tuple(whole.get(str(place), one) for place, one in enumerate(bound.constants))
-            self._home = self._spread.moved(replace(bound, constants=given), graph)
+            self._home = self._partitioned.moved(replace(bound, constants=given), graph)
             for name in by_vertex:
                 state[name] = whole[f"state {name}"]
             self._home.restore(state)
@@ -226,37 +226,38 @@ class CoalescingLoop:
 
     def _collected(self, own: dict[str, Array]) -> dict[str, Array]:
         """Return the concatenated arrays of all ranks on rank 0, nothing on others; collective."""
-        boxes: list[list[Array]] = [[] for _ in range(self._comm.size)]
-        boxes[0] = [np.ascontiguousarray(one) for one in own.values()]
-        came = self._comm.alltoall(boxes)
+        buffers: list[list[Array]] = [[] for _ in range(self._comm.size)]
+        buffers[0] = [np.ascontiguousarray(one) for one in own.values()]
+        came = self._comm.alltoall(buffers)
         if self._comm.rank:
             return {}
         return {
-            name: np.concatenate([box[place] for box in came]) for place, name in enumerate(own)
+            name: np.concatenate([buffer[place] for buffer in came])
+            for place, name in enumerate(own)
         }
 
     def _handed_out(self, found: Mapping[str, Array] | None) -> dict[str, Array]:
         """Send every rank its range of rank 0's arrays; collective."""
-        by_vertex = {*self.by_vertex_state, *self._spread.by_vertex_arrays}
+        by_vertex = {*self.by_vertex_state, *self._partitioned.by_vertex_arrays}
         names = self._comm.allgather([] if found is None else list(found))[0]
-        boxes: list[list[Array]] = [[] for _ in range(self._comm.size)]
+        buffers: list[list[Array]] = [[] for _ in range(self._comm.size)]
         if found is not None:
             cuts = self._graph.cuts
-            boxes = [
+            buffers = [
                 [
                     np.ascontiguousarray(one[low:high] if name in by_vertex else one)
                     for name, one in found.items()
                 ]
                 for low, high in pairwise(cuts.tolist())
             ]
-        return dict(zip(names, self._comm.alltoall(boxes)[0], strict=True))
+        return dict(zip(names, self._comm.alltoall(buffers)[0], strict=True))
 
     def _share_step(self) -> Step:
         """Run a step on rank 0; return its outcome on all ranks."""
-        told: dict[str, Any] = {}
+        facts_here: dict[str, Any] = {}
         if self._home is not None:
             step = self._home.step()
-            told = {
+            facts_here = {
                 "active": int(step.active),
                 "edges": int(step.edges),
                 "residual": float(step.residual),
@@ -266,14 +267,14 @@ class CoalescingLoop:
                 "history": [[int(one) for one in pair] for pair in step.history],
                 "modes": [list(pair) for pair in step.modes],
             }
-        facts = self._agreed(told)
+        facts = self._agreed(facts_here)
         for name in ("history", "modes"):
             facts[name] = [tuple(pair) for pair in facts[name]]
         return Step(**facts, partitions=1)
 
-    def _agreed(self, told: dict[str, Any]) -> dict[str, Any]:
+    def _agreed(self, facts_here: dict[str, Any]) -> dict[str, Any]:
         """Broadcast rank 0's outcome, and agree on whether the run is done; collective."""
-        shown: list[Any] = self._comm.allgather([told, *self._own_end()])
+        shown: list[Any] = self._comm.allgather([facts_here, *self._own_end()])
         facts: dict[str, Any] = dict(shown[0][0])
         self._ended = bool(shown[0][1]), bool(shown[0][2])
         return facts

@@ -67,7 +67,7 @@ class Jumps:
             values, numbers = columns[declared.field], named[declared.pointer]
             read = self._read if declared.fold == "at" else self._folded
             own = read(declared, values.astype(dtype, copy=False), numbers)
-            self._executor.by_position(place)[:] = self._part.spread(own)
+            self._executor.by_position(place)[:] = self._part.with_ghosts(own)
 
     def _refuse_others(self, named: dict[str, Array]) -> None:
         """Raise for the first pointer that names no vertex; collective."""

@@ -102,7 +102,7 @@ class Loop(Protocol):
 
     @property
     def converged(self) -> bool:
-        """Whether the last step was the last one needed."""
+        """Whether no further step is needed."""
 
     @property
     def diverged(self) -> bool:
@@ -179,7 +179,7 @@ class Result(Generic[FrameT]):
         residual, bytes_sent, bytes_useful, partitions, fused, layout; of phases also phase.
     synchronous : bool
         Whether the states are those after `iterations` supersteps, each of which read only the
-        states that the last one left. If not, messages were taken out of order: the fixpoint is
+        states that the previous one left. If not, messages were taken out of order: the fixpoint is
         the same, but supersteps are not comparable, and a state before the end mixes several
         supersteps.
     """

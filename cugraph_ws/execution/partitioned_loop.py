@@ -53,7 +53,7 @@ class PartitionedLoop:
 
     @property
     def converged(self) -> bool:
-        """Whether the last step was the last one needed."""
+        """Whether no further step is needed."""
         return self._loops[0].converged
 
     @property

@@ -1,8 +1,8 @@
 """Several vertex programs that run in turn over shared state, as one loop.
 
 Each phase is a `VertexLoop` on the graph, or on a view of it along reversed edges; its executor is made
-once.  When a phase ends, the states of its vertices are handed to the next one where they are, on the
-host or on the device.
+once.  When a phase ends, the states of its vertices are passed to the next one in place, on the host
+or on the device.
 """
 
 from __future__ import annotations

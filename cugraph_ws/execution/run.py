@@ -2,9 +2,9 @@
 
 `run()` makes a loop and drives it until convergence.  A vertex program becomes a `VertexLoop`,
 which binds it, plans, and runs an executor and an exchange; phases become a `PhasedLoop` of those.
-Algorithms with their own loop
-(union-find, peeling, messages on edges) implement `Loop` and are driven by the same code.  So
-progress, time-outs, Ctrl-C, checkpoints and the trace are the same for all.
+Algorithms with their own loop (union-find, peeling, messages on edges) implement `Loop` and are
+driven by the same code.  So progress, time-outs, Ctrl-C, checkpoints and the trace are the same for
+all.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.execution.checkpoint import Checkpoints
 from cugraph_ws.execution.coalescing import CoalescingLoop
+from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.edge_loop import EdgeLoop
 from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Stopped
 from cugraph_ws.execution.options import Options, shows_options
@@ -28,7 +29,6 @@ from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
-from cugraph_ws.execution.spread import spreads
 from cugraph_ws.execution.stall import IDLE_SUPERSTEPS
 from cugraph_ws.execution.stop_vote import StopVote
 from cugraph_ws.execution.trace import Trace
@@ -101,7 +101,7 @@ def _typed(function: Callable[..., Any]) -> Run:
 
 @_typed
 @names_columns
-@spreads
+@accepts_dask_frames
 @shows_options
 def run(
     program: VertexProgram | EdgeProgram | Phases | Loop,

@@ -16,7 +16,7 @@ FIRST_COMPARED = 1024  # supersteps before states are compared
 class Repetition:
     """Detects repeated states, by Brent's algorithm (1980).
 
-    If a superstep depends only on the states that the last one left, equal states are followed by
+    If a superstep depends only on the states that the previous one left, equal states are followed by
     equal states: once states repeat, they repeat forever.  The states of the last superstep
     whose number is a power of two are kept, and those of each later superstep are compared with
     them.

@@ -208,8 +208,8 @@ class VertexLoop:
             Every state field of the owned vertices, in the order of their numbers.
         """
         part = Part(self._graph, on_device=self.engine == "cuda")
-        self._exchange.rest()
-        self._executor.begin({name: part.spread(fields[name]) for name in self._program.state})
+        self._exchange.finish()
+        self._executor.begin({name: part.with_ghosts(fields[name]) for name in self._program.state})
         self._number, self._residual, self._measured = 0, math.inf, False
         self._take_stock()
 
@@ -257,7 +257,7 @@ class VertexLoop:
 
     @property
     def synchronous(self) -> bool:
-        """Whether the states are those after so many supersteps, each of the last one's states."""
+        """Whether the states are those after so many supersteps, each computed from the previous one's states."""
         by_levels = self.bound.goes_by_levels
         return by_levels or not self._plan.strategy.out_of_order
 
@@ -273,13 +273,13 @@ class VertexLoop:
         left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
         choice = self._plan.choose(self._counts, self._number, left)
         if self._jumps is not None:
-            self._exchange.rest()
+            self._exchange.finish()
             self._jumps.write()
         self._executor.superstep(choice, self._counts.sums)
-        self._counts, traffic = self._exchange.settle(self._executor, choice)
+        self._counts, traffic = self._exchange.exchange(self._executor, choice)
         counts = self._counts
         if counts.beyond:  # on every rank
-            self._exchange.rest()
+            self._exchange.finish()
             listed = self._program.listing is not None
             raise (
                 beyond_list(counts.beyond) if listed else out_of_range(self._program, counts.beyond)
@@ -385,7 +385,7 @@ class VertexLoop:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to resume here."""
-        self._exchange.rest()
+        self._exchange.finish()
         return {
             **{name: as_host(column) for name, column in self.own_state().items()},
             **{f"_edge_{name}": as_host(column) for name, column in self.edges().items()},
@@ -416,7 +416,7 @@ class VertexLoop:
         if not self._graph.whole:
             shard = Part(self._graph, on_device=False)
             state = {
-                name: shard.spread(column) if name in self.by_vertex_state else column
+                name: shard.with_ghosts(column) if name in self.by_vertex_state else column
                 for name, column in state.items()
             }
         columns = {name: state[name] for name in self._program.state if name in state}
@@ -439,7 +439,7 @@ class VertexLoop:
 
     def arrays(self) -> dict[str, Any]:
         """Return the state fields and, as `_predecessor`, predecessors' numbers, by vertex."""
-        self._exchange.rest()
+        self._exchange.finish()
         arrays = self.own_state()
         if self._predecessors:
             self._exchange.grow_trees(self._executor, self._executor.begin_trees())
@@ -455,7 +455,7 @@ class VertexLoop:
         """Return the state of edges by field, of this rank's arcs in the order of the CSC."""
         if not self._program.edge_state:
             return {}
-        self._exchange.rest()
+        self._exchange.finish()
         return self._executor.edge_state()
 
     @property

@@ -52,8 +52,8 @@ class ArrayFrame(Frame):
                 f"one place"
             )
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{length:,} in {name}" for name, length in lengths.items())
-            raise InputError(f"{argument}: arrays of one length are needed, not {told}")
+            listed = ", ".join(f"{length:,} in {name}" for name, length in lengths.items())
+            raise InputError(f"{argument}: arrays of one length are needed, not {listed}")
         self.on_device = places == {True}
         self.backend = "cudf" if self.on_device else "pandas"
         _need(self.backend)

@@ -246,7 +246,7 @@ class FrameKind:
 
 
 def is_on_device(data: Any) -> bool:
-    """Tell whether an object is an array in GPU memory: of CuPy, Numba, PyTorch or others."""
+    """Return whether an object is an array in GPU memory: of CuPy, Numba, PyTorch or others."""
     try:
         if hasattr(data, "__cuda_array_interface__"):
             return True
@@ -256,7 +256,7 @@ def is_on_device(data: Any) -> bool:
 
 
 def _in_dlpack(data: Any) -> bool:
-    """Tell whether an object is an array of a library that supports only DLPack."""
+    """Return whether an object is an array of a library that supports only DLPack."""
     return hasattr(data, "__dlpack_device__") and not isinstance(
         data, (np.ndarray, np.generic, pa.Array)
     )
@@ -395,7 +395,7 @@ class Frame:
 
 
 def is_frame(data: Any) -> bool:
-    """Tell whether an object has columns, as frames of all kinds do."""
+    """Return whether an object has columns, as frames of all kinds do."""
     return hasattr(type(_unwrap(data)), "columns")  # a lazy frame would compute its own
 
 
@@ -519,7 +519,7 @@ def _unwrap(data: Any) -> Any:
 
 
 def is_cudf_frame(data: Any) -> bool:
-    """Tell whether an object is a cuDF frame, or a `cudf.pandas` proxy of one."""
+    """Return whether an object is a cuDF frame, or a `cudf.pandas` proxy of one."""
     return _is_cudf(_unwrap(data))
 
 

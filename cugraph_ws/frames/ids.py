@@ -187,17 +187,17 @@ def common_type(types: Sequence[tuple[IdType, str]]) -> IdType:
     InputError
         If the types are of different kinds.
     """
-    told = [one for one in types if one[0].family != "nothing"]
-    if not told:
+    known = [one for one in types if one[0].family != "nothing"]
+    if not known:
         return types[0][0]
-    first, whose = told[0]
-    for other, others in told[1:]:
+    first, whose = known[0]
+    for other, others in known[1:]:
         if other.family != first.family:
             raise InputError(
                 f"ids of two kinds: {whose} holds {_describe(first)}, {others} "
                 f"holds {_describe(other)}; cast one column to the kind of the other"
             )
-    return _common([kind for kind, _ in told])
+    return _common([kind for kind, _ in known])
 
 
 def conform(column: IdColumn, kind: IdType) -> Any:
@@ -228,7 +228,7 @@ def conform(column: IdColumn, kind: IdType) -> Any:
 
 
 def _null_category(values: Any) -> bool:
-    """Tell whether null is a value of a dictionary, which the null count of codes does not show."""
+    """Return whether null is a value of a dictionary, which the null count of codes does not show."""
     return any(chunk.dictionary.null_count for chunk in values.chunks)
 
 

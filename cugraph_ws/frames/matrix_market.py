@@ -114,7 +114,7 @@ def _sizes(text: TextFile) -> tuple[int, int, int]:
 def _mirrored(table: pa.Table, named: list[str], symmetry: str) -> pa.Table:
     source, destination = named[:2]
     below = table.filter(compute.not_equal(table[source], table[destination]))
-    mirror = below.select([destination, source, *named[2:]]).rename_columns(named)
+    mirrored = below.select([destination, source, *named[2:]]).rename_columns(named)
     if symmetry == "skew-symmetric" and len(named) == 3:
-        mirror = mirror.set_column(2, named[2], compute.negate(mirror[named[2]]))
-    return pa.concat_tables([table, mirror])
+        mirrored = mirrored.set_column(2, named[2], compute.negate(mirrored[named[2]]))
+    return pa.concat_tables([table, mirrored])

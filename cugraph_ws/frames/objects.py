@@ -61,7 +61,7 @@ def _kind(kind: type) -> str:
 
 
 def _is_nan(value: Any) -> bool:
-    """Tell whether a value is a number and NaN."""
+    """Return whether a value is a number and NaN."""
     return _kind(type(value)) != "number" or bool(value != value)
 
 

@@ -407,7 +407,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _is_header(rows: Sequence[str], separator: str | None) -> bool:
-    """Tell whether the first row has only names, and the second one a number."""
+    """Return whether the first row has only names, and the second one a number."""
     if len(rows) < 2:
         return False
     first, second = (row.split(separator) for row in rows)
@@ -420,7 +420,7 @@ def _named(count: int, names: Sequence[str]) -> list[str]:
 
 
 def _holds_large_integers(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column was read as floats because its integers need uint64."""
+    """Return whether a column was read as floats because its integers need uint64."""
     if not pa.types.is_floating(column.type):
         return False
     least, most = compute.min_max(column).as_py().values()

@@ -61,7 +61,7 @@ def weight_column(frame: Any, weight: Any, *ids: Any) -> Any:
 
 
 def is_auto(weight: Any) -> bool:
-    """Tell whether the weight column is chosen automatically."""
+    """Return whether the weight column is chosen automatically."""
     return isinstance(weight, str) and weight == AUTO
 
 

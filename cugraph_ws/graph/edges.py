@@ -144,11 +144,11 @@ def read_edges(
         )
         for name in carried
     }
-    told = Vertices(sources, types, numbered.numbering)
+    numbered_vertices = Vertices(sources, types, numbered.numbering)
     check_memory(
         estimate_of_build(
             rows,
-            told.size,
+            numbered_vertices.size,
             [numbered.shape],
             both=both,
             value_bytes=sum(array.itemsize for array in values.values()),
@@ -156,11 +156,11 @@ def read_edges(
         room,
     )
     if extra is not None:
-        told.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
+        numbered_vertices.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
     kind = frame.kind_like(sources[0])
     loops = None
     if self_loops != "keep":
-        loops = _refuse_or_drop_loops(numbered, values, self_loops, told)
+        loops = _refuse_or_drop_loops(numbered, values, self_loops, numbered_vertices)
     if consume:
         frame.release([*sources, *destinations, *carried])
     del frame
@@ -171,7 +171,7 @@ def read_edges(
     number_of_edges = len(listed.sources)
     base, placed = listed.rows_of_sources(list(values.values()), both=both)
     arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=not both)
-    return ReadEdges(kind, told, arcs, number_of_edges, loops)
+    return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
 
 
 def read_ends(

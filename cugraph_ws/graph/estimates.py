@@ -125,7 +125,7 @@ def estimate_memory(
     if edges is not None:
         if weight == AUTO:
             weight = None if weighted else weight_column(edges, weight, source, destination)
-        told = _look_at(
+        sizes = _look_at(
             edges,
             source,
             destination,
@@ -141,33 +141,33 @@ def estimate_memory(
         if number_of_vertices is None:
             number_of_vertices = number_of_edges // 2
         columns = (weight not in (None, AUTO) or weighted) + _count(attributes)
-        told = _expected(number_of_edges, number_of_vertices, columns, dense, text_bytes)
+        sizes = _expected(number_of_edges, number_of_vertices, columns, dense, text_bytes)
     if engine == "cuda":
-        estimate = _on_device(told, directed, layout)
+        estimate = _on_device(sizes, directed, layout)
     else:
         estimate = replace(
             estimate_of_build(
-                told.edges,
-                told.vertices,
-                told.ids,
+                sizes.edges,
+                sizes.vertices,
+                sizes.ids,
                 both=not directed,
-                value_bytes=told.value_bytes,
-                copied_values=told.copied_values,
+                value_bytes=sizes.value_bytes,
+                copied_values=sizes.copied_values,
             ),
-            input=told.input,
+            input=sizes.input,
         )
     if program is None:
         return estimate
-    each = sum(shape.each if shape.each else 8 for shape in told.ids)
-    arcs = told.edges * (1 if directed else 2)
+    each = sum(shape.each if shape.each else 8 for shape in sizes.ids)
+    arcs = sizes.edges * (1 if directed else 2)
     run = estimate_run(
-        program, told.vertices, arcs, directed=directed, each=each, longest=told.longest
+        program, sizes.vertices, arcs, directed=directed, each=each, longest=sizes.longest
     )
     return replace(estimate, run=run)
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Sizes:
     """Input of an estimate."""
 
     edges: int
@@ -195,7 +195,7 @@ def _count(attributes: int | Sequence[str]) -> int:
 
 def _expected(
     edges: int, vertices: int, columns: int, dense: bool, text_bytes: float | None
-) -> _Told:
+) -> _Sizes:
     """Describe edges that are given only by numbers."""
     each = 8.0
     if text_bytes is not None:
@@ -204,7 +204,7 @@ def _expected(
     else:
         ids = IdShape("dense", vertices, 0) if dense else IdShape("integers", vertices)
     given = int(edges * (2 * each + 8 * columns))
-    return _Told(edges, vertices, [ids], given, 8 * columns)
+    return _Sizes(edges, vertices, [ids], given, 8 * columns)
 
 
 def _look_at(
@@ -217,7 +217,7 @@ def _look_at(
     *,
     weighted: bool,
     listed: bool | None,
-) -> _Told:
+) -> _Sizes:
     """Describe an edge frame.
 
     `listed` says whether edges are directed, if the longest row of in-neighbours is wanted, else None.
@@ -263,7 +263,7 @@ def _look_at(
         copied += 0 if kind in (np.float32, np.float64, np.int64) else each * rows
     given += 8 * others * rows
     count = ids[0].distinct if vertices is None else vertices
-    return _Told(rows, count, ids, given, value_bytes, copied, longest)
+    return _Sizes(rows, count, ids, given, value_bytes, copied, longest)
 
 
 def _most_frequent(columns: Sequence[Any]) -> int:
@@ -288,22 +288,22 @@ def _bytes_of(values: Any) -> int:
     return int(values.nbytes)
 
 
-def _on_device(told: _Told, directed: bool, layout: str) -> MemoryEstimate:
+def _on_device(sizes: _Sizes, directed: bool, layout: str) -> MemoryEstimate:
     """Estimate the GPU memory that a graph takes."""
     there = provider("device memory")
-    arcs = told.edges * (1 if directed else 2)
-    built = there.estimate(arcs, told.vertices, told.value_bytes, not directed)
-    shape, span = told.ids[0], None
-    if len(told.ids) == 1 and shape.kind in ("dense", "sparse"):
-        span = max(shape.span, told.vertices) if shape.kind == "sparse" else told.vertices
-    kept = sum(one.each for one in told.ids) + 8 * (len(told.ids) > 1)
-    ids, numbers, peak = there.estimate_numbering(told.edges, told.vertices, span=span, each=kept)
+    arcs = sizes.edges * (1 if directed else 2)
+    built = there.estimate(arcs, sizes.vertices, sizes.value_bytes, not directed)
+    shape, span = sizes.ids[0], None
+    if len(sizes.ids) == 1 and shape.kind in ("dense", "sparse"):
+        span = max(shape.span, sizes.vertices) if shape.kind == "sparse" else sizes.vertices
+    kept = sum(one.each for one in sizes.ids) + 8 * (len(sizes.ids) > 1)
+    ids, numbers, peak = there.estimate_numbering(sizes.edges, sizes.vertices, span=span, each=kept)
     return MemoryEstimate(
-        input=told.input,
+        input=sizes.input,
         numbering=built.numbering + ids,
         csc=built.csc,
         csr=built.csr,
         values=built.values,
         peak=max(peak, numbers + ids + built.peak),
-        layout=provider("device layouts").layout_of(layout).cost(arcs, told.vertices).peak,
+        layout=provider("device layouts").layout_of(layout).cost(arcs, sizes.vertices).peak,
     )

@@ -62,7 +62,7 @@ def rmat(
     Returns
     -------
     dict of ndarray, or frame
-        Columns source and destination (int64), and weight if asked for.
+        Columns source and destination (int64), and weight if requested.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def erdos_renyi(
     Returns
     -------
     dict of ndarray, or frame
-        Columns source and destination (int64), and weight if asked for.
+        Columns source and destination (int64), and weight if requested.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def grid(
     Returns
     -------
     dict of ndarray, or frame
-        Columns source and destination (int64), and weight if asked for.
+        Columns source and destination (int64), and weight if requested.
 
     Raises
     ------

@@ -237,7 +237,7 @@ class IntegerCoder(_Tables):
         ranks = np.empty(self.bound, np.int32)
         starts = np.cumsum([0, *self._counts]).tolist()
 
-        def settle(part: int) -> None:
+        def place(part: int) -> None:
             count, own_ranks = int(self._counts[part]), ranks[part::parts]
             own = self._distinct[part][:count]
             if change is not None:
@@ -247,7 +247,7 @@ class IntegerCoder(_Tables):
             for low, high in blocks(count):
                 own_ranks[codes[low:high]] = np.arange(low, high) + starts[part]
 
-        parallel(settle, [(part,) for part in range(parts)])
+        parallel(place, [(part,) for part in range(parts)])
         ids, *others = self._distinct
         self._distinct = []
         ids.resize(size, refcheck=False)

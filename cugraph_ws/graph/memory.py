@@ -54,14 +54,14 @@ class MemoryEstimate:
     layout: int = 0
 
     def __str__(self) -> str:
-        told = (
+        text = (
             f"input {format_bytes(self.input)}, numbering {format_bytes(self.numbering)}, "
             f"CSC {format_bytes(self.csc)}, CSR {format_bytes(self.csr)}, "
             f"values {format_bytes(self.values)}, peak {format_bytes(self.peak)} beside the input"
         )
         if self.layout:
-            told += f", layout {format_bytes(self.layout)} beside the graph"
-        return f"{told}, run {format_bytes(self.run)} beside the graph" if self.run else told
+            text += f", layout {format_bytes(self.layout)} beside the graph"
+        return f"{text}, run {format_bytes(self.run)} beside the graph" if self.run else text
 
 
 def estimate_of_build(

@@ -1,4 +1,4 @@
-"""A whole graph along reversed edges: a view, whose CSC is the graph's CSR, and the reverse."""
+"""A whole graph along reversed edges: a view whose CSC is the graph's CSR, and vice versa."""
 
 from __future__ import annotations
 

@@ -428,12 +428,12 @@ class GraphView(Framed[FrameT]):
         ]
         came = self.comm.alltoall([shown] * self.comm.size)
         return [
-            np.concatenate([box[which] for box in came]) if each else shown[which]
+            np.concatenate([one[which] for one in came]) if each else shown[which]
             for which, each in enumerate(by_vertex)
         ]
 
     def any_rank(self, truth: bool) -> bool:
-        """Tell whether a condition holds on any rank; collective.
+        """Return whether a condition holds on any rank; collective.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ from cugraph_ws.graph.edges import Duplicates, Loops, check_duplicates, refuse_l
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.memory import MemoryEstimate, check_memory
 from cugraph_ws.graph.vertices import id_columns
-from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.agreement import attempt, in_order
 from cugraph_ws.partition.id_types import agree_together
 from cugraph_ws.partition.numbering import number_rows_together
@@ -139,7 +139,7 @@ def build_shard(
     numbered = number_rows_together(
         comm,
         columns,
-        [wire.form_of(one) for one in types],
+        [id_encoding.form_of(one) for one in types],
         dense_up_to=dense_up_to,
     )
     del columns
@@ -187,7 +187,7 @@ def build_shard(
         duplicates=duplicates,
     )
     shard._self_loops = loops
-    numbered_vertices.settle(shard)
+    numbered_vertices.align_to(shard)
     return shard
 
 
@@ -206,7 +206,7 @@ def _check_room(comm: Communicator, estimate: MemoryEstimate) -> None:
 def _are_dense(
     comm: Communicator, types: Sequence[IdType], columns: Sequence[Sequence[Any]], dense_up_to: int
 ) -> bool:
-    """Tell whether ids are one column of integers that nearly fill their range; collective."""
+    """Return whether ids are one column of integers that nearly fill their range; collective."""
     if len(types) > 1 or types[0].family != "integer":
         return False
     own = [one for one in columns[0] if len(one)]

@@ -74,7 +74,7 @@ def shard_of(graph: Graph, comm: Communicator, offsets: npt.NDArray[np.int64]) -
         weight=graph.weight,
         directed=graph.directed,
     )
-    vertices.settle(shard)
+    vertices.align_to(shard)
     return shard
 
 
@@ -143,7 +143,7 @@ class _WholeVertices:
         """Return a copy without a shard; see `ShardVertices.join`."""
         return _WholeVertices(self._all, self._low)
 
-    def settle(self, shard: ShardGraph) -> None:
+    def align_to(self, shard: ShardGraph) -> None:
         """Set the shard whose positions values are aligned to."""
         self._positions = shard.positions
 

@@ -47,7 +47,7 @@ class Traffic(NamedTuple):
 class Exchange(Protocol):
     """Sends boundary state between ranks; all methods are collective, with each rank's executor."""
 
-    def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
+    def exchange(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep, and mark those active whose vertices are.
 
         Parameters
@@ -90,14 +90,14 @@ class Exchange(Protocol):
     def total(self, number: int) -> int:
         """Return the sum of one number from each rank."""
 
-    def rest(self) -> None:
+    def finish(self) -> None:
         """Wait until all messages between ranks have arrived."""
 
 
 class NoExchange(Exchange):
     """The exchange of a single rank, which has no ghosts: nothing is sent."""
 
-    def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
+    def exchange(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Return the executor's counts."""
         return executor.counts(), Traffic()
 
@@ -112,7 +112,7 @@ class NoExchange(Exchange):
         """Return the number."""
         return number
 
-    def rest(self) -> None:
+    def finish(self) -> None:
         """Return at once."""
 
 
@@ -156,11 +156,11 @@ class RankExchange(Exchange):
         # positions of this rank's ghosts in their owners' messages, if owners send all vertices
         self._theirs = held
         if self._sender.everything:
-            self._theirs = [box[0] for box in self._comm.alltoall([[one] for one in held])]
+            self._theirs = [buffer[0] for buffer in self._comm.alltoall([[one] for one in held])]
         if self._on_host:
             self._arcs_there = _arcs_of_boundaries(shard)
 
-    def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
+    def exchange(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep; return the counts of all ranks, and the traffic."""
         packed = self._sender.pack(executor)
         updates = self._sender.seal(executor, packed)
@@ -177,13 +177,13 @@ class RankExchange(Exchange):
             )
             counts = replace(counts, arcs=counts.arcs + arcs)
         head = _pack_counts(counts, Traffic.of(updates.values()))
-        boxes = self._comm.alltoall(
+        buffers = self._comm.alltoall(
             [[*head, *_pack(updates.get(peer))] for peer in range(self._comm.size)]
         )
         everyone = []
-        for peer, box in enumerate(boxes):
-            everyone.append(_unpack_counts(box[: len(head)]))
-            self._take(executor, peer, _unpack(box[len(head) :]))
+        for peer, buffer in enumerate(buffers):
+            everyone.append(_unpack_counts(buffer[: len(head)]))
+            self._take(executor, peer, _unpack(buffer[len(head) :]))
         merged = Counts.merged([one for one, _ in everyone])
         sent, useful = (sum(some) for some in zip(*(one for _, one in everyone), strict=True))
         return merged, Traffic(sent, useful)
@@ -192,9 +192,9 @@ class RankExchange(Exchange):
         """Update which ghosts have been reached by the tree growth."""
         packed = self._sender.pack(executor, trees=True)
         updates = self._sender.seal(executor, packed, trees=True)
-        boxes = self._comm.alltoall([_pack(updates.get(peer)) for peer in range(self._comm.size)])
-        for peer, box in enumerate(boxes):
-            self._take(executor, peer, _unpack(box), trees=True)
+        buffers = self._comm.alltoall([_pack(updates.get(peer)) for peer in range(self._comm.size)])
+        for peer, buffer in enumerate(buffers):
+            self._take(executor, peer, _unpack(buffer), trees=True)
 
     def _take(
         self, executor: Executor, peer: int, update: BoundaryUpdate | None, *, trees: bool = False
@@ -209,14 +209,14 @@ class RankExchange(Exchange):
 
     def merge(self, counts: Counts) -> Counts:
         """Return the counts of all ranks, including ghosts' arcs."""
-        boxes = self._comm.alltoall([_pack_counts(counts, Traffic())] * self._comm.size)
-        return Counts.merged([_unpack_counts(box)[0] for box in boxes])
+        buffers = self._comm.alltoall([_pack_counts(counts, Traffic())] * self._comm.size)
+        return Counts.merged([_unpack_counts(buffer)[0] for buffer in buffers])
 
     def total(self, number: int) -> int:
         """Return the sum of one number from each rank."""
         return int(np.sum(self._comm.allgather(int(number))))
 
-    def rest(self) -> None:
+    def finish(self) -> None:
         """Return at once: a collective returns only when it is complete."""
 
 
@@ -228,7 +228,7 @@ def _arcs_of_boundaries(shard: ShardGraph) -> list[Array]:
     if "arcs of boundaries" not in shard.learned:
         degrees = shard.csr.degrees
         received = shard.comm.alltoall([[degrees[first:last]] for first, last in shard.ghosts])
-        shard.learned["arcs of boundaries"] = [box[0] for box in received]
+        shard.learned["arcs of boundaries"] = [buffer[0] for buffer in received]
     kept: list[Array] = shard.learned["arcs of boundaries"]
     return kept
 
@@ -250,14 +250,14 @@ def _pack(update: BoundaryUpdate | None) -> list[Array]:
     return [flags, *(none if one is None else one for one in optional), *update.fields]
 
 
-def _unpack(box: Sequence[Array]) -> BoundaryUpdate | None:
-    if not box:
+def _unpack(buffer: Sequence[Array]) -> BoundaryUpdate | None:
+    if not buffer:
         return None
-    flags, *optional = box[:4]
+    flags, *optional = buffer[:4]
     places, active, bits = (
         one if there else None for one, there in zip(optional, flags, strict=False)
     )
-    return BoundaryUpdate(places, tuple(box[4:]), active, int(flags[3]), bits)
+    return BoundaryUpdate(places, tuple(buffer[4:]), active, int(flags[3]), bits)
 
 
 def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:
@@ -268,8 +268,8 @@ def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:
     return [np.array(numbers, np.int64), np.array(changes, np.float64), history]
 
 
-def _unpack_counts(box: Sequence[Array]) -> tuple[Counts, Traffic]:
-    numbers, changes, history = box
+def _unpack_counts(buffer: Sequence[Array]) -> tuple[Counts, Traffic]:
+    numbers, changes, history = buffer
     active, arcs, waiting, read, beyond, *traffic = numbers.tolist()
     counts = Counts(
         active=active,

@@ -111,9 +111,9 @@ class Halo:
         """
         if self.alone:
             return
-        boxes = [[self._xp.take(one, held, axis=0).ravel() for one in columns]
+        buffers = [[self._xp.take(one, held, axis=0).ravel() for one in columns]
                  for held in self._boundaries]  # fmt: skip
-        for (first, last), arrays in zip(self._ghosts, self.exchange(boxes), strict=True):
+        for (first, last), arrays in zip(self._ghosts, self.exchange(buffers), strict=True):
             for column, array in zip(columns, arrays, strict=True):
                 column[first:last] = array.reshape(last - first, *column.shape[1:])
 
@@ -137,11 +137,11 @@ class Halo:
         """
         if self.alone:
             return []
-        boxes = []
+        buffers = []
         for which, first, held in self._listed(changed, self._held):
             arrays = pack(held) if len(which) else []
-            boxes.append([(which - first).astype(self._kind), *arrays])
-        came = zip(self._ghosts, self.exchange(boxes), strict=True)
+            buffers.append([(which - first).astype(self._kind), *arrays])
+        came = zip(self._ghosts, self.exchange(buffers), strict=True)
         return [
             (places + np.int64(first), list(arrays))
             for (first, _), (places, *arrays) in came
@@ -164,8 +164,8 @@ class Halo:
         if self.alone:
             return
         # Copies: send buffers may be read after this call has returned.
-        boxes = [[column[first:last].flatten()] for first, last in self._ghosts]
-        for held, (array,) in zip(self._boundaries, self.exchange(boxes), strict=True):
+        buffers = [[column[first:last].flatten()] for first, last in self._ghosts]
+        for held, (array,) in zip(self._boundaries, self.exchange(buffers), strict=True):
             # A boundary names no vertex twice.
             column[held] = combine(column[held], array.reshape(len(held), *column.shape[1:]))
 
@@ -201,18 +201,18 @@ class Halo:
         cuts = xp.searchsorted(which, xp.asarray(edges))
         numbers = as_host(xp.concatenate([cuts, *others])).tolist()
         listed = [which[low:high] for low, high in pairwise(numbers[: len(edges)])]
-        boxes = []
+        buffers = []
         for rank in range(ranks):
             mine, theirs = listed[rank], listed[ranks + rank]
             places = theirs - edges[ranks + rank]
-            boxes.append(
+            buffers.append(
                 [
                     (mine - edges[rank]).astype(self._kind),
                     places.astype(self._kind),
                     xp.take(values, theirs - edges[ranks]),
                 ]
             )
-        came = self.exchange(boxes)
+        came = self.exchange(buffers)
         ghosts = [
             places + np.int64(first)
             for (first, _), (places, _, _) in zip(self._ghosts, came, strict=True)
@@ -253,8 +253,8 @@ class Halo:
         ranks = xp.arange(self.comm.size + 1)
         cuts = as_host(xp.searchsorted(owners[order], ranks)).tolist()
         rows = [column[order] for column in (numbers, *columns)]
-        boxes = [[column[low:high] for column in rows] for low, high in pairwise(cuts)]
-        return [xp.concatenate(parts) for parts in zip(*self.exchange(boxes), strict=True)]
+        buffers = [[column[low:high] for column in rows] for low, high in pairwise(cuts)]
+        return [xp.concatenate(parts) for parts in zip(*self.exchange(buffers), strict=True)]
 
     def fetch(self, column: Array, numbers: Array) -> Array:
         """Read entries of any vertices from their owners.
@@ -283,12 +283,12 @@ class Halo:
 
     # ------------------------------------------------------------------------- the rest
 
-    def exchange(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
+    def exchange(self, buffers: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Send arrays to every rank, and return the arrays received.
 
         Parameters
         ----------
-        boxes : sequence of sequence of array
+        buffers : sequence of sequence of array
             The arrays for each rank, all on the host or all on the device.  This rank's entry is
             returned as it is.
 
@@ -298,14 +298,14 @@ class Halo:
             The arrays from each rank, on the host or the device as those sent; read-only.
         """
         rank = self.comm.rank
-        away = [box for other, box in enumerate(boxes) if other != rank]
-        self._sent += sum(one.nbytes for box in away for one in box)
+        away = [buffer for other, buffer in enumerate(buffers) if other != rank]
+        self._sent += sum(one.nbytes for buffer in away for one in buffer)
         if self.comm.on_device or not self._on_device:
-            return self.comm.alltoall(boxes)
-        sent = [one for box in boxes for one in box]
+            return self.comm.alltoall(buffers)
+        sent = [one for buffer in buffers for one in buffer]
         xp = module_of(sent[0]) if sent else np
-        came = self.comm.alltoall([[as_host(one) for one in box] for box in boxes])
-        return [[xp.asarray(one) for one in box] for box in came]
+        came = self.comm.alltoall([[as_host(one) for one in buffer] for buffer in buffers])
+        return [[xp.asarray(one) for one in buffer] for buffer in came]
 
     def exchange_ranges(self, *columns: tuple[Array, Sequence[int]]) -> list[Array]:
         """Send a range of each array to every rank; return those received, in the order of ranks.
@@ -320,11 +320,11 @@ class Halo:
         list of array
             One for each of `columns`.
         """
-        boxes = [
+        buffers = [
             [array[bounds[rank] : bounds[rank + 1]] for array, bounds in columns]
             for rank in range(self.comm.size)
         ]
-        came = zip(*self.exchange(boxes), strict=True)
+        came = zip(*self.exchange(buffers), strict=True)
         return [module_of(parts[0]).concatenate(parts) for parts in came]
 
     def by_holder(self, values: Sequence[int]) -> Array:

@@ -146,7 +146,7 @@ def bounds(values: Values, splitters: Sequence[Any]) -> list[int]:
 
 
 def compare(values: Values, bound: int | bytes) -> tuple[Array, Array]:
-    """Tell which values are greater than a bound, and which are equal to it."""
+    """Return which values are greater than a bound, and which are equal to it."""
     if isinstance(values, np.ndarray):
         return values > bound, values == bound
     octets, limit = values.cast(pa.large_binary()), pa.scalar(bound, pa.large_binary())

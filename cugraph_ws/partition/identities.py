@@ -21,7 +21,7 @@ from cugraph_ws.graph.numbering import (
     SortedText,
     number_rows,
 )
-from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.id_encoding import Form, Values
 from cugraph_ws.runtime.communicator import Communicator
 
@@ -33,7 +33,7 @@ __all__ = [
     "Pairs",
     "ShardNumbering",
     "SortedRun",
-    "settle",
+    "send_ids_to_owners",
 ]
 
 Numbers = npt.NDArray[np.int64]
@@ -158,14 +158,14 @@ class IdRanges:
 
     def fit(self, columns: Sequence[IdValues]) -> tuple[list[Values], npt.NDArray[np.bool_]]:
         """Convert ids to these forms; return them, and which of them fit."""
-        fitted = [wire.fit(one, form) for one, form in zip(columns, self.forms, strict=True)]
+        fitted = [id_encoding.fit(one, form) for one, form in zip(columns, self.forms, strict=True)]
         parts = [values for values, _ in fitted]
         return parts, np.logical_and.reduce([fitting for _, fitting in fitted])
 
     def packed(self, columns: Sequence[IdValues]) -> list[Any]:
         """Return ids encoded as arrays, and an array that tells which of them fit."""
         parts, fitting = self.fit(columns)
-        return [*(array for part in parts for array in wire.pack(part)), fitting]
+        return [*(array for part in parts for array in id_encoding.pack(part)), fitting]
 
     def split(self, columns: Sequence[IdValues]) -> list[tuple[Numbers, list[Any]]]:
         """Group ids by the rank that would own them; ids that no rank can own are left out.
@@ -189,7 +189,10 @@ class IdRanges:
         order = np.argsort(owners, kind="stable")
         cuts = np.searchsorted(owners[order], np.arange(len(self.firsts) + 1))
         places = [order[first:last] for first, last in pairwise(cuts.tolist())]
-        return [(one, [a for part in parts for a in wire.pack(_pick(part, one))]) for one in places]
+        return [
+            (one, [a for part in parts for a in id_encoding.pack(_pick(part, one))])
+            for one in places
+        ]
 
 
 class OwnRange(DenseIntegers):
@@ -250,7 +253,7 @@ class ShardNumbering:
         first = None
         if local.size:
             parts = self._plain(local.decode(np.zeros(1, np.int64)))
-            first = [wire.sample(part, [0])[0] for part in parts]
+            first = [id_encoding.sample(part, [0])[0] for part in parts]
         self.ranges = IdRanges(comm.allgather(first), self._forms)
 
     @property
@@ -277,9 +280,10 @@ class ShardNumbering:
         """Return the numbers of this rank's ids, -1 where unknown; collective."""
         split = self.ranges.split(columns)
         asked = [
-            _unpack(box, self._forms) for box in self._comm.alltoall([box for _, box in split])
+            _unpack(buffer, self._forms)
+            for buffer in self._comm.alltoall([buffer for _, buffer in split])
         ]
-        ends = np.cumsum([len(box[0]) for box in asked])
+        ends = np.cumsum([len(buffer[0]) for buffer in asked])
         found = self._among_own(_joined(asked, self._forms))
         answers = [[one] for one in np.split(found, ends[:-1])]
         numbers = np.full(len(columns[0]), -1, np.int64)
@@ -287,9 +291,9 @@ class ShardNumbering:
             numbers[held] = answer
         return numbers
 
-    def find_own(self, box: Sequence[Any]) -> Numbers:
+    def find_own(self, buffer: Sequence[Any]) -> Numbers:
         """Return the numbers of ids encoded by `IdRanges.split` for this rank; -1 where unknown."""
-        return self._among_own(_unpack(box, self._forms))
+        return self._among_own(_unpack(buffer, self._forms))
 
     def encode_same(self, columns: Sequence[IdValues]) -> Numbers:
         """Return the numbers of ids, -1 where unknown; collective; all ranks pass the same ids.
@@ -333,10 +337,14 @@ class ShardNumbering:
         return [pa.array(part).take(pa.array(places, mask=missing)) for part in parts]
 
     def _plain(self, parts: Sequence[pa.Array]) -> list[Values]:
-        return [wire.plain(part, form) for part, form in zip(parts, self._forms, strict=True)]
+        return [
+            id_encoding.plain(part, form) for part, form in zip(parts, self._forms, strict=True)
+        ]
 
 
-def settle(comm: Communicator, ids: Distinct, cuts: Numbers) -> ShardNumbering | OwnRange:
+def send_ids_to_owners(
+    comm: Communicator, ids: Distinct, cuts: Numbers
+) -> ShardNumbering | OwnRange:
     """Send ids to the owners of their vertices; collective.
 
     Parameters
@@ -371,34 +379,39 @@ def _ask(
     distinct, back = np.unique(numbers, return_inverse=True)
     bounds = np.searchsorted(distinct, cuts)
     asked = comm.alltoall([[distinct[a:b]] for a, b in pairwise(bounds.tolist())])
-    boxes = [[a for part in answer(wanted[0]) for a in wire.pack(part)] for wanted in asked]
-    parts = _joined([_unpack(box, forms) for box in comm.alltoall(boxes)], forms)
+    buffers = [
+        [a for part in answer(wanted[0]) for a in id_encoding.pack(part)] for wanted in asked
+    ]
+    parts = _joined([_unpack(buffer, forms) for buffer in comm.alltoall(buffers)], forms)
     if len(distinct) == len(numbers) and (back[1:] > back[:-1]).all():
         return parts  # strictly ascending already, as when ids are sent to their owners
     return [_pick(part, back) for part in parts]
 
 
-def _unpack(box: Sequence[Any], forms: Sequence[Form]) -> list[Values]:
+def _unpack(buffer: Sequence[Any], forms: Sequence[Form]) -> list[Values]:
     """Return the parts of ids from their encoded parts, concatenated."""
     parts, first = [], 0
     for form in forms:
         last = first + (1 if isinstance(form, np.dtype) else 2)
-        parts.append(wire.unpack(box[first:last], form))
+        parts.append(id_encoding.unpack(buffer[first:last], form))
         first = last
     return parts
 
 
-def _joined(boxes: Sequence[Sequence[Values]], forms: Sequence[Form]) -> list[Values]:
+def _joined(buffers: Sequence[Sequence[Values]], forms: Sequence[Form]) -> list[Values]:
     """Concatenate ids from several ranks, part by part."""
-    return [wire.join([box[which] for box in boxes], form) for which, form in enumerate(forms)]
+    return [
+        id_encoding.join([buffer[which] for buffer in buffers], form)
+        for which, form in enumerate(forms)
+    ]
 
 
 def _not_below(parts: Sequence[Values], bound: Sequence[Any]) -> npt.NDArray[np.bool_]:
-    """Tell which ids are not less than a bound, comparing part by part."""
+    """Return which ids are not less than a bound, comparing part by part."""
     beyond = np.zeros(len(parts[0]), np.bool_)
     level = np.ones(len(parts[0]), np.bool_)
     for part, one in zip(parts, bound, strict=True):
-        greater, equal = wire.compare(part, one)
+        greater, equal = id_encoding.compare(part, one)
         beyond |= level & greater
         level &= equal
     return beyond | level

@@ -92,7 +92,7 @@ class _AskedNumbering:
         if len(columns[0]) > MOST:
             raise NoAnswerError
         split = self._ranges.split(columns)
-        asked = {rank: box for rank, (places, box) in enumerate(split) if len(places)}
+        asked = {rank: buffer for rank, (places, buffer) in enumerate(split) if len(places)}
         answers = self._ask(asked) if asked else {}
         if answers is None:
             raise NoAnswerError

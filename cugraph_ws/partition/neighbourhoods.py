@@ -70,7 +70,7 @@ class Neighbourhoods:
         Number of the first owned vertex, number of owned vertices, and of all vertices.
     rows : NeighbourRows
         Row i has the numbers of the neighbours of vertex `low + i`, without itself.  Values are the
-        sums of the weights of the edges between both, if weights were asked for; or, in a directed
+        sums of the weights of the edges between both, if weights were requested; or, in a directed
         graph, the number of directions that have an edge, 1 or 2, as int8.
     nbytes : int
         Bytes of the rows that the graph does not hold anyway.
@@ -102,16 +102,16 @@ class Neighbourhoods:
         xp, low = self.xp, self.low
         bounds = as_host(xp.searchsorted(numbers, xp.asarray(self.cuts))).tolist()
         asked = self.halo.exchange([[numbers[first:last]] for first, last in pairwise(bounds)])
-        answered, boxes = [], []
+        answered, buffers = [], []
         for (wanted,) in asked:
             begins = xp.take(rows.offsets, wanted - low)
             lengths = xp.take(rows.offsets, wanted - low + 1) - begins
             places = flattened(xp, begins, lengths)[2]
             values = [] if rows.values is None else [xp.take(rows.values, places)]
             answered.append(places)
-            boxes.append([lengths, xp.take(rows.indices, places), *values])
-        came = self.halo.exchange(boxes)
-        sizes = [len(box[1]) for box in came]
+            buffers.append([lengths, xp.take(rows.indices, places), *values])
+        came = self.halo.exchange(buffers)
+        sizes = [len(buffer[1]) for buffer in came]
         lengths, *columns = (xp.concatenate(parts) for parts in zip(*came, strict=True))
         offsets = xp.zeros(len(numbers) + 1, np.int64)
         offsets[1:] = xp.cumsum(lengths)
@@ -190,7 +190,7 @@ class FetchedRows:
     Attributes
     ----------
     rows : NeighbourRows
-        Row i is that of the vertex asked for as i-th.
+        Row i is that of the i-th requested vertex.
     halo : Halo
     sizes : list of int
         Number of arcs received from each rank.

@@ -26,7 +26,7 @@ from cugraph_ws.graph.numbering import (
     check_pairs,
     number_values,
 )
-from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.id_encoding import Form, Values
 from cugraph_ws.partition.identities import Distinct, IdRange, Pairs, SortedRun
 from cugraph_ws.runtime.communicator import Communicator, total
@@ -104,7 +104,7 @@ def _number_values(
     """Assign numbers to ids that are single values; collective."""
     rows = sum(map(len, columns))
     if not rows:  # there may be no column either
-        _, ids = _shelve(comm, wire.join([], form), form, dense_up_to)
+        _, ids = _shelve(comm, id_encoding.join([], form), form, dense_up_to)
         return NumberedTogether([np.empty(0, np.int64) for _ in columns], ids)
     own = number_values(list(columns), dense_up_to=_table_for(rows))
     numbers, ids = _shelve(comm, _distinct(own, form), form, dense_up_to)
@@ -117,7 +117,9 @@ def _shelve(
     """Assign numbers to ascending distinct ids; store this rank's id range; collective."""
     low = span = None
     if not _is_text(form):
-        ends = [one for one in comm.allgather(wire.sample(ids, [0, -1][: 2 * len(ids)])) if one]
+        ends = [
+            one for one in comm.allgather(id_encoding.sample(ids, [0, -1][: 2 * len(ids)])) if one
+        ]
         if not ends:
             return np.empty(0, np.int64), IdRange(comm, 0, 0, form)
         low, high = min(one[0] for one in ends), max(one[-1] for one in ends)
@@ -128,9 +130,9 @@ def _shelve(
         splitters = [low + span * rank // comm.size for rank in range(1, comm.size)]
     else:
         splitters = _draw(comm, ids)
-    cuts = [0, *wire.bounds(ids, splitters), len(ids)]
-    boxes = [wire.pack(ids[first:last]) for first, last in pairwise(cuts)]
-    came = [wire.unpack(box, form) for box in comm.alltoall(boxes)]
+    cuts = [0, *id_encoding.bounds(ids, splitters), len(ids)]
+    buffers = [id_encoding.pack(ids[first:last]) for first, last in pairwise(cuts)]
+    came = [id_encoding.unpack(buffer, form) for buffer in comm.alltoall(buffers)]
     merged = _merge(came)
     held = _distinct(merged, form)
     counts = comm.allgather(len(held))
@@ -145,7 +147,7 @@ def _shelve(
 def _draw(comm: Communicator, ids: Values) -> list[Any]:
     """Sample splitters evenly from all ranks' distinct ids; collective."""
     step = max(1, total(comm, len(ids)) // (_SAMPLES * comm.size))
-    own = wire.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
+    own = id_encoding.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
     drawn = sorted(one for shown in comm.allgather(own) for one in shown)
     if not drawn:
         return [b""] * (comm.size - 1)  # no ids at all; only text gets here
@@ -164,7 +166,7 @@ def _distinct(numbered: Numbered, form: Form) -> Values:
     if isinstance(numbering, DenseIntegers):
         return np.arange(numbering.size, dtype=form)
     assert isinstance(numbering, (SortedIntegers, SortedText))
-    return wire.plain(numbering.ids, form)
+    return id_encoding.plain(numbering.ids, form)
 
 
 def _table_for(rows: int) -> int:

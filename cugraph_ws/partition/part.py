@@ -149,7 +149,7 @@ class Part:
             return self.numbers[self.owned :]
         return self.xp.take(self.numbers, self.laid.positions[self.owned :])
 
-    def spread(self, own: Array) -> Array:
+    def with_ghosts(self, own: Array) -> Array:
         """Extend an array by owned vertex to all positions; collective.
 
         Parameters

@@ -156,7 +156,7 @@ class Parts:
 
 
 def are_on_gpus(comm: Communicator, own: Sequence[Any]) -> bool:
-    """Tell whether the frames of all ranks are cuDF's; collective.
+    """Return whether the frames of all ranks are cuDF's; collective.
 
     Parameters
     ----------

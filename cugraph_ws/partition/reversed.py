@@ -48,7 +48,7 @@ def _reversed_shard(shard: ShardGraph) -> ShardGraph:
     kept: ShardGraph = shard.kept["reversed"]
     view = copy(kept)  # other runs have communicators of their own
     view.comm, view._vertices = shard.comm, kept._vertices.join(shard.comm)
-    view._vertices.settle(view)
+    view._vertices.align_to(view)
     view.agree_on_what_is_kept()
     return view
 
@@ -74,5 +74,5 @@ def _sent_to_sources(shard: ShardGraph) -> ShardGraph:
         weight=shard.weight,
         directed=True,
     )
-    vertices.settle(made)
+    vertices.align_to(made)
     return made

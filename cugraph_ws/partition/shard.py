@@ -93,7 +93,7 @@ class ShardGraph(GraphView[Any]):
         directed: bool = True,
         duplicates: Duplicates | Mapping[str, Merge] = "keep",
     ) -> None:
-        self._settle_in(
+        self._set_up(
             comm, cuts, kind, vertices, names, list(values), weight=weight, directed=directed
         )
         low, high = self.low, self.low + self.owned
@@ -120,7 +120,7 @@ class ShardGraph(GraphView[Any]):
             self._merge(duplicates)
         self._all_arcs = total(comm, arcs.number_of_arcs)
 
-    def _settle_in(self, *about: Any, **named: Any) -> None:
+    def _set_up(self, *about: Any, **named: Any) -> None:
         """Set what does not depend on the rows, all of which is for `GraphView`."""
         super().__init__(*about, **named)
         self._orders: dict[Order, Adjacency] = {}
@@ -164,7 +164,7 @@ class ShardGraph(GraphView[Any]):
         """
         self.comm = comm
         self._vertices = self._vertices.join(comm)
-        self._vertices.settle(self)
+        self._vertices.align_to(self)
 
     def know(self, known: Sequence[Any]) -> None:
         """Take over vertex numbers that were looked up before; the same on all ranks.
@@ -356,7 +356,7 @@ class ShardGraph(GraphView[Any]):
         found._orders = {}
         found._all_arcs = total(self.comm, arcs.number_of_arcs)
         found._vertices = copy(self._vertices)
-        found._vertices.settle(found)
+        found._vertices.align_to(found)
         return found
 
     def _merge_arcs(self, arcs: Arcs, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
@@ -392,7 +392,7 @@ class ShardGraph(GraphView[Any]):
 
     def edges_among(self, marks: Any) -> Any:
         """Return edges as a frame; collective; see `GraphView.edges_among`."""
-        return self.edge_frame(among=Part(self, on_device=False).spread(as_host(marks)))
+        return self.edge_frame(among=Part(self, on_device=False).with_ghosts(as_host(marks)))
 
     def _listed(self, keep: Any, among: Any) -> tuple[Any, Any, Mapping[str, Any]]:
         places = self._position_of_rank

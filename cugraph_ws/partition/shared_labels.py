@@ -220,7 +220,7 @@ def _packed(marks: Array) -> Array:
 
 
 def _are_set(bits: Array, places: Array) -> Array:
-    """Tell which of the bits at given indices are set."""
+    """Return which of the bits at given indices are set."""
     return (bits[places >> 3] >> (7 - (places & 7)).astype(np.uint8)) & 1 != 0
 
 

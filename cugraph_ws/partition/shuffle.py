@@ -95,11 +95,11 @@ class Shuffle:
         self._bounds = [0, *np.cumsum(counted).tolist()]
         self._order = arcs[order]
         starts = 2 * self._starts
-        boxes = []
+        buffers = []
         for first, last in pairwise(self._bounds):
             counts = np.diff(np.searchsorted(self._order[first:last], starts))
-            boxes.append([np.stack([self._places, counts])])
-        self._senders = [one for (one,) in comm.alltoall(boxes)]
+            buffers.append([np.stack([self._places, counts])])
+        self._senders = [one for (one,) in comm.alltoall(buffers)]
         return int(sum(one[1].sum() for one in self._senders))
 
     def send(self, comm: Communicator, column: Array) -> Array:
@@ -140,9 +140,9 @@ class Shuffle:
 
     def _exchange(self, comm: Communicator, arcs: Array) -> Array:
         """Send a value of every arc; return those received, in the order of the whole frame."""
-        boxes = [[arcs[first:last]] for first, last in pairwise(self._bounds)]
+        buffers = [[arcs[first:last]] for first, last in pairwise(self._bounds)]
         pieces = []
-        for rank, (one,) in enumerate(comm.alltoall(boxes)):
+        for rank, (one,) in enumerate(comm.alltoall(buffers)):
             places, counts = self._senders[rank]
             ends = np.cumsum(counts)
             pieces += [

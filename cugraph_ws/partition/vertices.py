@@ -20,11 +20,11 @@ from cugraph_ws.frames.base import Column, VertexNumbers, on_host, open_values
 from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers
 from cugraph_ws.graph.vertices import PAIR, Vertices, id_columns, value_column
-from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.agreement import in_order
 from cugraph_ws.partition.ghost_ids import ghost_ids
 from cugraph_ws.partition.halo import Halo
-from cugraph_ws.partition.identities import Distinct, settle
+from cugraph_ws.partition.identities import Distinct, send_ids_to_owners
 from cugraph_ws.partition.known_vertices import Directory
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts
 from cugraph_ws.runtime.communicator import Communicator, total
@@ -92,9 +92,9 @@ class ShardVertices(Vertices):
 
     def move(self, cuts: Numbers) -> None:
         """Send ids to the owners of their vertices; collective."""
-        self.numbering = settle(self._comm, self.numbering, cuts)
+        self.numbering = send_ids_to_owners(self._comm, self.numbering, cuts)
 
-    def settle(self, shard: ShardGraph) -> None:
+    def align_to(self, shard: ShardGraph) -> None:
         """Set the shard whose positions values are aligned to."""
         self._shard = weakref.ref(shard)
 
@@ -109,7 +109,7 @@ class ShardVertices(Vertices):
         Returns
         -------
         ShardVertices
-            Without a shard: call its `settle`.
+            Without a shard: call its `align_to`.
         """
         joined = copy(self)
         joined._comm, joined._shard = comm, None
@@ -293,13 +293,14 @@ class ShardVertices(Vertices):
 
     def _find(self, read: Sequence[tuple[Part, list[Column], list[Any]]], argument: str) -> Numbers:
         """Return the numbers of ids in this rank's partitions; refuse unknown ids; collective."""
-        forms = [wire.form_of(kind) for kind in self.types]
+        forms = [id_encoding.form_of(kind) for kind in self.types]
         fitted = [
-            [wire.fit(part, form) for part, form in zip(ids, forms, strict=True)]
+            [id_encoding.fit(part, form) for part, form in zip(ids, forms, strict=True)]
             for _, _, ids in read
         ]
         joined = [
-            wire.join([one[which][0] for one in fitted], form) for which, form in enumerate(forms)
+            id_encoding.join([one[which][0] for one in fitted], form)
+            for which, form in enumerate(forms)
         ]
         numbers: Numbers = self.numbering.encode(joined)
         for which in range(len(forms)):
@@ -370,8 +371,8 @@ class ShardVertices(Vertices):
         )  # any rank may count a vertex, if all ranks choose the same one
         order = np.argsort(counters, kind="stable")
         cuts = np.searchsorted(counters[order], np.arange(comm.size + 1))
-        boxes = [[rows[order[first:last]]] for first, last in pairwise(cuts.tolist())]
-        came = np.concatenate([one for (one,) in comm.alltoall(boxes)])
+        buffers = [[rows[order[first:last]]] for first, last in pairwise(cuts.tolist())]
+        came = np.concatenate([one for (one,) in comm.alltoall(buffers)])
         numbers, counts = np.unique(came, return_counts=True)
         twice = np.flatnonzero(counts > 1)
         own = [int(numbers[twice[0]]), int(counts[twice[0]])] if len(twice) else None

@@ -17,7 +17,7 @@ MOST = 64  # results that a graph keeps
 
 
 def have_all_bound(program: VertexProgram | EdgeProgram, key: Any, graph: GraphView) -> bool:
-    """Tell whether the memory of a program has a result on all ranks.
+    """Return whether the memory of a program has a result on all ranks.
 
     Collective, unless the graph has kept the result, which all ranks then have.
 

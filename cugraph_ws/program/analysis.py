@@ -218,7 +218,7 @@ def _picked(node: ast.expr) -> tuple[str, ast.expr, ast.expr] | None:
 
 
 def _keeps_the_better(program: VertexProgram, field: str) -> bool:
-    """Tell whether `apply` plainly returns the better of the old state and the gathered one."""
+    """Return whether `apply` plainly returns the better of the old state and the gathered one."""
     result = _as_expression(_function(program, "apply").node.body)
     if result is None:
         return False
@@ -245,7 +245,7 @@ def _keeps_the_better(program: VertexProgram, field: str) -> bool:
 
 
 def _tells_change(program: VertexProgram, field: str) -> bool:
-    """Tell whether `active` is left out, or returns exactly whether the state has changed."""
+    """Return whether `active` is left out, or returns exactly whether the state has changed."""
     if "active" not in program.sources:
         return True
     result = _as_expression(_function(program, "active").node.body)

@@ -273,7 +273,7 @@ def _inferred(
 
 
 def _prepares(program: VertexProgram, types: Types) -> bool:
-    """Tell whether messages should be computed once per vertex rather than once per arc."""
+    """Return whether messages should be computed once per vertex rather than once per arc."""
     if program.reads_target or program.edge_state:
         return False
     compute = program.sources["compute"]
@@ -387,7 +387,7 @@ def check_edge_values(
 
 
 def _calculates(program: Any) -> bool:
-    """Tell whether a new state may be a number that is not among its inputs."""
+    """Return whether a new state may be a number that is not among its inputs."""
     key = "calculates"
     if key not in program.memory:
         nodes = [node for one in program.sources.values() for node in ast.walk(parse(one.text))]

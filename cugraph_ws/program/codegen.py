@@ -201,7 +201,7 @@ def merge_text(program: Any, types_: Any) -> str:
 
 
 def keeps_when_silent(program: VertexProgram) -> bool:
-    """Tell whether a vertex without in-edges keeps its state if all gather from all.
+    """Return whether a vertex without in-edges keeps its state if all gather from all.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ COLUMNS = ("source", "destination", "weight")
 
 
 def reads_weights(program: Any) -> bool:
-    """Tell whether a program, or a loop of one, reads the weights of edges.
+    """Return whether a program, or a loop of one, reads the weights of edges.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ def reads_weights(program: Any) -> bool:
 
 
 def _adds_weights(program: VertexProgram | EdgeProgram) -> bool:
-    """Tell whether a program has constants that are sums of weights."""
+    """Return whether a program has constants that are sums of weights."""
     kinds = program.constants.values()
     return any(isinstance(one, Constant) and one.source.endswith("_weight") for one in kinds)
 
 
 def needs_weight(program: VertexProgram | EdgeProgram, columns: Iterable[Any]) -> bool:
-    """Tell whether a program needs a weight besides the columns that it declares by name.
+    """Return whether a program needs a weight besides the columns that it declares by name.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def names_columns(function: Function) -> Function:
 
 
 def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
-    """Tell whether a program has such a parameter, or an alias for one that is not given."""
+    """Return whether a program has such a parameter, or an alias for one that is not given."""
     if isinstance(program, Phases):
         return any(_declares(one, name, options) for one in program.programs)
     if not isinstance(program, PROGRAMS):
@@ -210,5 +210,5 @@ def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
 
 
 def _is_graph(graph: Any) -> bool:
-    """Tell whether an object is a built graph, local or on a cluster."""
-    return isinstance(graph, GraphView) or bool(getattr(graph, "is_spread", False))
+    """Return whether an object is a built graph, local or on a cluster."""
+    return isinstance(graph, GraphView) or bool(getattr(graph, "is_partitioned", False))

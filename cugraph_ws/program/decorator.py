@@ -474,7 +474,7 @@ def declarations_of(cls: type) -> dict[str, Declaration]:
 
 
 def is_declaration(value: Any) -> bool:
-    """Tell whether a value of a class body is a declaration."""
+    """Return whether a value of a class body is a declaration."""
     return isinstance(value, (ScalarType, Like, Declaration))
 
 
@@ -820,7 +820,7 @@ def _check_edge_state(program: VertexProgram) -> None:
 
 
 def _holds(dtype: np.dtype[Any], value: Any) -> bool:
-    """Tell whether a value is a number that a type holds, a float perhaps rounded."""
+    """Return whether a value is a number that a type holds, a float perhaps rounded."""
     if not isinstance(value, (bool, int, float, np.number, np.bool_)):
         return False
     try:

@@ -2,7 +2,7 @@
 
 A state field that holds vertex numbers is a pointer.  `at` reads a field at the vertex that the
 pointer names; the others fold a field over the vertices whose pointers name this one.  All are
-computed before each superstep, from the states that the last one left, and functions read them as
+computed before each superstep, from the states that the previous one left, and functions read them as
 constants of a vertex.
 """
 

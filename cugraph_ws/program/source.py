@@ -89,7 +89,7 @@ class FunctionSource:
     captured: tuple[Captured, ...] = ()
 
     def has_changed(self) -> bool:
-        """Tell whether an outer name has another value than when the source was read."""
+        """Return whether an outer name has another value than when the source was read."""
         return any(not one.is_current() for one in self.captured)
 
 
@@ -115,7 +115,7 @@ class Captured:
     value: Any
 
     def is_current(self) -> bool:
-        """Tell whether the name still has the same value."""
+        """Return whether the name still has the same value."""
         now = _outer(self.function, self.name)
         if self.attribute is not None:
             now = getattr(now, self.attribute, _Missing)

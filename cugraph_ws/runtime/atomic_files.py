@@ -238,7 +238,7 @@ def private_folder(path: Path) -> bool:
 
 
 def is_private(path: Path) -> bool:
-    """Tell whether a path is a folder, not a link, that only this user can write to.
+    """Return whether a path is a folder, not a link, that only this user can write to.
 
     Parameters
     ----------

@@ -46,12 +46,12 @@ class Communicator(Protocol):
     def request(self) -> str | None:
         """A request from outside to end the run: "interrupt" or "callback"; else None."""
 
-    def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
+    def alltoall(self, buffers: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Send arrays to every rank, and return the arrays received.
 
         Parameters
         ----------
-        boxes : sequence of sequence of ndarray
+        buffers : sequence of sequence of ndarray
             The arrays for each rank.  This rank's entry is returned as it is.
 
         Returns
@@ -156,9 +156,9 @@ class SingleRank:
     on_device = True
     request: str | None = None
 
-    def alltoall(self, boxes: Sequence[Sequence[Array]]) -> list[list[Array]]:
+    def alltoall(self, buffers: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Return this rank's arrays."""
-        return [list(boxes[0])]
+        return [list(buffers[0])]
 
     def allgather(self, value: Value) -> list[Value]:
         """Return this rank's value."""

@@ -418,7 +418,7 @@ def installed(substitute: Device) -> Iterator[Device]:
 
 
 def has_device() -> bool:
-    """Tell whether there is a device, without importing CuPy."""
+    """Return whether there is a device, without importing CuPy."""
     return _substitute is not None or bool(installed_gpus())
 
 

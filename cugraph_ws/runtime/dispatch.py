@@ -59,6 +59,6 @@ def provider(what: str) -> Any:
 
 
 def is_dask_frame(frame: Any) -> bool:
-    """Tell whether an object is a Dask frame, without importing Dask."""
+    """Return whether an object is a Dask frame, without importing Dask."""
     home = type(frame).__module__.partition(".")[0]
     return home in ("dask", "dask_expr", "dask_cudf") and hasattr(frame, "npartitions")

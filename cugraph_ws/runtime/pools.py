@@ -57,7 +57,7 @@ def driver_pool() -> int:
 
 
 def _has_own_pool(resource: Any) -> bool:
-    """Tell whether a resource of RMM has its own pool."""
+    """Return whether a resource of RMM has its own pool."""
     return hasattr(resource, "pool_size")
 
 

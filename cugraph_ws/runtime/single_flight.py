@@ -1,7 +1,7 @@
 """One process at a time makes an entry of the disk cache; the others wait, and then read it.
 
 The lock is a file beside the entry, locked by `flock`, so it ends with its process however that
-ends.  Nothing depends on it but time: who cannot have the lock makes the entry without it.
+ends.  Only speed depends on the lock: a process that cannot take it makes the entry without it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def single_flight(path: Path, patience: float = PATIENCE) -> Iterator[None]:
         try:
             yield
         finally:
-            if held:  # who waits for the removed file gets its lock all the same
+            if held:  # a process that waits for the removed file gets its lock nevertheless
                 with contextlib.suppress(OSError):
                     lock.unlink()
     finally:

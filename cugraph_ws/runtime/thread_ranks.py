@@ -137,13 +137,13 @@ class ThreadCommunicator:
     def __init__(self, rank: int, ranks: ThreadRanks) -> None:
         self.rank, self.size, self._ranks = rank, ranks.size, ranks
 
-    def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    def alltoall(self, buffers: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Send copies of arrays to every rank, and return the arrays received."""
         sent = [
-            list(box) if peer == self.rank else [array.copy() for array in box]
-            for peer, box in enumerate(boxes)
+            list(buffer) if peer == self.rank else [array.copy() for array in buffer]
+            for peer, buffer in enumerate(buffers)
         ]
-        return [box[self.rank] for box in self._ranks.turns.exchange(self.rank, sent)]
+        return [buffer[self.rank] for buffer in self._ranks.turns.exchange(self.rank, sent)]
 
     def allgather(self, value: Value) -> list[Value]:
         """Send a small value to every rank."""

@@ -92,7 +92,7 @@ def cavity(totals: Floats, sender: int, old: Floats, back: int, out: Floats) -> 
 
 
 @inline
-def settle(new: Floats, old: Floats, arc: int, damping: float) -> float:
+def damp(new: Floats, old: Floats, arc: int, damping: float) -> float:
     """Scale a new message, mix it with the old one, and return its largest change."""
     states = new.shape[1]
     largest = new[arc, 0]
@@ -155,7 +155,7 @@ def send_coupled(
                     factor = coupling[other, state] if along else coupling[state, other]
                     mass += weights[other] * factor
                 new[arc, state] = mass
-            change = max(change, settle(new, old, arc, damping))
+            change = max(change, damp(new, old, arc, damping))
     return change
 
 
@@ -201,5 +201,5 @@ def send_potts(
                 for other in range(states):  # no difference of sums: it would cancel digits
                     mass += weights[other] * (same if other == state else differs)
                 new[arc, state] = mass
-            change = max(change, settle(new, old, arc, damping))
+            change = max(change, damp(new, old, arc, damping))
     return change

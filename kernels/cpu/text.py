@@ -69,11 +69,11 @@ def place_texts(hashes: Int64, first: int, shift: int, table: Int32) -> None:
     """Enter the codes from `first` on of distinct texts with the given hashes."""
     mask = len(table) - 1
     for place in range(len(hashes)):
-        told = hashes[place] >> shift
-        slot = told & mask
+        key = hashes[place] >> shift
+        slot = key & mask
         while table[slot] >= 0:
             slot = (slot + 1) & mask
-        table[slot] = told & ~mask | (first + place)
+        table[slot] = key & ~mask | (first + place)
 
 
 @jit
@@ -106,14 +106,14 @@ def intern_text(
     stopped = len(hashes)
     for place in range(rows):
         row = own[place]
-        told = hashes[row] >> shift
-        slot = told & mask
+        key = hashes[row] >> shift
+        slot = key & mask
         first = ends[row]
         length = ends[row + 1] - first
         code = np.int64(-1)
         entry = np.int64(table[slot])
         while entry >= 0:
-            if (entry ^ told) & ~mask == 0:
+            if (entry ^ key) & ~mask == 0:
                 code = entry & mask
                 at = np.int64(known_ends[code])
                 same = known_ends[code + 1] - at == length
@@ -133,7 +133,7 @@ def intern_text(
                 stopped = row
                 break
             code = np.int64(count)
-            table[slot] = told & ~mask | code
+            table[slot] = key & ~mask | code
             for step in range(length):
                 known[at + step] = data[first + step]
             count += 1

@@ -1,6 +1,6 @@
 """Group arcs by row in three steps: two that spread their keys over buckets, one that sorts each bucket.
 
-The key of an arc is the place where its row starts, above its source.  Rows lie by falling length, and a
+The key of an arc is the place where its row starts, above its source.  Rows are in the order of falling length, and a
 bucket is the rows that start in one span of places: about as many arcs for any bucket, and rows of about
 one length.  What is spread goes through shared memory, so that neighbours are written together; a bucket
 is sorted in shared memory (Satish, Harris and Garland, "Designing efficient sorting algorithms for

@@ -4,7 +4,7 @@ This serves programs whose `apply` may take messages one by one, and twice, and 
 state is changed by compare-and-swap, so no message is lost and none waits for another.
 
 - Push: the listed vertices send along their out-arcs.  Pull: vertices that are not settled look for active
-  in-neighbours, and stop at the first that settles them (Beamer, Asanović, Patterson 2012).  The first few
+  in-neighbours, and stop at the first after which they are settled (Beamer, Asanović, Patterson 2012).  The first few
   in-neighbours are read by `kernels/cuda/pull.py`, so a pull is the first superstep of a launch.  Both read
   arcs in the same way: a warp takes 32 rows, and its lanes share out their arcs.  Longer rows are queued in
   pieces for all warps, in a second stage of the superstep.

@@ -3,12 +3,12 @@
 All ranks launch `traverse_linked` together.  After a superstep each rank stores its changed boundary vertices
 into the other ranks' windows: memory of theirs that it can address.  A header follows, with the length of the
 message and the rank's counts; its last word is a serial number, stored with release semantics, for which the
-receiver waits.  From the headers every rank computes the same totals, so all decide alike, and no host takes
-part (Atos: Chen et al., "Scalable irregular parallelism with GPUs", SC 2022, has no CPU in the control path
+receiver waits.  From the headers every rank computes the same totals, so all make the same decision, without a
+host (Atos: Chen et al., "Scalable irregular parallelism with GPUs", SC 2022, has no CPU in the control path
 either).
 
 A window has two halves, for supersteps of even and of odd serial numbers: a rank may be one superstep ahead,
-since it waits for the headers of the last one, but never two.  If a message does not fit its place, all ranks
+since it waits for the headers of the previous one, but never two.  If a message does not fit its place, all ranks
 see that in the headers; they leave the superstep's exchange to their hosts, and the launch ends.
 
 Vertices that other ranks hold as ghosts are found by a bitmap for each rank, with the number of ones before

@@ -1,4 +1,4 @@
-"""Predecessors from few arcs, for programs that settle and whose messages depend on states alone.
+"""Predecessors from few arcs, for programs with `settled` whose messages depend on states alone.
 
 The answer is that of `predecessors.choose`: the least better in-neighbour with a tight arc.  States are codes of
 a byte; two codes say whether an in-neighbour is better.

@@ -109,7 +109,7 @@ def pull_in_haste(
     """Read a few in-arcs of a vertex, from position `lead` on and then from the front.
 
     The first is most often enough; further ones are read by fours.  Returns whether the vertex has changed,
-    how many arcs were read, and whether it has settled.
+    how many arcs were read, and whether it is settled.
     """
     news = False
     new = keep(own)
@@ -174,7 +174,7 @@ def pull_alone(
 
     Arguments are as for `traverse`, which is launched next and continues the superstep.  Changed vertices
     are in the next frontier's bitmap and its counts; vertices that need more are in this frontier's
-    list, `control[FILLED]` of them.  For programs that do not settle, all vertices with in-arcs are listed.
+    list, `control[FILLED]` of them.  For programs without `settled`, all vertices with in-arcs are listed.
     """
     wanted, lead, hearers = settings[0], settings[7], settings[8]
     few_arcs, pull_part = settings[3], settings[4]

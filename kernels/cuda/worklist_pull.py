@@ -1,16 +1,16 @@
-"""Supersteps of a frontier in which called vertices gather; many of them in one cooperative launch.
+"""Supersteps of a frontier in which marked vertices gather; many of them in one cooperative launch.
 
 This serves programs that compare-and-swap cannot: with a state of several fields or of too few bytes, or with
 messages that count once each.  A superstep has two phases:
 
-- Active vertices call their out-neighbours.  Each called vertex gets a bit, and the first to set it adds the
-  vertex to the worklist.
-- Called vertices gather from their active in-neighbours.  No other thread changes them, so nothing is swapped.
+- Active vertices mark their out-neighbours.  Each marked vertex gets a bit, and the first thread to set it adds
+  the vertex to the worklist.
+- Marked vertices gather from their active in-neighbours.  No other thread changes them, so nothing is swapped.
   A new state is written beside the old one, which others may be reading.
 
-New states are put in place during the next superstep's calls, which read none.  So all vertices read what the
+New states are put in place during the next superstep's marking, which reads none.  So all vertices read what the
 previous superstep left, as on every engine.  If a frontier has more than a given share of all arcs, no vertex is
-called, and all vertices gather: a pull.
+marked, and all vertices gather: a pull.
 
 Worklists are made online, or from the bits in order of position (ballots).  With ballots the order in which the
 messages of a row are combined depends only on the graph and the frontier, so sums of floats repeat from run to

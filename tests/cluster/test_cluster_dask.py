@@ -756,11 +756,11 @@ def test_a_call_is_one_message_and_asks_nothing(pair, monkeypatch):
 def told_at_most(number: int) -> None:
     from cugraph_ws.dask import tasks as rank_tasks
 
-    rank_tasks.TOLD = number
+    rank_tasks.LONGEST_EVENT = number
 
 
 def test_summaries_too_long_for_an_event_are_requested(pair, monkeypatch):
-    from cugraph_ws.dask.tasks import TOLD
+    from cugraph_ws.dask.tasks import LONGEST_EVENT
 
     monkeypatch.setattr(
         DirectStart, "of", classmethod(lambda *_: None)
@@ -771,7 +771,7 @@ def test_summaries_too_long_for_an_event_are_requested(pair, monkeypatch):
         try:
             found = ws.run(ws.PageRank, graph, tol=1e-9)
         finally:
-            pair.client.run(told_at_most, TOLD)
+            pair.client.run(told_at_most, LONGEST_EVENT)
         expected = ws.run(ws.PageRank, whole, tol=1e-9)
         assert found.iterations == expected.iterations == len(found.trace)
         assert_same(found.frame, expected.frame, **CLOSE)

@@ -186,7 +186,7 @@ def has_heard_of(one: Heartbeat, run: str) -> bool:
 
 
 def test_runs_that_never_begin_are_forgotten(monkeypatch: Any) -> None:
-    monkeypatch.setattr(heartbeat, "HEARD", 3)
+    monkeypatch.setattr(heartbeat, "MOST_RUNS", 3)
     with lines() as (made, _):
         for number in range(6):
             made[0]._signal(heartbeat._digest(f"run {number}"), heartbeat.FREE)

@@ -190,7 +190,7 @@ def worker(rank, size, *, node="a", process=None, gpu=None, rate=1e9, memory=10*
         "links": {
             other: (1e9 * (rank + 1), 1e-5 * (rank + 1)) for other in range(size) if other != rank
         },
-        "wires": {"GPU-0": "NVLink, 18 lanes", "GPU-1": "NVLink, 18 lanes"},
+        "gpu_links": {"GPU-0": "NVLink, 18 lanes", "GPU-1": "NVLink, 18 lanes"},
     }
 
 
@@ -203,7 +203,7 @@ def test_gpus_exchange_over_nccl():
     assert found.proposal == {"workers": ["u", "v", "w"], "balance": [0.5, 1.5, 1.0]}
     links = found.links.set_index(["first", "second"])
     assert list(links["between"]) == ["same host", "network", "network"]
-    assert list(links["wire"]) == ["NVLink, 18 lanes", "", ""]
+    assert list(links["gpu_link"]) == ["NVLink, 18 lanes", "", ""]
     assert links.loc[("u", "v"), "bytes_per_second"] == 1e9
     assert links.loc[("v", "w"), "latency"] == pytest.approx(3e-5)
     assert list(found.workers["capability"]) == ["9.0"] * 3
@@ -297,12 +297,12 @@ Legend:
 
 
 def test_wires_between_gpus():
-    assert wires.wires_of("GPU-aaaa", LISTED, MATRIX) == {
+    assert wires.links_of("GPU-aaaa", LISTED, MATRIX) == {
         "GPU-bbbb": "NVLink, 18 lanes", "GPU-cccc": "PCIe (SYS)",
     }  # fmt: skip
-    assert wires.wires_of("GPU-cccc", LISTED, MATRIX)["GPU-bbbb"] == "PCIe (PHB)"
-    assert wires.wires_of("GPU-dddd", LISTED, MATRIX) == {}
-    assert wires.wires_of("GPU-aaaa", "", "") == {}
+    assert wires.links_of("GPU-cccc", LISTED, MATRIX)["GPU-bbbb"] == "PCIe (PHB)"
+    assert wires.links_of("GPU-dddd", LISTED, MATRIX) == {}
+    assert wires.links_of("GPU-aaaa", "", "") == {}
 
 
 def test_the_tool_is_asked(tmp_path, monkeypatch):
@@ -314,9 +314,9 @@ def test_the_tool_is_asked(tmp_path, monkeypatch):
     )
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert wires.gpu_wires("GPU-bbbb")["GPU-aaaa"] == "NVLink, 18 lanes"
-    assert wires.gpu_wires("") == {}
+    assert wires.gpu_links("GPU-bbbb")["GPU-aaaa"] == "NVLink, 18 lanes"
+    assert wires.gpu_links("") == {}
     tool.write_text("#!/bin/sh\nexit 9\n")
-    assert wires.gpu_wires("GPU-bbbb") == {}
+    assert wires.gpu_links("GPU-bbbb") == {}
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert wires.gpu_wires("GPU-bbbb") == {}
+    assert wires.gpu_links("GPU-bbbb") == {}

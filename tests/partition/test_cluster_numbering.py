@@ -18,10 +18,10 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_values
 from cugraph_ws.frames.ids import IdType, read_ids
 from cugraph_ws.graph.numbering import number_rows
-from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.agreement import attempt, in_order
 from cugraph_ws.partition.id_types import agree_together, pack_dtype, unpack_dtype
-from cugraph_ws.partition.identities import settle
+from cugraph_ws.partition.identities import send_ids_to_owners
 from cugraph_ws.partition.numbering import number_rows_together
 from cugraph_ws.runtime.communicator import SingleRank
 
@@ -53,7 +53,7 @@ def check(size, parts, cuts, *, dense=1 << 10, owners=None):
         forms = [form_of(part) for part in parts]
         comm = Strict(comm)
         numbered = number_rows_together(comm, own, forms, dense_up_to=dense)
-        numbering = settle(comm, numbered.ids, owners)
+        numbering = send_ids_to_owners(comm, numbered.ids, owners)
         asked = [slices(part, cuts)[(comm.rank + 1) % size] for part in parts]
         wanted = np.array([n - 1, -1, 0, n // 2] if n else [-1])[comm.rank % 2 :]
         return {
@@ -197,7 +197,7 @@ def test_unknown_integers_of_any_other_type(ids, dtype):
     def on_rank(comm):
         own = values if comm.rank == 1 else values[:0]
         numbered = number_rows_together(comm, [[own]], [values.dtype], dense_up_to=20)
-        numbering = settle(comm, numbered.ids, np.array([0, 1, 1, 3]))
+        numbering = send_ids_to_owners(comm, numbered.ids, np.array([0, 1, 1, 3]))
         found = []
         for other in TYPES:
             limits = np.iinfo(other)
@@ -220,7 +220,7 @@ def test_unknown_text_and_pairs():
         numbered = number_rows_together(
             comm, own, [pa.large_string(), np.dtype(np.int64)], dense_up_to=20
         )
-        numbering = settle(comm, numbered.ids, np.array([0, 1, 3]))
+        numbering = send_ids_to_owners(comm, numbered.ids, np.array([0, 1, 3]))
         asked = [("a", 5), ("b", 5), ("b", 6), ("b", 4), ("d", 0), ("d", 7), ("d", 9), ("e", 1)]
         asked = asked if comm.rank else asked[:2]
         columns = [pa.chunked_array([[one for one, _ in asked]]), np.array([b for _, b in asked])]
@@ -283,7 +283,7 @@ def test_too_many_pairs(monkeypatch):
 def test_no_ids(form):
     def on_rank(comm):
         ids = number_rows_together(comm, [[]], [form], dense_up_to=20).ids
-        numbering = settle(comm, ids, np.zeros(3, np.int64))
+        numbering = send_ids_to_owners(comm, ids, np.zeros(3, np.int64))
         asked = np.array([1]) if isinstance(form, np.dtype) else pa.chunked_array([["a"]])
         return (
             numbering.size,
@@ -308,12 +308,12 @@ def test_alone():
 def test_text_travels(form):
     values = pa.array(["", "äö", "x" * 100, ""]).cast(pa.binary()).cast(form)
     for some in (values, values[1:3], values[:0], values[3:]):
-        arrays = wire.pack(some)
+        arrays = id_encoding.pack(some)
         assert all(isinstance(one, np.ndarray) for one in arrays)
         assert arrays[0][0] == 0
         assert sum(one.nbytes for one in arrays) <= 8 * (len(some) + 1) + 104
-        assert wire.unpack(arrays, form).equals(some)
-    joined = wire.join([values, values[:0], values[1:2]], form)
+        assert id_encoding.unpack(arrays, form).equals(some)
+    joined = id_encoding.join([values, values[:0], values[1:2]], form)
     assert joined.to_pylist() == [*values.to_pylist(), *values[1:2].to_pylist()]
 
 
@@ -322,10 +322,10 @@ def test_places_of_splitters(values):
     ordered = sorted(one.encode() if isinstance(one, str) else one for one in values)
     array = pa.array(ordered, pa.large_binary())
     for splitter in [b"", b"a", b"aa", b"b", b"\xff", b"\xff\xff"]:
-        place = wire.bounds(array, [splitter])[0]
+        place = id_encoding.bounds(array, [splitter])[0]
         assert all(one < splitter for one in ordered[:place])
         assert all(one >= splitter for one in ordered[place:])
-        greater, equal = wire.compare(array, splitter)
+        greater, equal = id_encoding.compare(array, splitter)
         assert greater.tolist() == [one > splitter for one in ordered]
         assert equal.tolist() == [one == splitter for one in ordered]
 

@@ -584,7 +584,7 @@ def test_one_partition_exchanges_nothing():
         executor = CudaExecutor(bound, ProgramPart(graph, bound, on_device=True))
         executor.start()
         executor.superstep(_gather(0), executor.counts().sums)
-        assert NoExchange().settle(executor, _gather(0))[1] == (0, 0)
+        assert NoExchange().exchange(executor, _gather(0))[1] == (0, 0)
 
 
 # --------------------------------------------------------------------------------- random graphs

@@ -50,7 +50,7 @@ class GreatestAncestor(BaseLoop):
         state.integers("label", graph.owned, 0, graph.number_of_vertices - 1)
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._label = self._part.spread(state["label"].astype(np.int64))
+        self._label = self._part.with_ghosts(state["label"].astype(np.int64))
 
     def columns(self) -> dict[str, VertexNumbers]:
         return {"ancestor": VertexNumbers(self._part.by_number(self._label))}

@@ -89,7 +89,7 @@ def reads_constants(program: VertexProgram) -> bool:
 
 
 class Whole(Protocol):
-    """The attributes that tell a whole graph from a part of one."""
+    """The attributes that distinguish a whole graph from a part of one."""
 
     vertices: int
     owned: int

@@ -50,7 +50,7 @@ class Filled(NamedTuple):
 
 
 def is_served(device: Device, slots: int, size: int, keep: bool, value_bytes: int) -> bool:
-    """Tell whether arcs are grouped in buckets.
+    """Return whether arcs are grouped in buckets.
 
     Parameters
     ----------

@@ -255,7 +255,7 @@ class Validity:
         run(device(), "mark_below", rows, values, rows, limit, mask, nulls, module="results")
         return cls(rows, int(device().to_host(nulls)[0]), mask)
 
-    def spread(self) -> DeviceArray:
+    def as_bools(self) -> DeviceArray:
         """Return an array of bool."""
         if self.mask is None:
             return device().xp.ones(self.rows, np.bool_)
@@ -401,7 +401,7 @@ def _column(column: Any) -> Any:
 def _with_nulls(column: Any, valid: Validity) -> Any:
     """Return a column with nulls; numbers are not copied, but get a mask."""
     if isinstance(column, cudf_module().Series):
-        return column.where(_series(valid.spread()))
+        return column.where(_series(valid.as_bools()))
     from pylibcudf import gpumemoryview
 
     mask = None

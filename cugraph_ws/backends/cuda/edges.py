@@ -84,7 +84,7 @@ def read_device_edges(
     )
     del parts
     size = numbered.numbering.size
-    told = DeviceVertices(sources, types, numbered.numbering)
+    numbered_vertices = DeviceVertices(sources, types, numbered.numbering)
     values = {
         name: device().xp.ascontiguousarray(
             read_numbers(
@@ -95,18 +95,18 @@ def read_device_edges(
         for name in carried
     }
     if extra is not None:
-        told.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
+        numbered_vertices.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
         del numbered.columns[2:]
     kind = frame.kind_like(sources[0])
     loops = None
     if self_loops != "keep":
-        loops = _refuse_or_drop_loops(numbered, values, self_loops, told)
+        loops = _refuse_or_drop_loops(numbered, values, self_loops, numbered_vertices)
     merged = None
     if duplicates == "keep":
         ends = [numbered.ends()]
     else:
         pair = numbered.take_numbers()
-        merged = _merge(pair, values, size, duplicates, told, both=both, weight=weight)
+        merged = _merge(pair, values, size, duplicates, numbered_vertices, both=both, weight=weight)
         ends = [Ends(pair.pop(1), pair.pop(0))]
     number_of_edges = len(ends[0].sources)
     if consume:
@@ -114,11 +114,16 @@ def read_device_edges(
     del frame, numbered
     # They leave the list and the dictionary, so that the builder has the only references.
     graph = build(ends.pop(), values, size, undirected=both)
-    return ReadEdges(kind, told, DeviceArcs(graph, carried), number_of_edges, loops, merged)
+    return ReadEdges(
+        kind, numbered_vertices, DeviceArcs(graph, carried), number_of_edges, loops, merged
+    )
 
 
 def _refuse_or_drop_loops(
-    numbered: DeviceNumbered, values: dict[str, DeviceArray], policy: Loops, told: DeviceVertices
+    numbered: DeviceNumbered,
+    values: dict[str, DeviceArray],
+    policy: Loops,
+    numbered_vertices: DeviceVertices,
 ) -> int:
     """Apply the self-loop policy to columns and values, in place; return how many there were."""
     sources, destinations = numbered.columns
@@ -127,7 +132,7 @@ def _refuse_or_drop_loops(
     if loops and policy == "error":
         row = first_true(~kept)
         number = int(device().to_host(numbered.numbers(0)[row : row + 1])[0])
-        refuse_loops(row, told.describe(number), loops)
+        refuse_loops(row, numbered_vertices.describe(number), loops)
     if loops:
         numbered.columns, numbered.counts = [sources[kept], destinations[kept]], None
         for name, array in values.items():
@@ -140,7 +145,7 @@ def _merge(
     values: dict[str, DeviceArray],
     size: int,
     policy: Duplicates | Mapping[str, Merge],
-    told: DeviceVertices,
+    numbered_vertices: DeviceVertices,
     *,
     both: bool,
     weight: str | None,
@@ -161,8 +166,8 @@ def _merge(
     if surplus and policy == "error":
         again = order[first_true(~first)]
         pair = device().to_host(xp.stack([sources[again], destinations[again]]))
-        ends_told = (told.describe(int(number)) for number in pair)
-        refuse_repeated(surplus, " to ".join(ends_told))
+        described = (numbered_vertices.describe(int(number)) for number in pair)
+        refuse_repeated(surplus, " to ".join(described))
     if surplus:
         kept = order[starts[:-1]]
         ends[:] = [sources[kept], destinations[kept]]
@@ -173,7 +178,7 @@ def _merge(
             if bad is not None:  # the frame had no infinite values
                 numbers = device().to_host(xp.stack([end[bad] for end in ends]))
                 value = float(device().to_host(values[name][bad : bad + 1])[0])
-                edge = " to ".join(told.describe(int(number)) for number in numbers)
+                edge = " to ".join(numbered_vertices.describe(int(number)) for number in numbers)
                 refuse_infinite(str(one), name, value, edge)
     return surplus
 

@@ -46,8 +46,8 @@ def _extents(shard: ShardGraph, part: ProgramPart, *, outward: bool) -> npt.NDAr
         sending = int(part.laid.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
         own = [part.owned, part.arcs, sending, *map(len, part.boundaries)]
         shard.learned[name] = np.array(shard.comm.allgather(own), np.int64)
-    told: npt.NDArray[np.int64] = shard.learned[name]
-    return told
+    learned: npt.NDArray[np.int64] = shard.learned[name]
+    return learned
 
 
 class DeviceRankExchange(RankExchange):
@@ -95,13 +95,13 @@ class DeviceRankExchange(RankExchange):
         self._links = links
         self._frontier, self._in_place = frontier, in_place
         size = self._comm.size
-        told = _extents(shard, part, outward=swaps)
-        self._owned, self._arcs, self._inner = told[:, :3].sum(axis=0).tolist()
-        held = told[:, 3:]
+        extents = _extents(shard, part, outward=swaps)
+        self._owned, self._arcs, self._inner = extents[:, :3].sum(axis=0).tolist()
+        held = extents[:, 3:]
         # By sender and receiver: how many vertices may be sent, and the place of their length.
         self._whole, slots = held, np.maximum(np.cumsum(held > 0, axis=1) - 1, 0)
         if self._sender.everything:
-            self._whole, slots = np.repeat(told[:, :1], size, axis=1), np.zeros_like(held)
+            self._whole, slots = np.repeat(extents[:, :1], size, axis=1), np.zeros_like(held)
             np.fill_diagonal(self._whole, 0)
         self._flows = self._whole > 0
         self._words = words = figures + size
@@ -186,17 +186,17 @@ class DeviceRankExchange(RankExchange):
         self._active = merged.active
         return merged
 
-    def settle(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
+    def exchange(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep; return the counts of all ranks, and what was sent.
 
         The ghosts' new values may not have arrived yet: the next superstep is queued behind them.
         """
         assert isinstance(executor, CudaExecutor)
         if isinstance(executor, CudaPartitionedFrontierExecutor) and executor.linked is not None:
-            return self._settle_linked(executor, executor.linked, choice)
-        return self._settle_one(executor, choice)
+            return self._exchange_linked(executor, executor.linked, choice)
+        return self._exchange_one(executor, choice)
 
-    def _settle_linked(
+    def _exchange_linked(
         self, executor: CudaPartitionedFrontierExecutor, linked: LinkedLaunch, choice: Choice
     ) -> tuple[Counts, Traffic]:
         """Return what a launch did that exchanged updates itself; do the exchange that it has left."""
@@ -213,26 +213,26 @@ class DeviceRankExchange(RankExchange):
         if whole:
             counts.arcs = whole[-1][1] * self._arcs // max(1, self._inner)
         if steps.pending:
-            counts, traffic = self._settle_one(executor, choice)
+            counts, traffic = self._exchange_one(executor, choice)
             history += counts.history
             each.append((traffic.sent, traffic.useful))
         counts.history, counts.modes = history, [("push", "online")] * len(history)
         counts.read, counts.exchanges = sum(read for _, read in history), each
         return counts, Traffic(*map(sum, zip(*each, strict=True)))
 
-    def _settle_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
+    def _exchange_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
         """Do the exchange after a single superstep."""
         packed = self._pack(executor)
         self._links.gather(executor.header(), self._headers)
         device().copy_out(self._headers, self._table)
-        told = self._links.mark()
+        mark = self._links.mark()
         executor.read_headers(self._headers, self._comm.size)
         if self._known:  # the GPU need not wait for the host
             self._swap(executor, packed, self._whole)
             if self._apart and not choice.last:  # neither must the next superstep
                 executor.begin_next()
         self._apart = False
-        self._links.wait(told)
+        self._links.wait(mark)
         lengths, width = self._table.take(self._places) * self._flows, executor.refinement.width
         useful = lengths.astype(np.int64)
         if_listed = self._chosen.listed(useful, width)
@@ -263,46 +263,46 @@ class DeviceRankExchange(RankExchange):
 
     def _exchange_attached(self, *attached: Sequence[Any]) -> None:
         """Queue the exchange of forest updates: one array to each rank, and one from each."""
-        going, coming = ([[told] if len(told) else [] for told in one] for one in attached)
+        going, coming = ([[one] if len(one) else [] for one in one] for one in attached)
         self._links.post(going, coming)
 
     def grow_trees(self, executor: Executor, missing: int) -> None:
         """Find the missing predecessors; in tree growth the host reads counts every `LEVELS`."""
-        if not (isinstance(executor, CudaPartitionedFrontierExecutor) and executor.branches):
+        if not (isinstance(executor, CudaPartitionedFrontierExecutor) and executor.grows_forward):
             super().grow_trees(executor, missing)
             return
         missing = self.total(missing)
         if not missing:
             return
         self.update_trees(executor)
-        branches, size = executor.begin_branches(LEVELS), self._comm.size
+        growth, size = executor.begin_growth(LEVELS), self._comm.size
         everyone = device().xp.empty(size * LEVELS, np.int64)
         table = device().pinned(size * LEVELS, np.int64)
         while True:
             for level in range(LEVELS):
-                self._exchange_attached(*branches.climb(level))
-                branches.receive()
-            self._links.gather(branches.attached, everyone)
+                self._exchange_attached(*growth.climb(level))
+                growth.receive()
+            self._links.gather(growth.attached, everyone)
             device().copy_out(everyone, table)
             self._links.wait(self._links.mark())
             attached = table.reshape(size, LEVELS).sum(axis=0)
             missing -= int(attached.sum())
             if not missing or not attached[-1]:
                 return
-            branches.leave_out()
+            growth.leave_out()
 
     def _counts(self, executor: CudaExecutor) -> Counts:
         """Return the counts of all ranks, read from their headers; see `Counts.merged`."""
         records = self._table.reshape(self._comm.size, -1)[:, : -self._comm.size]
-        who = self._active if self._frontier else self._owned
-        counts = executor.merged_counts(records, who if self._owned else None, self._arcs)
+        counted = self._active if self._frontier else self._owned
+        counts = executor.merged_counts(records, counted if self._owned else None, self._arcs)
         self._active = counts.active
         executor.advance(records[self._comm.rank])
         # Ranks count the arcs of active vertices within their shard only, so the sum is scaled up.
         counts.arcs = counts.arcs * self._arcs // max(1, self._inner)
         return counts
 
-    def rest(self) -> None:
+    def finish(self) -> None:
         """Wait until all queued exchanges are done."""
         self._links.wait(self._links.mark())
 

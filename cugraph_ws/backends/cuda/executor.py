@@ -171,7 +171,7 @@ class CudaExecutor:
         first, second = self._cuts
         self._control, self._lengths = self._report[:first], self._report[first:second]
         self._records = self._report[second:].view(np.float64)
-        self._told: list[npt.NDArray[np.int64]] | None = None
+        self._on_host: list[npt.NDArray[np.int64]] | None = None
         self._header_launches: dict[int, Callable[[], None]] = {}
         self._agreement: Callable[[], None] | None = None
         self._agreed = False  # whether the device has the aggregates of all ranks
@@ -268,7 +268,7 @@ class CudaExecutor:
     def _take_stock(self) -> None:
         """Prepare the first superstep from the present states and flags."""
         self._now = self._read = self._number = 0
-        self._told = None
+        self._on_host = None
         self._agreed = False
         part = self._part
         self._control[:] = 0
@@ -351,7 +351,7 @@ class CudaExecutor:
         """Queue the number of supersteps in the plan; they stop at convergence."""
         if self._part.size == 0:
             return
-        self._told = None
+        self._on_host = None
         resumed = choice.number != self._number
         if resumed:
             self._control[layout.NUMBER] = self._number = choice.number
@@ -377,10 +377,10 @@ class CudaExecutor:
         """Return the counts of the supersteps since the last call."""
         if self._part.size == 0:
             return Counts(sums=np.zeros(len(self._sums)))
-        control, _, told = self._report_on_host()
+        control, _, log = self._report_on_host()
         rows = int(control[layout.ROW])
         new = range(self._read, rows)
-        records = told.view(np.float64).reshape(layout.RECORDS, self._width)
+        records = log.view(np.float64).reshape(layout.RECORDS, self._width)
         figures = [records[row % layout.RECORDS] for row in new]
         first = self._read == 0
         supersteps = len(figures) - first
@@ -406,9 +406,9 @@ class CudaExecutor:
 
     def _report_on_host(self) -> list[npt.NDArray[np.int64]]:
         """Return control, lengths and records on the host; copied once per superstep."""
-        if self._told is None:
-            self._told = np.split(self._device.to_host(self._report), self._cuts)
-        return self._told
+        if self._on_host is None:
+            self._on_host = np.split(self._device.to_host(self._report), self._cuts)
+        return self._on_host
 
     def begin_next(self) -> None:
         """Queue the first part of the superstep after the queued one.
@@ -554,7 +554,7 @@ class CudaExecutor:
         """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""
         if trees:
             return BoundaryUpdate(None, (self.trees.is_attached(boundary),))
-        assert self._told is None, "updates are sealed at once, before counts() is asked for"
+        assert self._on_host is None, "updates are sealed at once, before counts() is called"
         return self.refinement.pack(boundary, refine=bool(refine))
 
     def seal(self, updates: Sequence[BoundaryUpdate]) -> list[BoundaryUpdate]:

@@ -318,13 +318,15 @@ class CudaFrontierExecutor(CudaExecutor):
         return (self._rows.offsets, self._rows.indices), self._both_edges[0]
 
     @property
-    def branches(self) -> bool:
+    def grows_forward(self) -> bool:
         """Whether trees grow along the out-arcs of attached vertices."""
         return not self._pulls
 
     def grow_trees(self) -> int:
         """Attach undecided vertices; return how many."""
-        return self.trees.grow_forward(*self._out_rows) if self.branches else super().grow_trees()
+        return (
+            self.trees.grow_forward(*self._out_rows) if self.grows_forward else super().grow_trees()
+        )
 
     def queue(self) -> npt.NDArray[np.int64]:
         """Return 1, 2, … for active vertices, −1 for postponed ones, and 0 for others."""

@@ -342,7 +342,7 @@ class DeviceGraph:
         with self._lock:
             self._open()
             if self._layouts.get(name, (None,))[0] != sizes:
-                self._layouts.pop(name, None)  # before memory is asked for
+                self._layouts.pop(name, None)  # before memory is allocated
                 self._layouts[name] = sizes, make()
             return self._layouts[name][1]
 

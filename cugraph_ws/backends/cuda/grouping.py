@@ -219,8 +219,8 @@ class Grouping:
         )  # fmt: skip
         if first_row:
             self._cuts[1::2] += first_row
-        told = [int(one) for one in device.to_host(self._cuts)]
-        edges = list(zip(told[1::2], told[2::2], strict=True))[: told[0] + 1]
+        bounds = [int(one) for one in device.to_host(self._cuts)]
+        edges = list(zip(bounds[1::2], bounds[2::2], strict=True))[: bounds[0] + 1]
         self.arcs = edges[-1][1]
         self.parts = [
             Part(number, row, last_row, arc, last_arc)

@@ -452,11 +452,11 @@ def _range_of(columns: Sequence[DeviceArray]) -> tuple[int, int]:
         ends = read_scalars(*[one.min() for one in columns], *[one.max() for one in columns])
         return min(ends), max(ends)
     limits = np.iinfo(np.int64)
-    told = here.xp.asarray(np.array([limits.max, limits.min], np.int64))
+    replies = here.xp.asarray(np.array([limits.max, limits.min], np.int64))
     for one in columns:
         rows = here.xp.ascontiguousarray(one)
-        run(here, "find_range", len(rows), rows, len(rows), told, module="split")
-    low, high = here.to_host(told).tolist()
+        run(here, "find_range", len(rows), rows, len(rows), replies, module="split")
+    low, high = here.to_host(replies).tolist()
     return low, high
 
 

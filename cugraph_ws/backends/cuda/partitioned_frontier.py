@@ -13,7 +13,7 @@ from cugraph_ws.backends.cuda.frontier import LONGEST, MODES, NO_LIMIT, CudaFron
 from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, LinkedSteps
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
-from cugraph_ws.backends.cuda.tree_growth import DividedBranches
+from cugraph_ws.backends.cuda.tree_growth import DividedTreeGrowth
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
@@ -176,13 +176,13 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         self, records: npt.NDArray[np.float64], active: int | None, arcs: int
     ) -> Counts:
         """Return the counts of all ranks; see `CudaExecutor.merged_counts`."""
-        told = records.sum(axis=0)
-        ahead, read = int(told[layout.OUT]), int(told[layout.READ])
+        totals = records.sum(axis=0)
+        ahead, read = int(totals[layout.OUT]), int(totals[layout.READ])
         mode = MODES[int(records[records[:, layout.READ].argmax(), layout.MODE])]
         if self._gathered:
             read, mode = arcs, ("gather", "all")
         return Counts(
-            active=int(told[layout.ACTIVE]), arcs=ahead, read=read, history=[(active or 0, read)],
+            active=int(totals[layout.ACTIVE]), arcs=ahead, read=read, history=[(active or 0, read)],
             modes=[mode], sums=np.zeros(0),
         )  # fmt: skip
 
@@ -190,7 +190,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         """Count one superstep."""
         self._number += 1
 
-    def begin_branches(self, most: int) -> DividedBranches:
+    def begin_growth(self, most: int) -> DividedTreeGrowth:
         """Return the tree growth of undecided vertices; call it after the first exchange of ghosts.
 
         Parameters
@@ -199,7 +199,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
             Levels that are queued before the host reads counts.
         """
         trees = self.trees
-        branches = trees.begin_branches(*self._out_rows)
-        return DividedBranches(
-            self._device, self._kernels, branches, trees.boundaries, trees.ghosts, most
+        growth = trees.begin_growth(*self._out_rows)
+        return DividedTreeGrowth(
+            self._device, self._kernels, growth, trees.boundaries, trees.ghosts, most
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.backends.cuda.schedule import launch_shape, room_for_long_rows
-from cugraph_ws.backends.cuda.tree_growth import Branches, Unattached
+from cugraph_ws.backends.cuda.tree_growth import TreeGrowth, Unattached
 from cugraph_ws.kernels.cuda.layout import (
     CODELESS,
     CODES,
@@ -112,11 +112,13 @@ class DeviceTrees:
         self.missing = 0
         self._lists: tuple[DeviceArray, ...] = ()
         self._bits = max(1, (part.vertices - 1).bit_length())
-        self._branches: Branches | None = None
-        self._tellings = 0
+        self._growth: TreeGrowth | None = None
+        self._exchanges = 0
         self.boundaries: Unattached
         self.ghosts: Unattached
-        self._told: list[DeviceArray] = []  # received: an array for each peer, later one for all
+        self._received: list[
+            DeviceArray
+        ] = []  # received: an array for each peer, later one for all
 
     def begin(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
@@ -193,18 +195,18 @@ class DeviceTrees:
             "count_codes", *self._shape(part.size // step), part.size, part.owned, step, self._codes,
             self._levels, offsets, part.csc.offsets, counts,
         )  # fmt: skip
-        told = xp.empty(2 * CODES + 1, np.uint8)
+        sends = xp.empty(2 * CODES + 1, np.uint8)
         _, block = self._shape(1)
         self._kernels.launch(
-            "weigh_codes", 1, block, step, counts, GIVING, WORTH, part.vertices, *self._state, told,
+            "weigh_codes", 1, block, step, counts, GIVING, WORTH, part.vertices, *self._state, sends,
             control,
         )  # fmt: skip
         listed = xp.empty(part.size, part.csc.indices.dtype)
         self._kernels.launch(
-            "list_senders", *self._shape(part.size), part.size, self._codes, told, offsets, listed,
+            "list_senders", *self._shape(part.size), part.size, self._codes, sends, offsets, listed,
             control,
         )  # fmt: skip
-        receivers = told[CODES : 2 * CODES]
+        receivers = sends[CODES : 2 * CODES]
         self._grow_from((listed[:0], listed), rows, edges, receivers, 0, 1, control)()
         return receivers
 
@@ -252,16 +254,16 @@ class DeviceTrees:
         before = self.missing
         if not before:
             return 0
-        branches = self._branches or self.begin_branches(rows, edges)
+        growth = self._growth or self.begin_growth(rows, edges)
         attached = 1
         while attached:
-            branches.grow()
-            attached = int(self._device.to_host(branches.control)[COUNT])
+            growth.grow()
+            attached = int(self._device.to_host(growth.control)[COUNT])
         waiting = (self._levels == WAITING) & (self._found == NOBODY)
         self.missing = int(self._device.xp.count_nonzero(waiting))
         return before - self.missing
 
-    def begin_branches(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> Branches:
+    def begin_growth(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> TreeGrowth:
         """List the attached vertices, ghosts included; return the tree growth from them.
 
         Parameters
@@ -271,16 +273,20 @@ class DeviceTrees:
 
         Returns
         -------
-        Branches
+        TreeGrowth
             If the graph is partitioned, each launch is one level.
         """
         part, here = self._part, self._device
         xp, size, kind = here.xp, part.size, part.csc.indices.dtype
         # Without undecided vertices here no arc is followed.  Other ranks may have some, and all
         # ranks launch the same number of levels.
-        ties = self._ties() if self.missing else (xp.zeros(size + 1, np.int64), xp.empty(0, kind))
-        if ties is not None:
-            rows = ties
+        tight = (
+            self._tight_rows()
+            if self.missing
+            else (xp.zeros(size + 1, np.int64), xp.empty(0, kind))
+        )
+        if tight is not None:
+            rows = tight
         self._lists = ()  # the lists of undecided vertices are not needed any more
         lists = tuple(xp.empty(size, kind) for _ in range(2))
         control = xp.zeros(BRANCHING, np.int64)
@@ -289,13 +295,13 @@ class DeviceTrees:
         )
         most = 1 if part.divided else LEVELS_A_LAUNCH
         nobody = xp.empty(0, np.uint8)
-        launch = self._grow_from(lists, rows, edges, nobody, int(ties is not None), most, control)
-        self._branches = Branches(
+        launch = self._grow_from(lists, rows, edges, nobody, int(tight is not None), most, control)
+        self._growth = TreeGrowth(
             launch, control, lists, rows[0], self._levels, self._found, self._bits
         )
-        return self._branches
+        return self._growth
 
-    def _ties(self) -> tuple[DeviceArray, DeviceArray] | None:
+    def _tight_rows(self) -> tuple[DeviceArray, DeviceArray] | None:
         """Return rows, by source, of the tight arcs into undecided vertices.
 
         See `kernels/cuda/tight_arcs.py`.
@@ -374,40 +380,40 @@ class DeviceTrees:
             last shortened.  Sender and receiver keep the same list.
         """
         xp, part = self._device.xp, self._part
-        if self._tellings == 0:
+        if self._exchanges == 0:
             going = [self.is_attached(boundary) for boundary in part.boundaries]
-            self._told = [xp.empty(last - first, np.bool_) for first, last in part.ghosts]
-            self.boundaries = Unattached(xp, [xp.take(one, xp.flatnonzero(~told))
-                                          for one, told in zip(part.boundaries, going, strict=True)])  # fmt: skip
-            return going, self._told
-        untold = self.boundaries
-        going = untold.parts(self.is_attached(untold.positions))
-        if self._tellings % DROPPED == 0:
-            untold.keep(~self.is_attached(untold.positions))
-        self._told = [xp.empty(len(self.ghosts.positions), np.bool_)]
-        return going, self.ghosts.parts(*self._told)
+            self._received = [xp.empty(last - first, np.bool_) for first, last in part.ghosts]
+            self.boundaries = Unattached(xp, [xp.take(one, xp.flatnonzero(~attached))
+                                          for one, attached in zip(part.boundaries, going, strict=True)])  # fmt: skip
+            return going, self._received
+        unattached = self.boundaries
+        going = unattached.parts(self.is_attached(unattached.positions))
+        if self._exchanges % DROPPED == 0:
+            unattached.keep(~self.is_attached(unattached.positions))
+        self._received = [xp.empty(len(self.ghosts.positions), np.bool_)]
+        return going, self.ghosts.parts(*self._received)
 
     def receive(self) -> None:
         """Attach the ghosts that the received updates name."""
         xp, part = self._device.xp, self._part
-        if self._tellings == 0:
-            for (first, last), came in zip(part.ghosts, self._told, strict=True):
+        if self._exchanges == 0:
+            for (first, last), came in zip(part.ghosts, self._received, strict=True):
                 self.attach_ghosts(first, last, came)
             waiting = [first + xp.flatnonzero(self._levels[first:last] == WAITING)
                        for first, last in part.ghosts]  # fmt: skip
             self.ghosts = Unattached(xp, [one.astype(part.csc.indices.dtype) for one in waiting])
         elif len(ghosts := self.ghosts.positions):
-            (told,) = self._told
-            self._levels[ghosts[told]] = 0  # any level below the next
-            if self._tellings % DROPPED == 0:
+            (attached,) = self._received
+            self._levels[ghosts[attached]] = 0  # any level below the next
+            if self._exchanges % DROPPED == 0:
                 self.ghosts.keep(xp.take(self._levels, ghosts) == WAITING)
-        self._tellings += 1
+        self._exchanges += 1
 
     def predecessors(self) -> Any:
         """Return each owned vertex's predecessor, a vertex number or −1, in the order outside."""
         owned = self._part.owned
         shape = self._shape(owned)
-        if self._branches is not None:
+        if self._growth is not None:
             self._kernels.launch(
                 "mark_levels", *shape, owned, self._bits, self._levels, self._found
             )

@@ -193,17 +193,17 @@ class DeviceRefinement:
         """Marshal the packing of a part of a boundary into the send buffer of this turn."""
         first, last = part
         count = last - first
-        box = self._buffer(slot, len(boundary))
-        fields = tuple(one[first:last] for one in box.fields)
+        buffer = self._buffer(slot, len(boundary))
+        fields = tuple(one[first:last] for one in buffer.fields)
         old, new = self._sent[1 - self._now], self._sent[self._now]
         head = (boundary[first:last], count, old, new, self._flags[self._now], self._lengths, slot)
         shape = launch_shape(self._device, count)
         prepare = self._kernels.prepare
         if listed:
-            launch = prepare("pack_changed", *shape, *head, box.places, box.fields)
-            return _Packer(boundary, launch, _Packed(box.places[:count], fields, slot=slot))
-        launch = prepare("pack_all", *shape, *head, fields, box.active)
-        active = box.active[:count] if self._frontier else None
+            launch = prepare("pack_changed", *shape, *head, buffer.places, buffer.fields)
+            return _Packer(boundary, launch, _Packed(buffer.places[:count], fields, slot=slot))
+        launch = prepare("pack_all", *shape, *head, fields, buffer.active)
+        active = buffer.active[:count] if self._frontier else None
         return _Packer(boundary, launch, _Packed(None, fields, active, slot=slot))
 
     def cut(self, update: BoundaryUpdate, lengths: npt.NDArray[np.int64]) -> BoundaryUpdate:
@@ -247,13 +247,13 @@ class DeviceRefinement:
         )()
 
     def _unpacker(
-        self, first: int, count: int, listed: int, places: DeviceArray, box: _Buffer,
+        self, first: int, count: int, listed: int, places: DeviceArray, buffer: _Buffer,
         headers: DeviceArray, slot: int,
     ) -> Callable[[], None]:  # fmt: skip
         """Marshal the unpacking of a buffer; the other arguments are the kernel's."""
         return self._kernels.prepare(
-            "unpack", *launch_shape(self._device, count), first, count, listed, places, box.fields,
-            self._sent[self._now], self._sent[1 - self._now], self._flags[self._now], box.active,
+            "unpack", *launch_shape(self._device, count), first, count, listed, places, buffer.fields,
+            self._sent[self._now], self._sent[1 - self._now], self._flags[self._now], buffer.active,
             headers, slot,
         )  # fmt: skip
 
@@ -360,10 +360,10 @@ class DeviceRefinement:
 
     def _buffer(self, slot: int, count: int) -> _Buffer:
         """Return the send buffer of this turn; it is allocated when first used."""
-        box = self._buffers.get((slot, self._turn))
-        if box is None or len(box.places) < count:
-            box = self._buffers[slot, self._turn] = self._make_room(count)
-        return box
+        buffer = self._buffers.get((slot, self._turn))
+        if buffer is None or len(buffer.places) < count:
+            buffer = self._buffers[slot, self._turn] = self._make_room(count)
+        return buffer
 
     def _room_for(self, peer: int, most: int) -> _Buffer:
         """Return the receive buffer for a peer."""
@@ -431,13 +431,13 @@ class FrontierRefinement(DeviceRefinement):
         self.sweep()  # supersteps clear bitmaps, the header's kernel clears lengths
 
     def _unpacker(
-        self, first: int, count: int, listed: int, places: DeviceArray, box: _Buffer,
+        self, first: int, count: int, listed: int, places: DeviceArray, buffer: _Buffer,
         headers: DeviceArray, slot: int,
     ) -> Callable[[], None]:  # fmt: skip
         now = self._now
         return self._kernels.prepare(
-            "unpack_updates", *launch_shape(self._device, count), first, count, listed, places, box.fields,
-            self._sent[now], box.active, headers, slot, *self._frontiers(now),
+            "unpack_updates", *launch_shape(self._device, count), first, count, listed, places, buffer.fields,
+            self._sent[now], buffer.active, headers, slot, *self._frontiers(now),
         )  # fmt: skip
 
     def _frontiers(self, now: int) -> tuple[Any, ...]:
@@ -454,20 +454,22 @@ class FrontierRefinement(DeviceRefinement):
         if not listed:
             return super()._packer(boundary, slot, part, listed=False)
         count, now = len(boundary), self._now
-        box, shape = self._buffer(slot, count), launch_shape(self._device, count)
+        buffer, shape = self._buffer(slot, count), launch_shape(self._device, count)
         pack = self._kernels.prepare(
             "pack_updates", *shape, boundary, count, self._sent[now], self._flags[now], self._lengths,
-            slot, box.places, box.fields, box.bits,
+            slot, buffer.places, buffer.fields, buffer.bits,
         )  # fmt: skip
         compare = self._kernels.prepare(
-            "find_unlike", *shape, self._lengths, slot, box.fields, self._unlike
+            "find_unlike", *shape, self._lengths, slot, buffer.fields, self._unlike
         )
 
         def launch() -> None:
             pack()
             compare()
 
-        return _Packer(boundary, launch, _Packed(box.places, box.fields, bits=box.bits, slot=slot))
+        return _Packer(
+            boundary, launch, _Packed(buffer.places, buffer.fields, bits=buffer.bits, slot=slot)
+        )
 
     def in_bits(self, update: BoundaryUpdate) -> BoundaryUpdate:
         """Return a message whose values are all equal as a bitmap and one value.

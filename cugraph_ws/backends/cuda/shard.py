@@ -78,10 +78,8 @@ class DeviceShard(ShardGraph):
         loops: int | None = None,
     ) -> None:
         carried = list(graph.edge_attributes)
-        self._settle_in(
-            comm, cuts, kind, vertices, names, carried, weight=weight, directed=directed
-        )
-        self._vertices.settle(self)
+        self._set_up(comm, cuts, kind, vertices, names, carried, weight=weight, directed=directed)
+        self._vertices.align_to(self)
         self._self_loops = loops
         self._edges, self._all_arcs = number_of_edges, number_of_arcs
         self._find_ghosts(bounds)
@@ -202,9 +200,9 @@ class DeviceShard(ShardGraph):
         See `GraphView.edges_among`.  Only the kept edges are sorted, on the device.
         """
         xp, part = device().xp, Part(self, on_device=True)
-        numbers, csc, spread = part.numbers, part.csc, part.spread(marks)
+        numbers, csc, marked = part.numbers, part.csc, part.with_ghosts(marks)
         rows = arc_rows(csc.offsets, part.laid.arcs)
-        kept = spread[csc.indices] & spread[rows]
+        kept = marked[csc.indices] & marked[rows]
         if not self.directed:  # an edge is two arcs; the one from the smaller vertex is kept
             kept &= numbers[csc.indices] <= numbers[rows]
         which = xp.flatnonzero(kept)

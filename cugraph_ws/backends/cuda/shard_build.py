@@ -54,7 +54,7 @@ from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
 from cugraph_ws.backends.cuda.shuffle import MOST_KINDS, DeviceShuffle, kind_dtype, words_for
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.ids import IdType
-from cugraph_ws.partition import id_encoding as wire
+from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.partitioned_frame import Parts
@@ -160,10 +160,10 @@ def find_present(
     here = device()
     xp, limits = here.xp, np.iinfo(np.int64)
     filled = [column for column in columns if len(column)]
-    told = xp.asarray(np.array([limits.max, limits.min]))
+    range_here = xp.asarray(np.array([limits.max, limits.min]))
     for column in filled:
-        run(here, "find_range", len(column), column, len(column), told, module="split")
-    ends = here.to_host(told).tolist() if filled else []
+        run(here, "find_range", len(column), column, len(column), range_here, module="split")
+    ends = here.to_host(range_here).tolist() if filled else []
     shown = [one for one in comm.allgather(ends) if one]
     if not shown:
         return PresentOnDevices(0, 0, 0)
@@ -226,7 +226,7 @@ def build_on_devices(
     GraphMemoryError
         If a rank's shard would not fit on its GPU; on all ranks.
     """
-    xp, form = device().xp, wire.form_of(kind)
+    xp, form = device().xp, id_encoding.form_of(kind)
     if form.itemsize < 4:  # the dtype of ids on the device; results get the original dtype
         form = np.dtype(np.int32)
     if form == np.uint32:  # kernels compute with int64; a copy would be as long as all rows
@@ -264,12 +264,12 @@ def build_on_devices(
         rounds=rounds, loops=keep, directed=directed,
     )  # fmt: skip
     kinds = _kinds(comm, positions, goals, places, there.span)
-    marks = shuffle.tell_apart(kinds)
+    marks = shuffle.mark_kinds(kinds)
     del kinds
     came = comm.alltoall(
         [
-            [bits, told, np.array([arcs])]
-            for bits, told in zip(marks, shuffle.announcements(), strict=True)
+            [bits, announced, np.array([arcs])]
+            for bits, announced in zip(marks, shuffle.announcements(), strict=True)
         ]
     )
     del marks
@@ -417,9 +417,9 @@ def _round_ranges(offsets: DeviceArray, rounds: int) -> tuple[list[tuple[int, in
     arcs = int(read_scalars(offsets[-1])[0])
     wanted = xp.asarray(np.array([arcs * turn // rounds for turn in range(1, rounds)], np.int64))
     rows = xp.searchsorted(offsets, wanted)
-    told = as_host(xp.stack([rows, offsets[rows]]))
+    bounds = as_host(xp.stack([rows, offsets[rows]]))
     size = len(offsets) - 1
-    return [(0, 0), *((int(row), int(arc)) for row, arc in told.T), (size, arcs)], arcs
+    return [(0, 0), *((int(row), int(arc)) for row, arc in bounds.T), (size, arcs)], arcs
 
 
 def _kinds(
@@ -429,7 +429,7 @@ def _kinds(
     places: DeviceArray,
     span: int,
 ) -> DeviceArray:
-    """Return the kind of arcs to each id; see `DeviceShuffle.tell_apart`.  Collective."""
+    """Return the kind of arcs to each id; see `DeviceShuffle.mark_kinds`.  Collective."""
     xp, rounds = device().xp, len(goals) - 1
     dtype = kind_dtype(rounds * comm.size)
     own = xp.zeros(len(positions), dtype)

@@ -106,7 +106,7 @@ class DeviceShardVertices(ShardVertices):
         Returns
         -------
         DeviceShardVertices
-            Without a shard: call its `settle`.
+            Without a shard: call its `align_to`.
         """
         found = self.join(comm)
         assert isinstance(found, DeviceShardVertices)
@@ -160,16 +160,16 @@ class DeviceShardVertices(ShardVertices):
             return None
         (name,) = id_columns(parts, self.sources)
         chosen = column or value_column(parts.names, [name], argument)
-        boxes: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
+        buffers: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
         simple = all(
-            self._fill_buffers(part, (name, chosen), argument, dtype, boxes)
+            self._fill_buffers(part, (name, chosen), argument, dtype, buffers)
             for part in parts.own
             if len(part.frame)
         )
         if not all(comm.allgather(simple)):
             return None
-        came = comm.alltoall(boxes)
-        del boxes
+        came = comm.alltoall(buffers)
+        del buffers
         shard = self._shard()
         values, given = xp.zeros(shard.length, dtype), xp.zeros(shard.length, np.bool_)
         taken = self._store_received(came, values, given)
@@ -185,7 +185,7 @@ class DeviceShardVertices(ShardVertices):
         names: tuple[str, str],
         argument: str,
         dtype: np.dtype[Any],
-        boxes: list[list[DeviceArray]],
+        buffers: list[list[DeviceArray]],
     ) -> bool:
         """Put a partition's rows into the send buffers for their vertices' owners.  Not collective.
 
@@ -213,10 +213,10 @@ class DeviceShardVertices(ShardVertices):
             if last < most:
                 below = ids <= ids.dtype.type(last)
                 here = below if here is None else here & below
-            some, told = (ids, values) if here is None else (ids[here], values[here])
+            some, their_values = (ids, values) if here is None else (ids[here], values[here])
             beyond = xp.empty(len(some), number_dtype(min(last, most) - first + 1))
             look_up(some, first, None, beyond)
-            boxes[rank] += [beyond, told]
+            buffers[rank] += [beyond, their_values]
         return True
 
     def _store_received(
@@ -231,12 +231,12 @@ class DeviceShardVertices(ShardVertices):
         """
         xp, rows = device().xp, 0
         strange = xp.zeros((), np.int64)
-        for box in came:
-            for beyond, told in zip(box[::2], box[1::2], strict=True):
+        for buffer in came:
+            for beyond, their_values in zip(buffer[::2], buffer[1::2], strict=True):
                 rows += len(beyond)
                 for first in range(0, len(beyond), _CHUNK):
                     places, unknown = self._own_places(beyond[first : first + _CHUNK])
-                    values[places] = told[first : first + _CHUNK]
+                    values[places] = their_values[first : first + _CHUNK]
                     given[places] = True
                     strange = strange + unknown
         unknown, written = read_scalars(strange, given.sum())
@@ -298,9 +298,9 @@ class DeviceShardVertices(ShardVertices):
             new = xp.ones(len(numbers), np.bool_)
             new[1:] = numbers[1:] != numbers[:-1]
             distinct = xp.unique(numbers[new])
-        (told,) = self.numbering.decode(as_host(distinct))
+        (decoded,) = self.numbering.decode(as_host(distinct))
         if len(strange):
-            names = xp.asarray(told.to_numpy(zero_copy_only=False), ids.dtype)
+            names = xp.asarray(decoded.to_numpy(zero_copy_only=False), ids.dtype)
             ids[strange] = names[xp.searchsorted(distinct, numbers)]
 
 

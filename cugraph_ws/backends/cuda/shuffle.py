@@ -95,10 +95,10 @@ class DeviceShuffle:
 
     @property
     def sent(self) -> int:
-        """The most arcs that this rank sends in a round; valid after `tell_apart`."""
+        """The most arcs that this rank sends in a round; valid after `mark_kinds`."""
         return max(end - begin for begin, end in pairwise(self._turns()))
 
-    def tell_apart(self, kind_of: DeviceArray) -> DeviceArray:
+    def mark_kinds(self, kind_of: DeviceArray) -> DeviceArray:
         """Find the kind of each of this rank's arcs.
 
         Parameters
@@ -139,24 +139,24 @@ class DeviceShuffle:
         counts = np.diff(self._starts).reshape(self._rounds, size, len(self._rows))
         return [np.vstack([self._places, counts[:, rank]]) for rank in range(size)]
 
-    def expect(self, told: Sequence[Numbers]) -> None:
+    def expect(self, announced: Sequence[Numbers]) -> None:
         """Compute where received arcs are placed.
 
         Parameters
         ----------
-        told : sequence of ndarray of int64
+        announced : sequence of ndarray of int64
             The announcement from each rank.
         """
         order = sorted(
             (place, rank, which)
-            for rank, one in enumerate(told)
+            for rank, one in enumerate(announced)
             for which, place in enumerate(one[0].tolist())
         )
         for turn in range(self._rounds):
             begin = 0
-            landing = [[(0, 0)] * one.shape[1] for one in told]
+            landing = [[(0, 0)] * one.shape[1] for one in announced]
             for _, rank, which in order:
-                end = begin + int(told[rank][1 + turn, which])
+                end = begin + int(announced[rank][1 + turn, which])
                 landing[rank][which] = begin, end
                 begin = end
             self._landings.append(landing)
@@ -271,7 +271,7 @@ def deliver(
         links.exchange(sent, taken)
         return
     # copies: the send buffers may be overwritten while other ranks still read them
-    mail = [[piece.copy() for piece in box] for box in sent]
+    mail = [[piece.copy() for piece in buffer] for buffer in sent]
     for places, pieces in zip(taken, comm.alltoall(mail), strict=True):
         for place, piece in zip(places, pieces, strict=True):
             place[:] = piece

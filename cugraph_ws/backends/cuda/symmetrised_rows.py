@@ -79,11 +79,11 @@ def _both_ends(part: Part) -> tuple[DeviceArray, DeviceArray]:
     begins = np.array([first for first, _ in part.ghosts] + [part.size])
     sources = csc.indices[leaving]
     cuts = as_host(xp.searchsorted(sources, xp.asarray(begins, sources.dtype))).tolist()
-    boxes = [
+    buffers = [
         [numbers[csc.indices[leaving[first:last]]], numbers[rows[leaving[first:last]]]]
         for first, last in pairwise(cuts)
     ]
-    came = part.halo.exchange(boxes)
+    came = part.halo.exchange(buffers)
     staying = xp.flatnonzero(~strange)
     own = [numbers[rows], numbers[csc.indices[staying]], *(sources for sources, _ in came)]
     others = [numbers[csc.indices], numbers[rows[staying]], *(ends for _, ends in came)]

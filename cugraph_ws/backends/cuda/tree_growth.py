@@ -18,14 +18,14 @@ from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.kernels.cuda.layout import LISTED, NOBODY, WAITING, WOKEN
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared, as_host
 
-__all__ = ["Branches", "DividedBranches", "Unattached"]
+__all__ = ["DividedTreeGrowth", "TreeGrowth", "Unattached"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
 SLOT_AT = 7  # which argument of `pack_attached` is the slot in which it counts
 
 
-class Branches:
+class TreeGrowth:
     """A launch that grows trees from the vertices attached last; see `kernels/cuda/tree_growth.py`.
 
     Parameters
@@ -64,7 +64,7 @@ class Branches:
         self._launch()
 
 
-class DividedBranches:
+class DividedTreeGrowth:
     """The levels of tree growth on one rank; all ranks queue the same number.
 
     Parameters
@@ -72,7 +72,7 @@ class DividedBranches:
     device : Device
     kernels : KernelModule
         The program's.
-    branches : Branches
+    growth : TreeGrowth
         With one level per launch.
     boundaries, ghosts : Unattached
         The undecided boundary vertices, and the undecided ghosts.
@@ -89,28 +89,28 @@ class DividedBranches:
         self,
         device: Device,
         kernels: KernelModule,
-        branches: Branches,
+        growth: TreeGrowth,
         boundaries: Unattached,
         ghosts: Unattached,
         most: int,
     ) -> None:
         self._device, self._kernels = device, kernels
-        self._branches, self._boundaries, self._ghosts = branches, boundaries, ghosts
+        self._growth, self._boundaries, self._ghosts = growth, boundaries, ghosts
         self.attached = device.xp.zeros(most, np.int64)
         self._allocate_buffers()
 
     def _allocate_buffers(self) -> None:
         """Allocate the send and receive buffers for undecided vertices; prepare their kernels."""
-        here, branches = self._device, self._branches
+        here, growth = self._device, self._growth
         untold, ghosts = self._boundaries.positions, self._ghosts.positions
         self._going, self._coming = (here.xp.empty(len(one), np.uint8) for one in (untold, ghosts))
         self._pack = self._kernels.prepare(
             "pack_attached", *launch_shape(here, max(1, len(untold))), untold, len(untold),
-            branches.bits, branches.found, self._going, branches.control, self.attached, 0,
+            growth.bits, growth.found, self._going, growth.control, self.attached, 0,
         )  # fmt: skip
         self._unpack = self._kernels.prepare(
             "unpack_attached", *launch_shape(here, len(ghosts)), ghosts, len(ghosts), self._coming,
-            branches.levels, branches.offsets, branches.lists, branches.control,
+            growth.levels, growth.offsets, growth.lists, growth.control,
         )  # fmt: skip
 
     def climb(self, level: int) -> tuple[list[DeviceArray], list[DeviceArray]]:
@@ -127,7 +127,7 @@ class DividedBranches:
             Send and receive buffers for each rank: for each undecided vertex whether this level has
             attached it.
         """
-        self._branches.grow()
+        self._growth.grow()
         self._pack.change(SLOT_AT, level)
         self._pack()
         return self._boundaries.parts(self._going), self._ghosts.parts(self._coming)
@@ -138,10 +138,10 @@ class DividedBranches:
 
     def leave_out(self) -> None:
         """Drop attached vertices from the messages; waits for the GPU."""
-        take, branches = self._device.xp.take, self._branches
-        found = take(branches.found, self._boundaries.positions)
+        take, growth = self._device.xp.take, self._growth
+        found = take(growth.found, self._boundaries.positions)
         self._boundaries.keep(found == NOBODY)
-        self._ghosts.keep(take(branches.levels, self._ghosts.positions) == WAITING)
+        self._ghosts.keep(take(growth.levels, self._ghosts.positions) == WAITING)
         self._allocate_buffers()
 
 

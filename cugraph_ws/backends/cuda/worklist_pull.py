@@ -1,4 +1,4 @@
-"""The CUDA engine's worklist pull: active vertices call their out-neighbours, which gather."""
+"""The CUDA engine's worklist pull: active vertices mark their out-neighbours, which gather."""
 
 from __future__ import annotations
 

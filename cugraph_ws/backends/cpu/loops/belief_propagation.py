@@ -194,11 +194,11 @@ class Messages:
         """
         part, low = self._part, self._part.graph.cuts[:-1]
         sources = [part.numbers[part.csc.indices[one]] for one in arcs]
-        boxes = [[one - first] for one, first in zip(sources, low, strict=True)]
+        buffers = [[one - first] for one, first in zip(sources, low, strict=True)]
         if strengths is not None:
-            boxes = [[*box, strengths[one]] for box, one in zip(boxes, arcs, strict=True)]
-        came = part.halo.exchange(boxes)
-        leading = np.concatenate([box[0] for box in came])
+            buffers = [[*buffer, strengths[one]] for buffer, one in zip(buffers, arcs, strict=True)]
+        came = part.halo.exchange(buffers)
+        leading = np.concatenate([buffer[0] for buffer in came])
         after = np.append(0, np.bincount(leading, minlength=part.owned).cumsum())
         offsets, _, self._along, places = _between(part.csc, after)
         against = np.empty_like(places)
@@ -207,18 +207,20 @@ class Messages:
         if strengths is not None:
             held = np.empty(offsets[-1])
             held[self._along] = strengths
-            held[against] = np.concatenate([box[1] for box in came])
-        ends = np.cumsum([0, *(len(box[0]) for box in came)]).tolist()
+            held[against] = np.concatenate([buffer[1] for buffer in came])
+        ends = np.cumsum([0, *(len(buffer[0]) for buffer in came)]).tolist()
         return offsets, [against[low:high] for low, high in pairwise(ends)], held
 
     def _exchange(self, given: list[list[Any]], taken: list[list[Any]]) -> None:
         """Send messages to each rank, and put the received ones into their places; collective."""
         if not given:
             return
-        boxes = [[self.table[one].ravel() for one in places] for places in zip(*given, strict=True)]
-        came = self._part.halo.exchange(boxes)
-        for places, box in zip(zip(*taken, strict=True), came, strict=True):
-            for one, messages in zip(places, box, strict=True):
+        buffers = [
+            [self.table[one].ravel() for one in places] for places in zip(*given, strict=True)
+        ]
+        came = self._part.halo.exchange(buffers)
+        for places, buffer in zip(zip(*taken, strict=True), came, strict=True):
+            for one, messages in zip(places, buffer, strict=True):
                 self.table[one] = messages.reshape(-1, self.table.shape[1])
 
 

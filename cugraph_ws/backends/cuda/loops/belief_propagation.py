@@ -53,7 +53,7 @@ class Messages:
         laid, xp, arcs = part.laid, part.xp, part.laid.arcs
         ways = 1 if laid.undirected else 2
         self._ways = (laid.csc, laid.csr)[:ways]
-        self._heard = 2 if part.graph.directed else 1
+        self._directions = 2 if part.graph.directed else 1
         if isinstance(coupling, str):
             orders: tuple[Order, ...] = ("csc", "csr")
             self._kernel = "send_potts"
@@ -98,10 +98,10 @@ class Messages:
         laid, believed = self._laid, self.believed
         self._launch(
             "add_messages", device().blocks_for(believed.size, BLOCK),
-            (laid.csc.offsets, laid.csr.offsets), self._heard, laid.arcs, self.table.ravel(),
+            (laid.csc.offsets, laid.csr.offsets), self._directions, laid.arcs, self.table.ravel(),
             self._log_priors.ravel(), believed.ravel(), *believed.shape,
         )  # fmt: skip
-        if self._heard > 1:
+        if self._directions > 1:
             self._part.halo.reduce(believed)
         self._part.halo.update(believed)
 

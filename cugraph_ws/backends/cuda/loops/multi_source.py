@@ -327,12 +327,12 @@ class Searches:
             Positions of the marked vertices: owned vertices, then ghosts.
         """
         halo, marks = self._part.halo, self._words[1]
-        told = halo.update_changed(new[halo.ends] != 0, lambda own: [new[own]])
+        received = halo.update_changed(new[halo.ends] != 0, lambda own: [new[own]])
         mine = self._part.xp.flatnonzero(new)
         marks[mine] = new[mine]
-        for places, (words,) in told:
+        for places, (words,) in received:
             marks[places] = words
-        return [mine, *(places for places, _ in told)]
+        return [mine, *(places for places, _ in received)]
 
     def _list(self, *places: Array) -> int:
         """List marked vertices; return how many."""

@@ -11,12 +11,12 @@ from typing import Any, TypeVar, cast
 from cugraph_ws.arguments import check_columns
 from cugraph_ws.runtime.dispatch import is_dask_frame, provider
 
-__all__ = ["spreads"]
+__all__ = ["accepts_dask_frames"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def spreads(function: Function) -> Function:
+def accepts_dask_frames(function: Function) -> Function:
     """Let a function that takes a `graph` accept a Dask frame, or a graph on a cluster.
 
     Parameters
@@ -35,12 +35,12 @@ def spreads(function: Function) -> Function:
     @functools.wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> Any:
         graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
-        if not is_dask_frame(graph) and not _is_spread(graph):
+        if not is_dask_frame(graph) and not _is_partitioned(graph):
             return function(*arguments, **options)
         bound = signature.bind(*arguments, **options)
         named = _flat(signature, bound.arguments)
         del named["graph"]
-        if _is_spread(graph):
+        if _is_partitioned(graph):
             return graph.call(_importable(wrapper), named)
         bound.apply_defaults()
         with provider("graphs of dask").ClusterGraph(
@@ -64,9 +64,9 @@ def _importable(function: Callable[..., Any]) -> Callable[..., Any]:
     return function if inner is None else cast(Callable[..., Any], found)
 
 
-def _is_spread(graph: Any) -> bool:
-    """Tell whether a graph is on a cluster, without importing Dask."""
-    return bool(getattr(graph, "is_spread", False))
+def _is_partitioned(graph: Any) -> bool:
+    """Return whether a graph is on a cluster, without importing Dask."""
+    return bool(getattr(graph, "is_partitioned", False))
 
 
 def _flat(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
