@@ -118,29 +118,32 @@ class Machine:
         resident = self.grid if self.cooperative else self.random.randint(1, self.grid)
         for _ in range(resident):
             self._start_block()
+        ready = self.ready
         chance = self.random.random
         loyalty = self.random.choice(LOYALTIES)
         patience = 10_000 + min(1_000 * self.block * resident, 1_000_000)
         now.fuel = 0
         now.idle = 0
         warp = None
-        while self.ready:
+        while ready:
             if warp is None or not warp.ready or chance() >= loyalty:
-                warp = self.ready[int(chance() * len(self.ready))]
-            place = int(chance() * len(warp.ready))
-            lane = warp.ready[place]
-            warp.ready[place] = warp.ready[-1]
-            warp.ready.pop()
-            if not warp.ready:
-                self.ready.remove(warp)
+                warp = ready[int(chance() * len(ready))]
+            lanes = warp.ready
+            place = int(chance() * len(lanes))
+            lane = lanes[place]
+            lanes[place] = lanes[-1]
+            lanes.pop()
+            if not lanes:
+                ready.remove(warp)
             now.lane = lane
+            task = lane.task
             if tracer is not None and self._is_followed(lane):
                 sys.settrace(tracer)
-                lane.task.switch()
+                task.switch()
                 sys.settrace(None)
             else:
-                lane.task.switch()
-            if lane.task.dead:
+                task.switch()
+            if task.dead:
                 self._finish(lane)
             if now.idle > patience:
                 raise Deadlock("all wait for something that nobody writes")

@@ -135,18 +135,19 @@ def _shuffled(source: Callable[[int, int], int]) -> Any:
 
     def finish(values: dict[int, Any]) -> dict[int, Any]:
         kinds = {type(value) for value, _ in values.values()}
-        kind = kinds.pop() if len(kinds) == 1 else None
-        if kind not in SHUFFLED:
+        kind = kinds.pop()
+        if kinds or kind not in SHUFFLED:
             kind = unified(*(kind_of(value) for value, _ in values.values()))
             if kind not in SHUFFLED:
                 raise NotOnDevice(f"a shuffle of {kind.__name__.lower()}")
+            values = {place: (kind(value), given) for place, (value, given) in values.items()}
         results = {}
         for place, (value, argument) in values.items():
             other = source(place, int(argument))
             if not 0 <= other < 32:
-                results[place] = kind(value)
+                results[place] = value
             elif other in values:
-                results[place] = kind(values[other][0])
+                results[place] = values[other][0]
             else:
                 results[place] = _garbage(kind)
         return results

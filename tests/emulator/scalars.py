@@ -58,7 +58,7 @@ class Integer(int):
             if not cls.LOW - 1 < value < cls.HIGH + 1:
                 raise UndefinedArithmetic(f"{value!r} as {cls.__name__.lower()}")
             value = math.trunc(value)
-        return cls.make(int(value))
+        return cls.make(value)
 
     @staticmethod
     def make(value: int) -> Any:
@@ -110,6 +110,7 @@ class _Maker(dict[int, Any]):
 
     def __missing__(self, value: int) -> Any:
         kind = self.kind
+        value = int(value)  # a number of another type would compute by its own rules
         if not kind.LOW <= value <= kind.HIGH:
             value = ((value - kind.LOW) & ((1 << kind.BITS) - 1)) + kind.LOW
         return int.__new__(kind, value)
@@ -221,6 +222,8 @@ def _wrapped(kind: Any, left: Any, right: Any) -> tuple[int, int]:
 
 
 def _floor_integer(kind: Any, left: Any, right: Any) -> int:
+    if 0 <= left <= kind.HIGH and 0 < right <= kind.HIGH:
+        return int.__floordiv__(left, right)
     left, right = _wrapped(kind, left, right)
     if right == 0 or (right == -1 and left == kind.LOW):
         return 0  # as Numba has it under NumPy's error model
@@ -228,6 +231,8 @@ def _floor_integer(kind: Any, left: Any, right: Any) -> int:
 
 
 def _modulo_integer(kind: Any, left: Any, right: Any) -> int:
+    if 0 <= left <= kind.HIGH and 0 < right <= kind.HIGH:
+        return int.__mod__(left, right)
     left, right = _wrapped(kind, left, right)
     return int(left % right) if right else 0
 
@@ -239,12 +244,6 @@ def _power_integer(kind: Any, left: Any, right: Any) -> int:
     if left == 0:
         raise UndefinedArithmetic("0 to a negative power")
     return left ** (right % 2) if abs(left) == 1 else 0
-
-
-def _checked_shift(amount: Any) -> int:
-    if not 0 <= amount < 64:
-        raise UndefinedArithmetic(f"a shift by {int(amount)} bits")
-    return int(amount)
 
 
 def _with_result(operation: Callable[[Any, Any], Any], row: dict[Any, Any], swap: bool) -> Any:
@@ -277,16 +276,23 @@ def _with_kind(operation: Callable[..., int], row: dict[Any, Any], swap: bool) -
     return method
 
 
-def _shifted(left: bool) -> tuple[Any, Any]:
+def _shifted(kind: Any, left: bool) -> tuple[Any, Any]:
+    """Make a shift's two methods; the result is as wide as 64 bits, signed as what is shifted."""
     move = int.__lshift__ if left else int.__rshift__
+    mine = _widest(kind).make
 
-    def shift(value: Any, amount: Any) -> Any:
-        if not isinstance(value, int) or not isinstance(amount, int):
-            return NotImplemented
-        make = Int64.make if getattr(type(value), "SIGNED", True) else UInt64.make
-        return make(move(value, _checked_shift(amount)))
+    def shift(make: Any, value: Any, amount: Any) -> Any:
+        if not 0 <= amount < 64:
+            raise UndefinedArithmetic(f"a shift by {int(amount)} bits")
+        return make(move(value, amount))
 
-    return shift, lambda self, other: shift(other, self)
+    def method(self: Any, amount: Any) -> Any:
+        return shift(mine, self, amount) if isinstance(amount, int) else NotImplemented
+
+    def swapped(self: Any, value: Any) -> Any:  # an int or a bool
+        return shift(Int64.make, value, self) if isinstance(value, int) else NotImplemented
+
+    return method, swapped
 
 
 def _equip_integer(kind: Any) -> None:
@@ -303,8 +309,8 @@ def _equip_integer(kind: Any) -> None:
         for name, operation in checked:
             setattr(kind, f"{prefix}{name}__", _with_kind(operation, kinds, swap))
         setattr(kind, f"{prefix}truediv__", _with_result(divide, to_float, swap))
-    kind.__lshift__, kind.__rlshift__ = _shifted(left=True)
-    kind.__rshift__, kind.__rrshift__ = _shifted(left=False)
+    kind.__lshift__, kind.__rlshift__ = _shifted(kind, left=True)
+    kind.__rshift__, kind.__rrshift__ = _shifted(kind, left=False)
     kind.__divmod__ = lambda self, other: (self // other, self % other)
     kind.__rdivmod__ = lambda self, other: (other // self, other % self)
 

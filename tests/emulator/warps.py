@@ -141,12 +141,12 @@ def call_site(frame: Any) -> tuple[int, ...]:
     """Return the instructions that called, from `frame`'s up to the kernel's own, with their code."""
     entry = now.machine.entry
     code = frame.f_code
-    site = (id(code), frame.f_lasti)
+    site = [id(code), frame.f_lasti]
     while code is not entry:
         frame = frame.f_back
         code = frame.f_code
-        site += (id(code), frame.f_lasti)
-    return site
+        site += id(code), frame.f_lasti
+    return tuple(site)
 
 
 # ----------------------------------------------------------------------------------- warps
@@ -160,28 +160,33 @@ def meet(name: str, mask: Any, value: Any, finish: Any) -> Any:
     if not isinstance(mask, int) or isinstance(mask, bool) or int(mask) >> 32 not in (0, -1):
         raise BadMask(f"{name}: {mask!r} is no mask of 32 lanes")
     bits = int(mask) & ALL
-    if not bits >> lane.lane & 1:
-        raise BadMask(f"{name}: lane {lane.lane} is not in its own mask {bits:#010x}")
-    key = (name, bits, call_site(frame))
-    meeting = warp.meetings.get(key)
+    place = lane.lane
+    if not bits >> place & 1:
+        raise BadMask(f"{name}: lane {place} is not in its own mask {bits:#010x}")
+    site = call_site(frame)
+    key = (name, bits, site)
+    meetings = warp.meetings
+    meeting = meetings.get(key)
     if meeting is None:
-        meeting = warp.meetings[key] = Meeting(name, bits)
-    meeting.values[lane.lane] = value
-    meeting.arrived |= 1 << lane.lane
+        meeting = meetings[key] = Meeting(name, bits)
+    meeting.values[place] = value
+    meeting.arrived |= 1 << place
     lane.waiting = meeting
-    lane.at = (frame.f_code, frame.f_lasti)
+    lane.at = frame.f_code, site[1]
     if meeting.arrived == bits:
-        del warp.meetings[key]
+        del meetings[key]
         results = finish(meeting.values)
         members = [warp.lanes[place] for place in meeting.values]
         if name == "sync_warp":
             clocks.meet(members)
+        if not warp.ready:
+            now.machine.ready.append(warp)
+        warp.ready += members
         for member in members:
             member.result = results[member.lane]
             member.waiting = None
-            now.machine.wake(member)
         now.idle = 0
-    else:
+    elif warp.exited or warp.barred or len(meetings) > 1:
         _look_for_missing(lane, meeting)
     now.machine.hub.switch()
     return lane.result
@@ -193,8 +198,6 @@ def _look_for_missing(lane: Lane, meeting: Meeting) -> None:
     if missing & warp.exited:
         gone = (missing & warp.exited).bit_length() - 1
         raise MissingLane(f"{meeting.name}: lane {gone} of mask {meeting.mask:#010x} has exited")
-    if len(warp.meetings) == 1 and not warp.barred:
-        return
     elsewhere = warp.barred  # lanes at barriers or other meetings, which this one is to come to
     for other in warp.meetings.values():
         if other.mask >> lane.lane & 1:
