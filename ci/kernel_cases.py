@@ -43,7 +43,7 @@ INTEGERS = ("int32", "int64", "uint32")
 NUMBERS = (np.int64, np.float32, np.float64)
 # Programs of the tests: of `CASES`, as they are and on partitions; of `WORKLISTS`
 SHOWN = (
-    "minimum pulled", "tuple messages", "sums of a frontier", "any from an outbox", "news for one",
+    "minimum pulled", "tuple messages", "sums of a frontier", "any from an outbox", "changes for one",
     "custom combine from an outbox", "custom combine of tuples", "superstep, parameter, aggregates",
     "destinations read", "destinations read by pulls", "state on edges",
 )  # fmt: skip

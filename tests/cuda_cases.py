@@ -454,7 +454,7 @@ CASES = [
     Case("labels", Labels),
     Case("labels pulled", Labels, {}, PULLED),
     Case("news for all", Rise, {"start": 3, "step": 1}, PULLED),
-    Case("news for one", Rise, {"start": 0, "step": 0}, PULLED),
+    Case("changes for one", Rise, {"start": 0, "step": 0}, PULLED),
     Case("constants sent", Toll, {"start": 0}, PULLED),
     Case("sums of a frontier", Peel, {"k": 3}, PULLED, counted=True),
     Case("any", Reached, {"start": 0}),

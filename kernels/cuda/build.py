@@ -52,11 +52,11 @@ __all__ = [
     "key_rows",
     "mark_ways",
     "place_vertices",
-    "spread_arcs",
+    "scatter_arcs",
     "take_low",
 ]
 
-COUNTS = 32 * 8  # a lane of every warp of `spread_arcs`; a block has at most 8 warps
+COUNTS = 32 * 8  # a lane of every warp of `scatter_arcs`; a block has at most 8 warps
 
 
 @inline
@@ -322,7 +322,7 @@ def put_key(
 
 
 @kernel
-def spread_arcs(
+def scatter_arcs(
     columns: Any, both: Any, slots: Any, low: Any, positions: Any, translate: Any, cuts: Any,
     first: Any, parts: Any, kind: Any, shift: Any, cursors: Any, keys: Any,
 ) -> None:  # fmt: skip

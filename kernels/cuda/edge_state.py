@@ -1,6 +1,6 @@
 """State on edges: each arc's own, first from `init_edge`, then from `update_edge`.
 
-A warp takes `STRETCH` consecutive arcs.  It searches for the rows of the first and of the last one, and
+A warp takes `SPAN` consecutive arcs.  It searches for the rows of the first and of the last one, and
 each lane for its arc's row between them.  A new state depends on the arc's ends and on its own state
 alone, so it is written in place.
 """
@@ -34,7 +34,7 @@ from cugraph_ws.kernels.cuda.rows import row_between, row_of, sum_of_lanes
 
 __all__ = ["initialise_edges", "update_edges"]
 
-STRETCH = 256  # arcs
+SPAN = 256  # arcs
 
 
 @inline
@@ -54,8 +54,8 @@ def initialise_edges(
     offsets, _ = adjacency
     values = with_sums(parameters, sums, vertices, np.int64(0))
     warp = (block() * threads() + thread()) // 32
-    for first in range(STRETCH * warp, arcs, STRETCH * (blocks() * threads() // 32)):
-        last = min(first + STRETCH, arcs)
+    for first in range(SPAN * warp, arcs, SPAN * (blocks() * threads() // 32)):
+        last = min(first + SPAN, arcs)
         low, high = row_of(offsets, rows, first), row_of(offsets, rows, last - 1) + 1
         for arc in range(first + lane(), last, 32):
             source, target = ends_of(arc, low, high, adjacency, state, constants)
@@ -73,8 +73,8 @@ def update_edges(
     values = with_sums(parameters, sums, vertices, np.int64(number))
     warp = (block() * threads() + thread()) // 32
     count = np.int64(0)
-    for first in range(STRETCH * warp, arcs, STRETCH * (blocks() * threads() // 32)):
-        last = min(first + STRETCH, arcs)
+    for first in range(SPAN * warp, arcs, SPAN * (blocks() * threads() // 32)):
+        last = min(first + SPAN, arcs)
         low, high = row_of(offsets, rows, first), row_of(offsets, rows, last - 1) + 1
         for arc in range(first + lane(), last, 32):
             source, target = ends_of(arc, low, high, adjacency, state, constants)

@@ -55,8 +55,8 @@ from cugraph_ws.kernels.cuda.layout import (
     COUNT,
     DEGREES,
     FILLED,
+    FIRST_ARCS,
     FRONTIER_BLOCK,
-    HASTE,
     KEPT,
     LEAST,
     LEAST_ROWS,
@@ -202,45 +202,45 @@ def look(live: Any, mine: Any, other: Any, pulls: Any, now: Any, state: Any, con
 @inline
 def judge(live: Any, source: Any, old: Any, edges: Any, arc: Any, values: Any) -> Any:
     """Return the message along an arc, and whether it may change the receiver."""
-    heard = nothing()
+    received = nothing()
     if live:
-        heard = message(source, NO_TARGET, edges, arc, values)
-        if (SETTLES and is_settled(old, values)) or same(old, update(old, heard, values)):
+        received = message(source, NO_TARGET, edges, arc, values)
+        if (SETTLES and is_settled(old, values)) or same(old, update(old, received, values)):
             live = False
-    return heard, live
+    return received, live
 
 
 @inline
-def hear(
-    vertex: Any, old: Any, heard: Any, promising: Any, after: Any, later: Any, state: Any,
+def apply_message(
+    vertex: Any, old: Any, received: Any, promising: Any, after: Any, later: Any, state: Any,
     constants: Any, values: Any, limit: Any,
 ) -> Any:  # fmt: skip
     """Apply a message to a vertex, last seen as `old`; return whether it is the first to change it."""
-    news, due = False, True
+    activated, due = False, True
     latest = keep(old)
     while promising:
-        new = update(old, heard, values)
+        new = update(old, received, values)
         if (SETTLES and is_settled(old, values)) or same(old, new):
             promising = False
         elif swap(state, vertex, old, new):
-            news = is_active(old, new, values)
+            activated = is_active(old, new, values)
             latest = new
             if ORDERED:
                 due = not order(replace(old, new), values) > limit  # NaN is
             promising = False
         else:
             old = load(state, constants, vertex)
-    if ORDERED and news and not due:
+    if ORDERED and activated and not due:
         add(later, vertex)
-        news = False
-    if news:
+        activated = False
+    if activated:
         # The answer of the atomic is known without waiting: a vertex settles only once.
         first = add(after, vertex)
         if not (SETTLES and is_settled(replace(old, latest), values)):
-            news = first
+            activated = first
         if ORDERED and (np.int64(load_fresh(later, vertex >> 5)) >> (vertex & 31)) & 1 != 0:
             drop(later, vertex)
-    return news
+    return activated
 
 
 @inline
@@ -314,14 +314,14 @@ def walk(
             from_four, old_four, try_four = look(
                 place + 96 < total, row_four, four, pulls, now, state, constants
             )
-        heard_one, try_one = judge(try_one, from_one, old_one, edges, arc_one, values)
-        heard_two, heard_three, heard_four = heard_one, heard_one, heard_one
+        received_one, try_one = judge(try_one, from_one, old_one, edges, arc_one, values)
+        received_two, received_three, received_four = received_one, received_one, received_one
         if wide:
-            heard_two, try_two = judge(try_two, from_two, old_two, edges, arc_two, values)
-            heard_three, try_three = judge(
+            received_two, try_two = judge(try_two, from_two, old_two, edges, arc_two, values)
+            received_three, try_three = judge(
                 try_three, from_three, old_three, edges, arc_three, values
             )
-            heard_four, try_four = judge(try_four, from_four, old_four, edges, arc_four, values)
+            received_four, try_four = judge(try_four, from_four, old_four, edges, arc_four, values)
         if pulls:
             one, two, three, four = row_one, row_two, row_three, row_four
         if any_of(FULL, try_one or try_two or try_three or try_four):
@@ -334,19 +334,28 @@ def walk(
                 begin_two, degree_two = row_of_one(try_two, two, offsets)
                 begin_three, degree_three = row_of_one(try_three, three, offsets)
                 begin_four, degree_four = row_of_one(try_four, four, offsets)
-            try_one = hear(
-                one, old_one, heard_one, try_one, after, later, state, constants, values, limit
+            try_one = apply_message(
+                one, old_one, received_one, try_one, after, later, state, constants, values, limit
             )
             if wide:
-                try_two = hear(
-                    two, old_two, heard_two, try_two, after, later, state, constants, values, limit
+                try_two = apply_message(
+                    two,
+                    old_two,
+                    received_two,
+                    try_two,
+                    after,
+                    later,
+                    state,
+                    constants,
+                    values,
+                    limit,
                 )
-                try_three = hear(
-                    three, old_three, heard_three, try_three, after, later, state, constants, values,
+                try_three = apply_message(
+                    three, old_three, received_three, try_three, after, later, state, constants, values,
                     limit,
                 )  # fmt: skip
-                try_four = hear(
-                    four, old_four, heard_four, try_four, after, later, state, constants, values,
+                try_four = apply_message(
+                    four, old_four, received_four, try_four, after, later, state, constants, values,
                     limit,
                 )  # fmt: skip
             wanted = (
@@ -630,8 +639,8 @@ def traverse(
                             if not fill:
                                 drop(now, row)
                         elif SETTLES and lead == 0:  # else what has been read is not at the front
-                            begin += HASTE
-                            length -= HASTE
+                            begin += FIRST_ARCS
+                            length -= FIRST_ARCS
                     if any_of(FULL, length > PIECE):
                         queue_row(
                             counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "ABOVE",
+    "ACTIVATED",
     "ACTIVE",
     "AHEAD",
     "ALONE",
@@ -37,13 +38,13 @@ __all__ = [
     "FIGURES",
     "FILLED",
     "FINISHED",
+    "FIRST_ARCS",
     "FRONTIER_BLOCK",
     "FRONTIER_FIGURES",
     "GOING",
     "GREATEST",
     "GROUP",
     "GROUP_BITS",
-    "HASTE",
     "KEPT",
     "L1",
     "LEAST",
@@ -56,7 +57,6 @@ __all__ = [
     "MAXIMUM",
     "MODE",
     "NEAR_ROWS",
-    "NEWS",
     "NOBODY",
     "NO_PLACE",
     "NUMBER",
@@ -123,7 +123,7 @@ ENTRIES = (
 )
 # Three of each counter: a superstep uses one, the next reads it, and the one after clears it, so that
 # one barrier is enough.
-LISTED, QUEUED, DEGREES, FILLED, NEWS = 8, 11, 14, 17, 20
+LISTED, QUEUED, DEGREES, FILLED, ACTIVATED = 8, 11, 14, 17, 20
 ROLES = 5
 WOKEN = 23  # up to seven numbers, for blocks that have waited for a single block
 
@@ -153,7 +153,7 @@ FRONTIER_BLOCK = 512  # threads: few blocks, and large ones, arrive sooner at th
 PULL_BLOCK = 256  # threads at most, of a kernel in which warps have shared memory of their own
 NEAR_ROWS = 1 << 16  # entries of a list that come with their row
 LEAST_ROWS = 8  # of a frontier for one warp
-HASTE = 8  # in-arcs that a lane reads by itself, in search of one that settles its vertex
+FIRST_ARCS = 8  # in-arcs that a lane reads by itself, in search of one that settles its vertex
 
 # `control` of `grow`, int64: undecided vertices, the levels so far, whether the last one attached a
 # vertex; then three of each counter, as above

@@ -104,9 +104,9 @@ def send_changed(
                 ghost = firsts[peer] + before[at] + popc(np.uint32(below))
                 if direct == 0:
                     ghost = np.int64(ghosts[ghost])
-                box = (half * size + rank) * capacity + slot
-                places[starts[size + peer] + box] = np.int32(ghost)
-                copy_sent(state, vertex, values, starts[2 * size + peer] + box)
+                buffer = (half * size + rank) * capacity + slot
+                places[starts[size + peer] + buffer] = np.int32(ghost)
+                copy_sent(state, vertex, values, starts[2 * size + peer] + buffer)
                 stored = True
     if any_of(FULL, stored):
         fence_system()
@@ -179,11 +179,11 @@ def receive(
         if peer == rank:
             continue
         count = load_fresh(words, starts[rank] + (half * size + peer) * BOX_WORDS + BOX_COUNT)
-        box = (half * size + peer) * capacity
+        buffer = (half * size + peer) * capacity
         for base in range(32 * warp, count, 32 * warps):
             first, ghost = False, np.int64(0)
             if base + lane() < count:
-                at = box + base + lane()
+                at = buffer + base + lane()
                 ghost = np.int64(places[starts[size + rank] + at])
                 copy_sent(values, starts[2 * size + rank] + at, state, ghost)
                 first = add(bitmap, ghost)

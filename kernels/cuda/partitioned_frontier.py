@@ -52,7 +52,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.refine import fill_box, of_entry
+from cugraph_ws.kernels.cuda.refine import fill_buffer, of_entry
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
 __all__ = [
@@ -69,7 +69,7 @@ HALF = 0.5  # added to the length of a list whose values are all equal; as an in
 
 @kernel
 def pack_updates(
-    boundary: Any, count: Any, state: Any, bitmap: Any, lengths: Any, slot: Any, places: Any, box: Any,
+    boundary: Any, count: Any, state: Any, bitmap: Any, lengths: Any, slot: Any, places: Any, buffer: Any,
     words: Any,
 ) -> None:  # fmt: skip
     """Write the changed vertices of a boundary into a send buffer, and a bit for each boundary vertex.
@@ -85,11 +85,11 @@ def pack_updates(
             vertex = np.int64(boundary[min(entry, count - 1)])  # all loads at once
             bits |= (np.int32(has(bitmap, vertex)) & np.int32(entry < count)) << group
         mine = put_words(words, base, count, bits)
-        fill_box(base, mine, boundary, state, lengths, slot, places, box)
+        fill_buffer(base, mine, boundary, state, lengths, slot, places, buffer)
 
 
 @kernel
-def find_unlike(lengths: Any, slot: Any, box: Any, unlike: Any) -> None:
+def find_unlike(lengths: Any, slot: Any, buffer: Any, unlike: Any) -> None:
     """Make `unlike[slot]`, which is 0 before, positive if a value in a buffer differs from the first.
 
     The search stops once one is found; of path lengths the first few differ.
@@ -100,7 +100,7 @@ def find_unlike(lengths: Any, slot: Any, box: Any, unlike: Any) -> None:
     while going and base < number:
         entry = min(base + lane(), number - 1)
         known = shuffle(FULL, np.int64(load_fresh(unlike, slot)), 0) != 0
-        found = any_of(FULL, box[0][entry] != box[0][0])
+        found = any_of(FULL, buffer[0][entry] != buffer[0][0])
         if found and not known and lane() == 0:
             atomic_add(unlike, slot, 1)
         going = not (found or known)
@@ -121,7 +121,7 @@ def list_ghost(
 
 @kernel
 def unpack_equal_updates(
-    first: Any, count: Any, words: Any, box: Any, state: Any, bitmap: Any, offsets: Any, entries: Any,
+    first: Any, count: Any, words: Any, buffer: Any, state: Any, bitmap: Any, offsets: Any, entries: Any,
     room: Any, control: Any,
 ) -> None:  # fmt: skip
     """Give ghosts whose bit is set the buffer's first value, and add them to the frontier.
@@ -132,16 +132,16 @@ def unpack_equal_updates(
     step = blocks() * threads() * GROUPS
     ahead = np.int64(0)
     for base in range(32 * GROUPS * warp, count, step):
-        news, fresh = np.uint32(0), np.uint32(0)
+        received, fresh = np.uint32(0), np.uint32(0)
         if lane() < GROUPS and base + 32 * lane() < count:
-            news = words[(base >> 5) + lane()]
-            fresh = add_bits(bitmap, first + base + 32 * lane(), news)
-        if any_of(FULL, news != 0):
+            received = words[(base >> 5) + lane()]
+            fresh = add_bits(bitmap, first + base + 32 * lane(), received)
+        if any_of(FULL, received != 0):
             entered = reserve(control, COUNT, np.int32(popc(fresh)))
             for group in range(GROUPS):
                 ghost = np.int64(first + base + 32 * group + lane())
-                if (shuffle(FULL, np.int64(news), group) >> lane()) & 1 != 0:
-                    copy_sent(box, 0, state, ghost)
+                if (shuffle(FULL, np.int64(received), group) >> lane()) & 1 != 0:
+                    copy_sent(buffer, 0, state, ghost)
                 one, slot = place_of(group, fresh, entered)
                 ahead += list_ghost(one, ghost, offsets, slot, entries, room, control)
     ahead = sum_of_lanes(ahead)
@@ -151,7 +151,7 @@ def unpack_equal_updates(
 
 @kernel
 def unpack_updates(
-    first: Any, count: Any, listed: Any, places: Any, box: Any, state: Any, active: Any,
+    first: Any, count: Any, listed: Any, places: Any, buffer: Any, state: Any, active: Any,
     headers: Any, slot: Any, bitmap: Any, offsets: Any, entries: Any, room: Any, control: Any,
 ) -> None:  # fmt: skip
     """Update ghosts from a received buffer, and add those that are active to the frontier.
@@ -171,7 +171,7 @@ def unpack_updates(
             entry = base + 32 * group
             if entry < number:
                 ghost, place = of_entry(first, entry, listed, places)
-                copy_sent(box, place, state, ghost)
+                copy_sent(buffer, place, state, ghost)
                 if add(bitmap, ghost) if listed == 1 else active[place] != 0:
                     bits |= np.int32(1 << group)
         mine = votes(bits)
@@ -222,9 +222,9 @@ def write_frontier_header(
         if place >= STEPS:
             control[place] = np.int64(0)
     for place in range(thread(), slots, threads()):
-        told = np.float64(lengths[place])
-        if told > 0 and unlike[place] == 0:
-            told += HALF
-        header[FRONTIER_FIGURES + place] = told
+        length = np.float64(lengths[place])
+        if length > 0 and unlike[place] == 0:
+            length += HALF
+        header[FRONTIER_FIGURES + place] = length
         lengths[place] = np.int64(0)
         unlike[place] = np.int64(0)

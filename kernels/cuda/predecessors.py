@@ -246,7 +246,7 @@ def choose(
 
 
 @inline
-def settle(
+def attach_or_list(
     first: Any, count: Any, vertex: Any, level: Any, levels: Any, found: Any, left: Any,
     control: Any, which: Any,
 ) -> Any:  # fmt: skip
@@ -326,7 +326,7 @@ def grow(
             vertex = np.int64(0)
             if first + lane() < count:
                 vertex = np.int64(listed[first + lane()])
-            attached += settle(
+            attached += attach_or_list(
                 first, count, vertex, level, levels, found, left, control, STILL_WAITING + turn
             )
         attached = sum_of_lanes(attached)

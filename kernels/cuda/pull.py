@@ -35,7 +35,7 @@ from cugraph_ws.kernels.cuda.layout import (
     COUNT,
     DEGREES,
     FILLED,
-    HASTE,
+    FIRST_ARCS,
     LISTED,
     PULL,
     PULL_BLOCK,
@@ -102,7 +102,7 @@ def active_of_four(
 
 
 @inline
-def pull_in_haste(
+def pull_first_arcs(
     vertex: Any, own: Any, begin: Any, length: Any, lead: Any, indices: Any, edges: Any, now: Any,
     state: Any, constants: Any, values: Any,
 ) -> Any:  # fmt: skip
@@ -111,10 +111,10 @@ def pull_in_haste(
     The first is most often enough; further ones are read by fours.  Returns whether the vertex has changed,
     how many arcs were read, and whether it is settled.
     """
-    news = False
+    activated = False
     new = keep(own)
     tried = np.int32(0)
-    most = np.int32(min(length, HASTE))
+    most = np.int32(min(length, FIRST_ARCS))
     skipped = np.int64(0)
     if lead > 0 and length > 1:
         skipped = first_from(lead, indices, begin, length)
@@ -130,10 +130,10 @@ def pull_in_haste(
             found = np.int32(found & (found - 1))
             arc = begin + turned(skipped + tried + which, length)
             sender = np.int64(indices[arc])
-            heard = message(glance(state, constants, sender), NO_TARGET, edges, arc, values)
-            better = update(replace(own, new), heard, values)
+            received = message(glance(state, constants, sender), NO_TARGET, edges, arc, values)
+            better = update(replace(own, new), received, values)
             if not same(replace(own, new), better):
-                news = news or is_active(replace(own, new), better, values)
+                activated = activated or is_active(replace(own, new), better, values)
                 new = better
                 if is_settled(replace(own, new), values):
                     looked = np.int32(which + 1)
@@ -141,7 +141,7 @@ def pull_in_haste(
         tried = np.int32(tried + looked)
     if not same(own, new):
         put(state, vertex, new)
-    return news, tried, most == 0
+    return activated, tried, most == 0
 
 
 @inline
@@ -224,7 +224,7 @@ def pull_alone(
             if not crowded and takes:
                 place = np.int32(picked[mine + place])
             vertex = first + place
-            news, waits = False, False
+            activated, waits = False, False
             if takes and vertex < hearers:
                 own = glance(state, constants, vertex)
                 if not SETTLES:
@@ -232,20 +232,20 @@ def pull_alone(
                 elif not is_settled(own, values):
                     begin = offsets[vertex]
                     length = offsets[vertex + 1] - begin
-                    news, tried, settled = pull_in_haste(
+                    activated, tried, settled = pull_first_arcs(
                         vertex, own, begin, length, lead, indices, edges, now, state, constants,
                         values,
                     )  # fmt: skip
                     read += tried
                     waits = tried < length and not settled
-            if news:
+            if activated:
                 found += 1
                 heirs += out_offsets[vertex + 1] - out_offsets[vertex]
             if crowded:
-                bits = ballot(FULL, news)
+                bits = ballot(FULL, activated)
                 if lane() == 0 and word + heap < words:
                     after[word + heap] = bits
-            elif news:
+            elif activated:
                 add(after, vertex)
             if any_of(FULL, waits):
                 slot = reserve(control, FILLED + turn, np.int32(waits))

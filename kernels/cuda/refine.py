@@ -38,7 +38,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
 
 __all__ = [
-    "fill_box",
+    "fill_buffer",
     "of_entry",
     "pack_all",
     "pack_changed",
@@ -59,8 +59,15 @@ def is_outdated(vertex: Any, old: Any, new: Any, flags: Any) -> Any:
 
 
 @inline
-def fill_box(
-    base: Any, mine: Any, boundary: Any, state: Any, lengths: Any, slot: Any, places: Any, box: Any
+def fill_buffer(
+    base: Any,
+    mine: Any,
+    boundary: Any,
+    state: Any,
+    lengths: Any,
+    slot: Any,
+    places: Any,
+    buffer: Any,
 ) -> None:
     """Append the selected ones of 256 entries to a send buffer, with their indices."""
     if any_of(FULL, mine != 0):
@@ -70,13 +77,13 @@ def fill_box(
             if chosen:
                 entry = base + 32 * group
                 places[place] = entry
-                copy_sent(state, np.int64(boundary[entry]), box, place)
+                copy_sent(state, np.int64(boundary[entry]), buffer, place)
 
 
 @kernel
 def pack_changed(
     boundary: Any, count: Any, old: Any, new: Any, flags: Any, lengths: Any, slot: Any,
-    places: Any, box: Any,
+    places: Any, buffer: Any,
 ) -> None:  # fmt: skip
     """Write the changed vertices of a boundary into a send buffer.
 
@@ -91,12 +98,12 @@ def pack_changed(
             vertex = np.int64(boundary[min(entry, count - 1)])  # all loads at once
             outdated = np.int32(is_outdated(vertex, old, new, flags))
             bits |= (outdated & np.int32(entry < count)) << group
-        fill_box(base, votes(bits), boundary, new, lengths, slot, places, box)
+        fill_buffer(base, votes(bits), boundary, new, lengths, slot, places, buffer)
 
 
 @kernel
 def pack_all(
-    boundary: Any, count: Any, old: Any, new: Any, flags: Any, lengths: Any, slot: Any, box: Any,
+    boundary: Any, count: Any, old: Any, new: Any, flags: Any, lengths: Any, slot: Any, buffer: Any,
     active: Any,
 ) -> None:  # fmt: skip
     """Write all vertices of a boundary into a send buffer, in order; for frontiers, also flags.
@@ -107,7 +114,7 @@ def pack_all(
     changed = np.int64(0)
     for entry in range(block() * threads() + thread(), count, blocks() * threads()):
         vertex = np.int64(boundary[entry])
-        copy_sent(new, vertex, box, entry)
+        copy_sent(new, vertex, buffer, entry)
         outdated = is_outdated(vertex, old, new, flags)
         if outdated:
             changed += 1
@@ -130,7 +137,7 @@ def of_entry(first: Any, entry: Any, listed: Any, places: Any) -> Any:
 
 @kernel
 def unpack(
-    first: Any, count: Any, listed: Any, places: Any, box: Any, new: Any, old: Any, flags: Any,
+    first: Any, count: Any, listed: Any, places: Any, buffer: Any, new: Any, old: Any, flags: Any,
     active: Any, headers: Any, slot: Any,
 ) -> None:  # fmt: skip
     """Update ghosts, the first of which is at position `first`, from a received buffer.
@@ -145,8 +152,8 @@ def unpack(
         number = np.int64(headers[slot])
     for entry in range(block() * threads() + thread(), number, blocks() * threads()):
         ghost, place = of_entry(first, entry, listed, places)
-        copy_sent(box, place, new, ghost)
-        copy_sent(box, place, old, ghost)
+        copy_sent(buffer, place, new, ghost)
+        copy_sent(buffer, place, old, ghost)
         if FRONTIER:
             if listed == 1:
                 flags[ghost] = np.uint8(1)

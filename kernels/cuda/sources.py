@@ -179,13 +179,13 @@ def search_hops(
                 marked_first = False
                 if at + lane() < total:
                     vertex = np.int64(indices[arc])
-                    news = np.int64(spread[source]) & np.int64(waiting[vertex])
-                    if news != 0 and news & ~np.int64(load_fresh(marks, vertex)) != 0:
-                        before = np.int64(atomic_or(marks, vertex, news))
-                        news &= ~before
+                    fresh = np.int64(spread[source]) & np.int64(waiting[vertex])
+                    if fresh != 0 and fresh & ~np.int64(load_fresh(marks, vertex)) != 0:
+                        before = np.int64(atomic_or(marks, vertex, fresh))
+                        fresh &= ~before
                         marked_first = before == 0
                         for search in range(width):
-                            if (news >> search) & 1:
+                            if (fresh >> search) & 1:
                                 distance[vertex * width + search] = hops
                 enlist(listed, control, turn, vertex, marked_first)
         sync_grid()

@@ -33,7 +33,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import first_from, greatest_of_lanes, least_of_lanes
 
-__all__ = ["find_range", "mark_bits", "mark_given", "mark_kinds", "spread_kinds", "strip_marks"]
+__all__ = ["find_range", "mark_bits", "mark_given", "mark_kinds", "scatter_kinds", "strip_marks"]
 
 
 @inline
@@ -62,8 +62,8 @@ def mark(bits: Any, place: Any) -> None:
 
 
 @kernel
-def find_range(column: Any, rows: Any, told: Any) -> None:
-    """Lower `told[0]` to the least integer of a column, and raise `told[1]` to the greatest."""
+def find_range(column: Any, rows: Any, bounds: Any) -> None:
+    """Lower `bounds[0]` to the least integer of a column, and raise `bounds[1]` to the greatest."""
     least = np.int64(0x7FFFFFFFFFFFFFFF)
     greatest = -least - 1
     for row in range(worker(), rows, workers()):
@@ -72,8 +72,8 @@ def find_range(column: Any, rows: Any, told: Any) -> None:
         greatest = max(greatest, here)
     least, greatest = least_of_lanes(least, 32), greatest_of_lanes(greatest)
     if lane() == 0 and least <= greatest:
-        atomic_min(told, 0, least)
-        atomic_max(told, 1, greatest)
+        atomic_min(bounds, 0, least)
+        atomic_max(bounds, 1, greatest)
 
 
 @kernel
@@ -123,7 +123,7 @@ def mark_kinds(
 
 
 @kernel
-def spread_kinds(
+def scatter_kinds(
     columns: Any, both: Any, slots: Any, low: Any, kinds: Any, first: Any, last_kind: Any,
     tile: Any, first_tile: Any, tiles: Any, cursors: Any, begin: Any, heads: Any, tails: Any,
     listed: Any, first_row: Any, rows: Any,
@@ -132,7 +132,7 @@ def spread_kinds(
 
     Of an arc that leads back, to the source of an edge, the tail v is marked as ~v: see `strip_marks`.
     `cursors[kind × tiles + tile]`, which is used up, says where those of a tile go, less `begin`.
-    With `listed` the edges are told too, counted from `first_row`.
+    With `listed` the edges are written too, counted from `first_row`.
     """
     units = (slots + tile - 1) // tile
     below = np.uint32((np.int64(1) << lane()) - 1)

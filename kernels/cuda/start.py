@@ -31,7 +31,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     threads,
 )
 
-__all__ = ["count_loud_arcs", "count_loud_rows", "flag_starters", "mark_unlike"]
+__all__ = ["count_changing_arcs", "count_changing_rows", "flag_starters", "mark_unlike"]
 
 
 @kernel
@@ -59,23 +59,23 @@ def mark_unlike(
 
 
 @kernel
-def count_loud_arcs(
+def count_changing_arcs(
     arcs: Any, vertices: Any, example: Any, edges: Any, state: Any, constants: Any,
     parameters: Any, sums: Any, counts: Any,
 ) -> None:  # fmt: skip
     """Count in `counts[1]` the arcs along which a vertex like `example` would change one like it."""
     values = with_sums(parameters, sums, vertices, np.int64(0))
     vertex = load(state, constants, example)
-    loud = np.int64(0)
+    changing = np.int64(0)
     for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):
         if not same(vertex, update(vertex, message(vertex, NO_TARGET, edges, arc, values), values)):
-            loud += 1
-    if loud:
-        atomic_add(counts, 1, loud)
+            changing += 1
+    if changing:
+        atomic_add(counts, 1, changing)
 
 
 @kernel
-def count_loud_rows(
+def count_changing_rows(
     owned: Any, vertices: Any, example: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
     parameters: Any, sums: Any, flags: Any, counts: Any,
 ) -> None:  # fmt: skip
@@ -87,7 +87,7 @@ def count_loud_rows(
     values = with_sums(parameters, sums, vertices, np.int64(0))
     model = keep(load(state, constants, example))
     flagged = shared(32, np.uint32)
-    loud = np.int64(0)
+    changing = np.int64(0)
     for first in range(block() * threads(), owned, blocks() * threads()):
         mine = False
         if first + thread() < owned:
@@ -107,7 +107,7 @@ def count_loud_rows(
                     if same(source, model) and not same(
                         old, update(old, message(source, NO_TARGET, edges, arc, values), values)
                     ):
-                        loud += 1
+                        changing += 1
         sync_block()
-    if loud:
-        atomic_add(counts, 1, loud)
+    if changing:
+        atomic_add(counts, 1, changing)

@@ -133,7 +133,7 @@ def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control
 
 @kernel
 def pack_attached(
-    positions: Any, count: Any, bits: Any, found: Any, told: Any, control: Any, attached: Any,
+    positions: Any, count: Any, bits: Any, found: Any, marked: Any, control: Any, attached: Any,
     slot: Any,
 ) -> None:  # fmt: skip
     """Mark which of some vertices the last launch, of one level, has attached; count them.
@@ -146,12 +146,12 @@ def pack_attached(
     if block() == 0 and thread() == 0:
         attached[slot] = number
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
-        told[place] = np.uint8(found[positions[place]] >> bits == level)
+        marked[place] = np.uint8(found[positions[place]] >> bits == level)
 
 
 @kernel
 def unpack_attached(
-    ghosts: Any, count: Any, told: Any, levels: Any, offsets: Any, lists: Any, control: Any
+    ghosts: Any, count: Any, marked: Any, levels: Any, offsets: Any, lists: Any, control: Any
 ) -> None:
     """Give level 0 to the ghosts marked in a message, append them to the list, count their out-arcs."""
     listed = lists[0]
@@ -162,7 +162,7 @@ def unpack_attached(
         place = first + lane()
         attached, ghost = False, np.int64(0)
         if place < count:
-            attached, ghost = told[place] != 0, np.int64(ghosts[place])
+            attached, ghost = marked[place] != 0, np.int64(ghosts[place])
         if attached:
             levels[ghost] = 0
         arcs += add_to_list(attached, ghost, offsets, listed, control)

@@ -50,18 +50,18 @@ from cugraph_ws.kernels.cuda.interface import (
     with_sums,
 )
 from cugraph_ws.kernels.cuda.layout import (
+    ACTIVATED,
     AHEAD,
     ALONE,
     BALLOT,
     COUNT,
     DEGREES,
     ENTRIES,
+    FIRST_ARCS,
     FRONTIER_BLOCK,
-    HASTE,
     KEPT,
     LEAST_ROWS,
     LISTED,
-    NEWS,
     PIECE,
     PULL,
     QUEUED,
@@ -222,9 +222,9 @@ def list_in_order(
     words: Any, warp: Any, warps: Any, marks: Any, listed: Any, offsets: Any, shares: Any
 ) -> None:
     """List called vertices by position, and clear the bits; each warp takes a range of the bitmap."""
-    stretch = (words + warps - 1) // warps
-    begin = min(np.int64(warp) * stretch, words)
-    end = min(begin + stretch, words)
+    span = (words + warps - 1) // warps
+    begin = min(np.int64(warp) * span, words)
+    end = min(begin + span, words)
     count = np.int64(0)
     for word in range(begin + lane(), end, 32):
         count += np.int64(popc(marks[word]))
@@ -304,7 +304,7 @@ def ask_in_haste(
     gathered = nothing()
     found, enough = False, False
     tried = np.int64(0)
-    while not enough and tried < min(length, HASTE):
+    while not enough and tried < min(length, FIRST_ARCS):
         arc = begin + tried
         sender = np.int64(indices[arc])
         if flags[sender] != 0:
@@ -314,7 +314,7 @@ def ask_in_haste(
             found = True
             enough = is_enough(gathered)
         tried += 1
-    if not enough and length > HASTE:
+    if not enough and length > FIRST_ARCS:
         gathered, found = nothing(), False
     return gathered, found, tried
 
@@ -331,25 +331,25 @@ def answer(
     (int64, int64)
         Whether it has become active, and its number of out-neighbours.
     """
-    told, news = False, False
+    written, activated = False, False
     if found:
         old = load(state, constants, row)
         new = update(old, gathered, values)
-        told = not same(old, new)
-        if told or not CHANGES:
-            news = is_active(old, new, values)
-        told = told or news
-        if told:
+        written = not same(old, new)
+        if written or not CHANGES:
+            activated = is_active(old, new, values)
+        written = written or activated
+        if written:
             put(fresh, row, new)
     degree = np.int64(0)
-    if any_of(FULL, told):
-        slot = reserve(counters, which, np.int32(told))
-        if told:
+    if any_of(FULL, written):
+        slot = reserve(counters, which, np.int32(written))
+        if written:
             listed[slot] = row
-        if news:
+        if activated:
             flags[row] = np.uint8(1)
             degree = offsets[row + 1] - offsets[row]
-    return np.int64(news), degree
+    return np.int64(activated), degree
 
 
 @inline
@@ -558,7 +558,7 @@ def pull_worklist(
                 sync_grid()
             if everyone:
                 rows = 32
-            read, found_news, ahead = np.int64(0), np.int64(0), np.int64(0)
+            read, woken, ahead = np.int64(0), np.int64(0), np.int64(0)
             for base in range(warp, np.int32((entries + rows - 1) // rows), warps):
                 row, begin, length = np.int64(0), np.int64(0), np.int64(0)
                 if lane() < rows and rows * base + lane() < entries:
@@ -577,7 +577,7 @@ def pull_worklist(
                         row, begin, length, in_indices, edges, state, constants, now, values
                     )
                     read += tried
-                    if found or length <= HASTE:
+                    if found or length <= FIRST_ARCS:
                         length = np.int64(0)
                 if any_of(FULL, length > PIECE):
                     queue_row(
@@ -595,10 +595,10 @@ def pull_worklist(
                     row, gathered, found, state, fresh, constants, values, after, next_changed,
                     counters, LISTED + at, out_offsets,
                 )  # fmt: skip
-                found_news += one
+                woken += one
                 ahead += degree
             count_in(read, records, 3 * done + 1)
-            count_in(found_news, counters, NEWS + at)
+            count_in(woken, counters, ACTIVATED + at)
             count_in(ahead, counters, DEGREES + at)
             meet(alone)
             size = counters[QUEUED + at]
@@ -616,7 +616,7 @@ def pull_worklist(
                         put_message(parts[0], slot, gathered)
                         parts[1][slot] = np.uint8(1) if found else np.uint8(0)
                 meet(alone)
-                found_news, ahead = np.int64(0), np.int64(0)
+                woken, ahead = np.int64(0), np.int64(0)
                 for base in range(warp, np.int32((size + 31) // 32), warps):
                     begins = False
                     if 32 * base + lane() < size:
@@ -637,14 +637,14 @@ def pull_worklist(
                             row, gathered, found and lane() == 0, state, fresh, constants, values,
                             after, next_changed, counters, LISTED + at, out_offsets,
                         )  # fmt: skip
-                        found_news += one
+                        woken += one
                         ahead += degree
-                count_in(found_news, counters, NEWS + at)
+                count_in(woken, counters, ACTIVATED + at)
                 count_in(ahead, counters, DEGREES + at)
                 meet(alone)
             entries, count, work = (
                 counters[LISTED + at],
-                counters[NEWS + at],
+                counters[ACTIVATED + at],
                 counters[DEGREES + at],
             )
             if TERMS:  # all blocks work

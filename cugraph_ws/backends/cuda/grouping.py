@@ -344,7 +344,7 @@ class Grouping:
         starts[:, 0] = [part.first_arc - parts[0].first_arc for part in parts]
         device = self._device
         device.module("build").launch(
-            "spread_arcs", device.blocks_for(-(-self._slots // 4), BLOCK), BLOCK, *self._ends,
+            "scatter_arcs", device.blocks_for(-(-self._slots // 4), BLOCK), BLOCK, *self._ends,
             self._cuts, parts[0].number, len(parts), kind, bits,
             device.xp.asarray(starts.ravel()), keys,
         )  # fmt: skip

@@ -202,7 +202,7 @@ class DeviceShuffle:
             slots = count << self._both
             if slots and sent:
                 run(
-                    here, "spread_kinds", 32 * -(-slots // tile), columns, self._both, slots,
+                    here, "scatter_kinds", 32 * -(-slots // tile), columns, self._both, slots,
                     self._low, kinds, first, last, tile, first_tile, tiles, self._cursors, begin,
                     *leaving, int(bool(values)), first_row, rows, module="split",
                 )  # fmt: skip

@@ -63,15 +63,15 @@ def mark_starters(
         arcs = min(arcs, 1)  # all arcs are equal
     values = (bound.values, sums)
     launch(
-        "count_loud_arcs", *launch_shape(device, arcs), arcs, part.vertices, example, edges, state, constants,
+        "count_changing_arcs", *launch_shape(device, arcs), arcs, part.vertices, example, edges, state, constants,
         *values, counts,
     )  # fmt: skip
     launch(
-        "count_loud_rows", *launch_shape(device, part.owned), part.owned, part.vertices, example,
+        "count_changing_rows", *launch_shape(device, part.owned), part.owned, part.vertices, example,
         tuple(part.csc), edges, state, constants, *values, flags, counts,
     )  # fmt: skip
-    unlike, loud = device.to_host(counts).tolist()
-    if loud or unlike > max(FEW, n // FEW_SHARE):
+    unlike, changing = device.to_host(counts).tolist()
+    if changing or unlike > max(FEW, n // FEW_SHARE):
         flags[:] = 1
 
 
