@@ -114,7 +114,9 @@ def pagerank(
     tol : float
         Bound on the L1 norm of the change.
     nstart : frame, mapping or column name, optional
-        Initial ranks, scaled to sum 1; uniform if not given.
+        Initial ranks, scaled to sum 1; uniform if not given.  A result for an earlier version of the
+        graph saves supersteps: from it, drop vertices that the graph no longer has; those that it does
+        not name begin with 0.
     dangling : frame, mapping or column name, optional
         Distribution followed from vertices without out-edges; `personalization` if not given.
     fail_on_nonconvergence : bool

@@ -289,11 +289,12 @@ class Options:
             "program",
             "How arcs are stored for supersteps in which every vertex gathers. `csc`: by destination. `tiles`, on "
             "a CPU: by ranges of destinations and of sources that fit into a core's cache; results are the same "
-            "bits, and by default large graphs have tiles after a few supersteps. By default the GPU has the "
-            "CSC. Chosen by name, and on a GPU only: `gshards` (CuSha's G-Shards), shards of "
-            "destinations whose arcs are in the order of their sources; and `windows` (its Concatenated "
-            "Windows), in which values of sources are first written shard by shard. Both are made of the CSC in "
-            "the first run and kept with the graph; sums may differ from those of `csc` in the last bits.",
+            "bits. On a GPU: `gshards` (CuSha's G-Shards), shards of destinations whose arcs are in the order of "
+            "their sources; and `windows` (its Concatenated Windows), in which values of sources are first "
+            "written shard by shard; both are made of the CSC and kept with the graph, and sums may differ from "
+            "those of `csc` in the last bits. By default, large graphs have tiles after a few supersteps, and "
+            "`gshards` if the supersteps that are certain (max_iter with tol=0) win them back; where no bit "
+            "depends on it, earlier runs count too. `graph.report.choices` says why.",
         ),
     )
     method: Method = field(

@@ -148,6 +148,11 @@ class Arcs:
         tiles = 0 if self._csc is None else self._csc.tiling.nbytes
         return held | ({"tiles": tiles} if tiles else {})
 
+    @property
+    def choices(self) -> dict[str, str]:
+        """Which layout the last run of each program has chosen, and why."""
+        return {} if self._csc is None else self._csc.tiling.choices
+
     def values(self, name: str, order: Order) -> Array:
         """Return an edge column in an adjacency's order."""
         with self._lock:

@@ -406,6 +406,10 @@ class Graph(GraphView[FrameT]):
             found[name] = found.get(name, 0) + size
         return found
 
+    def _choices(self) -> dict[str, str]:
+        copied = {} if self._copy is None else self._copy.choices
+        return {**self._open().choices, **copied}
+
     def _own_ids(self) -> Mapping[str, Any]:
         return self._vertices.everyone()
 

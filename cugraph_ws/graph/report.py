@@ -38,6 +38,9 @@ class GraphReport:
         Bytes of each layout of the arcs that is held now, in the GPU's copy of the graph too:
         `csc`, by destination; `csr`, by source; `tiles`, `gshards` and `windows`, see `run`.  Empty for a
         graph on a cluster.
+    choices : dict of str to str
+        For each program whose supersteps gather from all: the layout that its last run with
+        `layout="auto"` has chosen, and why.  Empty for a graph on a cluster.
     """
 
     vertices: int
@@ -49,6 +52,7 @@ class GraphReport:
     bytes: int
     both_ways: int = 0
     layouts: Mapping[str, int] = field(default_factory=dict)
+    choices: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         both_ways = f"{self.both_ways:,} pairs given both ways, " if self.both_ways else ""

@@ -69,11 +69,14 @@ class Tiling:
         The adjacency, whose rows are ascending.
     gathers : int
         Dense supersteps so far that could have gone over tiles.
+    choices : dict of str to str
+        For each program: `tiles` or `csc`, and why.
     """
 
     offsets: npt.NDArray[np.int64]
     indices: Array
     gathers: int = 0
+    choices: dict[str, str] = field(default_factory=dict)
     _tiles: Tiles | None = None
     _carried: dict[tuple[str, str], Array] = field(default_factory=dict)
     _lock: Any = field(default_factory=RLock)

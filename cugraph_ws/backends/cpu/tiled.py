@@ -84,38 +84,50 @@ class TiledRows:
         self._context = context
         self._tiling: Tiling = context.part.csc.tiling
         self._forced = layout == "tiles"
-        self._possible = layout == "tiles" or (layout == "auto" and why_not is None)
-        self._worth: bool | None = None
+        self._asks = layout == "auto"  # whether it is chosen here
+        self._why_not = why_not
         self._edges: tuple[Array, ...] | None = None
         self.inbox: tuple[Array, ...] = ()
 
     def due(self) -> bool:
         """Return whether the next gather goes over tiles; called once for each."""
-        if not self._possible:
-            return False
-        if self._forced:
-            return True
-        if self._worth is None:
-            self._worth = self._is_large()
-        if not self._worth:
-            return False
+        if not self._asks:
+            return self._forced
         tiling = self._tiling
-        tiling.gathers += 1
-        if not tiling.made and tiling.gathers > FIRST:
-            size = self._context.part.size
-            needed = tiling.cost(size) + self._edge_bytes()
-            self._worth = SHARE * needed <= available_memory() and tiling.spread(size) >= NEW_LINES
-        return bool(tiling.made or (self._worth and tiling.gathers > FIRST))
+        if self._why_not is None and not tiling.made:
+            self._why_not = self._why_small()
+        told = self._why_not
+        if told is None:
+            tiling.gathers += 1
+            if not tiling.made and tiling.gathers <= FIRST:
+                told = f"tiles are won back after {FIRST} supersteps"
+            elif not tiling.made:
+                told = self._why_not = self._why_dear()
+        name = self._context.bound.program.name
+        tiling.choices[name] = (
+            "tiles: reads of sources miss the cache" if told is None else f"csc: {told}"
+        )
+        return told is None
 
-    def _is_large(self) -> bool:
-        """Return whether tiles may pay: reads of sources miss the cache, and tiles are not thin."""
+    def _why_small(self) -> str | None:
+        """Return why tiles cannot pay, or None: reads of sources miss the cache, and tiles are not thin."""
         part, types, tiling = self._context.part, self._context.bound.types, self._tiling
+        if part.arcs < LEAST_ARCS:
+            return f"{part.arcs:,} arcs are few"
         kinds = types.message if self._context.bound.prepares else types.state
-        read = part.size * sum(np.dtype(kind).itemsize for kind in kinds)
-        if part.arcs < LEAST_ARCS or read < NEAR:
-            return False
+        if part.size * sum(np.dtype(kind).itemsize for kind in kinds) < NEAR:
+            return "what is read of sources has room in a core's cache"
         ranges, bits = tiling.shape(part.size)
-        return part.arcs >= THIN * len(ranges) * -(-part.size // (1 << bits))
+        each = part.arcs / (len(ranges) * -(-part.size // (1 << bits)))
+        return f"tiles would have {each:.0f} arcs" if each < THIN else None
+
+    def _why_dear(self) -> str | None:
+        """Return why tiles do not pay on this machine, or None."""
+        tiling, size = self._tiling, self._context.part.size
+        if SHARE * (tiling.cost(size) + self._edge_bytes()) > available_memory():
+            return f"tiles would take more than a {SHARE}th of the available memory"
+        lines = tiling.spread(size)
+        return f"an arc reads {lines:.2f} cache lines anew" if lines < NEW_LINES else None
 
     def _edge_bytes(self) -> int:
         return sum(one.nbytes for one in self._context.part.edges("csc"))

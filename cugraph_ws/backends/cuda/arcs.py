@@ -65,6 +65,11 @@ class DeviceArcs:
         """Bytes of each layout that is held now on the device, by name."""
         return self.graph.layouts
 
+    @property
+    def choices(self) -> dict[str, str]:
+        """Which layout the last run of each program has chosen, and why."""
+        return self.graph.choices
+
     def host(self) -> Arcs:
         """Return a copy on the host, made when first requested, then kept."""
         with self._lock:

@@ -16,7 +16,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["CudaPlan"]
+__all__ = ["CudaPlan", "why_not_sharded"]
 
 FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as many each time
 MOST = RECORDS // 2
@@ -57,7 +57,9 @@ class CudaPlan:
     scheduled : bool
         Whether the caller chose a schedule of gathers.
     layout : {"auto", "csc", "gshards", "windows"}
-        The layout that gathers read.  `auto` is `csc`; shards are chosen by name.
+        The layout that gathers read.  `auto` is `csc`; see `choose_layout`.
+    why_layout : str
+        Reason for the layout.
     divided : bool
         Whether the graph is partitioned.  Then an exchange follows each superstep.
     linked : bool
@@ -88,6 +90,7 @@ class CudaPlan:
         priorities: bool = True,
         scheduled: bool = False,
         layout: WantedLayout = "auto",
+        why_layout: str = "",
         divided: bool = False,
         linked: bool = False,
         capacity: int = 0,
@@ -195,7 +198,7 @@ class CudaPlan:
             in_place=in_place,
             out_of_order=in_place,
             layout=layout if layout != "auto" else "csc",
-            why_layout="in-neighbours are gathered" if layout == "auto" else f"layout={layout!r}",
+            why_layout=why_layout or f"layout={layout!r}",
         )
         self._direction = "pull" if active_only else "gather"
         # Jumps are computed between supersteps, and rows are sorted even if a run is over.
@@ -227,32 +230,9 @@ class CudaPlan:
         layout: str,
     ) -> None:  # fmt: skip
         """Raise if shards are requested for what does not gather from all over them."""
-        if bound.program.edge_state:
-            raise InputError(
-                f"layout={layout!r}: {bound.program.name} keeps state on edges, in the order of the CSC; leave "
-                "it out"
-            )
-        if bound.program.listing is not None:
-            raise InputError(
-                f"layout={layout!r}: {bound.program.listing!r} of {bound.program.name} lists the messages of a "
-                "row, and shards fold them; leave it out"
-            )
-        if bound.program.reads_target:
-            raise InputError(
-                f"layout={layout!r}: {bound.program.name}.compute takes `dst`, and shards hold what is read of "
-                "sources alone; leave it out"
-            )
-        free = bound.program.combine in ("min", "max") and bound.order_free
-        if not gathers_from_all(bound) and not free:
-            raise InputError(
-                f"layout={layout!r}: {bound.program.name} counts the messages of active vertices only, and "
-                "shards are gathered from all; leave it out"
-            )
-        if bound.program.jumps:
-            raise InputError(
-                f"layout={layout!r}: {bound.program.name} reads states at other vertices before each "
-                "superstep, and shards keep copies of what vertices read; leave it out"
-            )
+        reason = why_not_sharded(bound)
+        if reason is not None:
+            raise InputError(f"layout={layout!r}: {reason}; leave it out")
         if direction in ("push", "pull"):
             raise InputError(
                 f"layout={layout!r}: shards are gathered from all, not by direction={direction!r}; leave "
@@ -295,3 +275,27 @@ class CudaPlan:
             return Choice(self._direction, min(batch, left), number, leave, last=left <= batch)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
         return Choice(self._direction, min(batch, left), number, self._heavy, last=left <= batch)
+
+
+def why_not_sharded(bound: BoundProgram) -> str | None:
+    """Return why a program's supersteps cannot go over shards, or None if they can.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+    """
+    program = bound.program
+    if program.edge_state:
+        return f"{program.name} keeps state on edges, in the order of the CSC"
+    if program.listing is not None:
+        return f"{program.listing!r} of {program.name} lists the messages of a row, and shards fold them"
+    if program.reads_target:
+        return f"{program.name}.compute takes `dst`, and shards hold what is read of sources alone"
+    if not gathers_from_all(bound) and not (program.combine in ("min", "max") and bound.order_free):
+        return f"{program.name} counts the messages of active vertices only, and shards are gathered from all"
+    if program.jumps:
+        return (
+            f"{program.name} reads states at other vertices before each superstep, and shards keep copies "
+            "of what vertices read"
+        )
+    return None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import LONGEST, CudaFrontierExecutor
+from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.layout_choice import choose_layout
 from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, mirrors_of
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
@@ -62,7 +66,8 @@ def set_up(
         )
     divided = graph.comm.size > 1
     window = _window_of(graph, options)
-    plan = CudaPlan(
+    make_plan = partial(
+        CudaPlan,
         bound,
         graph.on_device().arcs if graph.whole else graph.number_of_arcs,
         direction=options.direction,
@@ -70,11 +75,13 @@ def set_up(
         fused=options.fused,
         priorities=options.priorities,
         scheduled=options.method != "auto",
-        layout=options.layout,
         divided=divided,
         linked=_links_of(graph) is not None,
         capacity=0 if window is None else window.capacity,
     )
+    plan = make_plan(layout=options.layout)
+    if options.layout == "auto" and options.method == "auto" and graph.whole and not divided:
+        plan = _with_layout(plan, make_plan, bound, graph.on_device(), options, tol)
     strategy = plan.strategy
     if strategy.schedule == "dense" and options.filter != "auto":
         raise InputError(
@@ -90,6 +97,24 @@ def set_up(
         linked = LinkedLaunch(device(), window, graph.comm.rank, graph.comm.size, mirrors, LONGEST)
     executor = _executor(bound, part, strategy, options, divided, tol, linked)
     return Setup(plan, executor, exchange)
+
+
+def _with_layout(
+    plan: CudaPlan,
+    make_plan: Callable[..., CudaPlan],
+    bound: BoundProgram,
+    graph: DeviceGraph,
+    options: Options,
+    tol: float | None,
+) -> CudaPlan:
+    """Return the plan over the layout that pays, if all vertices gather from all."""
+    strategy = plan.strategy
+    if strategy.schedule != "dense" or strategy.active_only or strategy.in_place:
+        return plan
+    most = bound.program.max_iter if options.max_iter is None else options.max_iter
+    choice = choose_layout(bound, graph, max_iter=most, tol=tol)
+    graph.choices[bound.program.name] = f"{choice.name}: {choice.why}"
+    return make_plan(layout=choice.name, why_layout=choice.why)
 
 
 def _executor(
