@@ -14,14 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.tile_arcs import carry_values, fill_tiles
-from cugraph_ws.runtime.threads import parallel
+from cugraph_ws.runtime.threads import number_of_threads, parallel
 
 __all__ = ["Tiles", "Tiling"]
 
 Array = npt.NDArray[Any]
 
 ROWS = 1 << 15  # of a range, at most
-RANGES = 64  # at least, of a graph with so many rows: each is the work of one thread
+RANGES, RANGES_A_THREAD = (
+    64,
+    4,
+)  # at least, of a graph with so many rows: each is the work of one thread
 BLOCK_BITS, MOST_BITS = 14, 16  # sources of a block: 16 Ki, or more if tiles would be too small
 WINDOW, WINDOWS = (
     1 << 18,
@@ -198,7 +201,7 @@ class Tiling:
 
 
 def cut_rows(offsets: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Cut rows into ranges of at most `ROWS` rows, and of about a `RANGES`-th of all arcs.
+    """Cut rows into ranges of at most `ROWS` rows, and of few enough arcs to balance the load.
 
     Parameters
     ----------
@@ -207,9 +210,9 @@ def cut_rows(offsets: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
     Returns
     -------
     list of (int, int)
-        They do not depend on the number of threads.
     """
-    rows, most = len(offsets) - 1, -(-int(offsets[-1]) // RANGES)
+    pieces = max(RANGES, RANGES_A_THREAD * number_of_threads())
+    rows, most = len(offsets) - 1, -(-int(offsets[-1]) // pieces)
     ranges, low = [], 0
     while low < rows:
         high = int(np.searchsorted(offsets, offsets[low] + most, "right")) - 1

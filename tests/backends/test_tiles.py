@@ -36,9 +36,10 @@ def small_tiles(monkeypatch):
     set_tiles(monkeypatch)
 
 
-def set_tiles(monkeypatch, *, rows=4, ranges=3, bits=2, most=3, full=2):
+def set_tiles(monkeypatch, *, rows=4, ranges=3, bits=2, most=3, full=2, each=0):
     monkeypatch.setattr(tiling, "ROWS", rows)
     monkeypatch.setattr(tiling, "RANGES", ranges)
+    monkeypatch.setattr(tiling, "RANGES_A_THREAD", each)
     monkeypatch.setattr(tiling, "BLOCK_BITS", bits)
     monkeypatch.setattr(tiling, "MOST_BITS", most)
     monkeypatch.setattr(tiling, "FULL", full)
@@ -162,6 +163,15 @@ def test_blocks_grow_until_tiles_are_full(monkeypatch):
     assert Tiling(offsets, indices).shape(16) == ([(0, 8), (8, 16)], 2)
     monkeypatch.setattr(tiling, "FULL", 1000)
     assert Tiling(offsets, indices).shape(16)[1] == 4
+
+
+def test_many_threads_have_many_ranges(monkeypatch):
+    set_tiles(monkeypatch, rows=1000, ranges=2, each=4)
+    offsets, indices = np.arange(1001), np.zeros(1000, np.int32)
+    monkeypatch.setattr(tiling, "number_of_threads", lambda: 1)
+    assert len(Tiling(offsets, indices).shape(1000)[0]) == 4
+    monkeypatch.setattr(tiling, "number_of_threads", lambda: 5)
+    assert len(Tiling(offsets, indices).shape(1000)[0]) == 20
 
 
 def test_sources_that_are_near_each_other(monkeypatch):
