@@ -94,6 +94,10 @@ def _nothing(_: Any) -> dict[str, Any]:
     return {}
 
 
+# Functions whose supersteps go over tiles on large graphs
+TILED = (
+    "circuit", "eigenvector_centrality", "heat", "katz_centrality", "neural_network", "pagerank",
+)  # fmt: skip
 # By function, what returns its arguments besides the graph
 CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "adamic_adar": lambda _: {"vertex_pair": "edges"},
@@ -311,7 +315,10 @@ def compile_task(package: Any, task: Task) -> None:
     if task.name in CALLS:
         with _graph(task, ["weight"] if task.weights else []) as graph:
             arguments = CALLS[task.name](graph)
-            getattr(package, task.name)(graph, **arguments, engine=task.engine)
+            function = getattr(package, task.name)
+            function(graph, **arguments, engine=task.engine)
+            if task.engine == "cpu" and task.name in TILED:
+                function(graph, **arguments, engine="cpu", layout="tiles")
         return
     from cugraph_ws.cli.run import load_program
     from cugraph_ws.execution.run import run

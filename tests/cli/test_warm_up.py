@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -170,3 +171,14 @@ def test_a_cache_that_cannot_be_used_is_said(monkeypatch):
     monkeypatch.setattr("cugraph_ws.runtime.machine_code.code_folder", lambda: None)
     done = CliRunner().invoke(commands, ["warm-up"])
     assert "set CUGRAPH_WS_CACHE_DIR" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "layouts"),
+    [("pagerank", "cpu", [None, "tiles"]), ("pagerank", "cuda", [None]), ("bfs", "cpu", [None])],
+)
+def test_large_graphs_need_loops_over_tiles_too(name, engine, layouts):
+    asked = []
+    package = SimpleNamespace(**{name: lambda graph, **given: asked.append(given.get("layout"))})
+    compile_task(package, Task(name, engine))
+    assert asked == layouts
