@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from cugraph_ws.backends.cuda.columns import DeviceColumn
-from cugraph_ws.backends.cuda.cudf_series import Coded, cudf_module, own_rules
+from cugraph_ws.backends.cuda.cudf_series import Coded, coded, cudf_module, own_rules
 from cugraph_ws.backends.cuda.grouping import run
 from cugraph_ws.backends.cuda.numbering import DeviceNumbered
 from cugraph_ws.errors import InputError
@@ -208,14 +208,20 @@ def number_text(columns: Sequence[Coded]) -> DeviceNumbered:
     """
     cudf, xp = cudf_module(), device().xp
     with own_rules():
-        used = cudf.concat([column.used() for column in columns], ignore_index=True)
-        ids = used.drop_duplicates().sort_values().reset_index(drop=True)
-        dtype = index_dtype(len(ids))
-        numbers = []
-        for column in columns:
-            # a value that no row has gets some number, which no row uses
-            ranks = xp.asarray(ids.searchsorted(column.values.astype(ids.dtype)))
-            numbers.append(ranks.astype(dtype)[column.codes])
+        places = [column.used() for column in columns]
+        used = [column.values.take(one) for column, one in zip(columns, places, strict=True)]
+        every = coded(cudf.concat(used, ignore_index=True))
+        ids = every.values.sort_values()
+        ranks = xp.empty(len(ids), index_dtype(len(ids)))
+        ranks[xp.asarray(ids.index.values)] = xp.arange(len(ids))
+        ranks = ranks[every.codes]
+        numbers, first = [], 0
+        for column, one in zip(columns, places, strict=True):
+            number = xp.zeros(len(column.values), ranks.dtype)  # no row has a value without one
+            number[one] = ranks[first : first + len(one)]
+            numbers.append(number[column.codes])
+            first += len(one)
+        ids = ids.reset_index(drop=True)
     return DeviceNumbered(numbers, 0, None, SortedText(ids))
 
 

@@ -29,20 +29,25 @@ class Coded:
     codes : device array of integers, shape (rows,)
     values : Series
         Without nulls; a categorical may list values that no row has.
+    all_used : bool
+        Whether each of the values is known to be some row's.
     """
 
     codes: DeviceArray
     values: Series
+    all_used: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def used(self) -> Series:
-        """Return the values that some row has."""
+    def used(self) -> DeviceArray:
+        """Return the places of the values that some row has; ascending."""
         xp = device().xp
+        if self.all_used:
+            return xp.arange(len(self.values))
         used = xp.zeros(len(self.values), np.bool_)
         used[self.codes] = True
-        return self.values.take(xp.flatnonzero(used))
+        return xp.flatnonzero(used)
 
 
 def missing(series: Series) -> DeviceArray | None:
@@ -87,7 +92,7 @@ def coded(series: Series) -> Coded:
         found = _coded_by_hash(series)
         if found is None:
             codes, values = series.factorize()
-            found = Coded(xp.asarray(codes), cudf.Series(values))
+            found = Coded(xp.asarray(codes), cudf.Series(values), all_used=True)
         return found
 
 
@@ -112,7 +117,7 @@ def _coded_by_hash(series: Series) -> Coded | None:
     codes[order] = xp.cumsum(new) - 1
     del order, new
     same = xp.asarray(values.take(codes).reset_index(drop=True) == series)
-    return Coded(codes, values) if read_scalars(same.all())[0] else None
+    return Coded(codes, values, all_used=True) if read_scalars(same.all())[0] else None
 
 
 def no_text() -> Coded:
