@@ -31,6 +31,7 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.fixed_point import exponent, fixed_point
+from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
 from cugraph_ws.runtime.memory import available_memory
@@ -50,7 +51,7 @@ __all__ = [
 
 Array = Any  # NumPy's or CuPy's
 
-CLASSES = 32  # of vertices that move at once
+CLASSES = 16  # of vertices that move at once
 ONE_BY_ONE = 256  # vertices of a level in which each is a class: that finds better communities
 ON_HOST = 1 << 16  # arcs of a level up to which a GPU leaves it to the CPU
 MOST_SWEEPS = 100  # of a level
@@ -236,6 +237,7 @@ class Louvain(BaseLoop):
     _label: Array  # a community for each vertex of the level
     _totals: Array  # by community: the sum of degrees
     _sizes: Array  # by community: the number of vertices
+    _called: Array | None  # by vertex of the level: whether a sweep looks at it; None for all
 
     def __init__(
         self,
@@ -263,7 +265,7 @@ class Louvain(BaseLoop):
         self._finished: list[Array] = []  # communities of vertices, one array for each level
         self._xp, self._on_device = part.xp, on_device
         self._member = part.xp.arange(self._vertices)
-        self._begin(contract(part.xp, *both_ways(part), self._vertices))
+        self._begin(self._first_level())
         self._best = self._quality()
         self.converged = self._twice == 0
 
@@ -272,10 +274,14 @@ class Louvain(BaseLoop):
         before, label = self._best, self._label
         self._label = label.copy()
         order, ends = self._classes(len(self._finished) * MOST_SWEEPS + self._sweeps)
+        if self._called is not None:
+            order, ends = _only(self._xp, self._called, order, ends)
         communities = self._label, self._totals, self._sizes
-        self._mover.move(communities, self._factor, order, ends)
+        if len(order):
+            self._mover.move(communities, self._factor, order, ends)
+        self._called = self._near_moved(label)
         self._best = self._quality()
-        active, arcs = len(label), len(self._level.indices)
+        active, arcs = len(order), len(self._level.indices)
         self._sweeps += 1
         if self._best < before:
             self._best = before
@@ -359,9 +365,34 @@ class Louvain(BaseLoop):
             )
         self._backend = loops("louvain", on_device=self._on_device)
         self._level, self._sweeps = level, 0
+        self._called = None
         self._twice = _total(level.degrees)
         self._mover = self._backend.Mover(level.rows, level.degrees)
         self._put(self._xp.arange(len(level.degrees)))
+
+    def _first_level(self) -> Level:
+        """Return the vertices and edges of the graph."""
+        part, graph = self._part, self._part.graph
+        if graph.whole and not graph.directed and graph.weight is None:
+            near = neighbourhoods(graph, on_device=part.on_device).rows
+            arcs = len(near.indices)
+            if arcs == len(part.csc.indices):  # no self-loop, and no parallel edges
+                offsets, indices = (
+                    one.astype(np.int64, copy=False) for one in (near.offsets, near.indices)
+                )
+                sources = row_numbers(part.xp, offsets, arcs)
+                ones = part.xp.ones(arcs, np.int64)
+                return Level(sources, indices, ones, offsets, near.degrees.astype(np.int64), 0)
+        return contract(part.xp, *both_ways(part), self._vertices)
+
+    def _near_moved(self, before: Array) -> Array:
+        """Mark the neighbours, in other communities, of vertices that have moved."""
+        xp, level, label = self._xp, self._level, self._label
+        called = xp.zeros(len(label), np.bool_)
+        arcs = xp.flatnonzero((label != before)[level.sources])
+        heads = level.indices[arcs]
+        called[heads[label[level.sources[arcs]] != label[heads]]] = True
+        return called
 
     def _put(self, label: Array) -> None:
         """Put the vertices of the level into communities."""
@@ -461,14 +492,39 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
 
 def merge(xp: Any, level: Level, dense: Array, count: int) -> Level:
     """Make communities, numbered from 0 to `count` - 1, the vertices of a level."""
-    loops_of = level.degrees - row_sums(xp, level.weights, level.offsets)
-    return contract(
-        xp,
-        xp.concatenate([dense[level.sources], dense]),
-        xp.concatenate([dense[level.indices], dense]),
-        xp.concatenate([level.weights, loops_of]),
-        count,
+    members = xp.argsort(dense, kind="stable")
+    ends = xp.searchsorted(dense[members], xp.arange(count + 1))
+    degrees = row_sums(xp, level.degrees[members], ends)
+    one, other = dense[level.sources], dense[level.indices]
+    up = xp.flatnonzero(one < other)  # the other half is the same, turned around
+    keys, weights = _merged(xp, one[up] * count + other[up], level.weights[up])
+    low = keys // max(1, count)
+    high = keys - low * count
+    rows, columns = xp.concatenate([low, high]), xp.concatenate([high, low])
+    order = xp.argsort(rows * count + columns)
+    rows, columns = rows[order], columns[order]
+    offsets = xp.searchsorted(rows, xp.arange(count + 1)).astype(np.int64)
+    inside = _total(degrees) - 2 * _total(weights)
+    both = xp.concatenate([weights, weights])[order]
+    return Level(rows, columns, both, offsets, degrees, inside)
+
+
+def _merged(xp: Any, keys: Array, weights: Array) -> tuple[Array, Array]:
+    """Return distinct keys, ascending, and the sums of their weights."""
+    order = xp.argsort(keys, kind="stable")
+    keys, weights = keys[order], weights[order]
+    first = xp.flatnonzero(
+        xp.concatenate([xp.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]])
     )
+    ends = xp.concatenate([first, xp.full(1, len(keys), first.dtype)])
+    return keys[first], row_sums(xp, weights, ends)
+
+
+def _only(xp: Any, called: Array, order: Array, ends: list[int]) -> tuple[Array, list[int]]:
+    """Return the listed vertices that are called, and where their classes end."""
+    listed = called[order]
+    before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(listed)])
+    return order[listed], as_host(before[xp.asarray(np.array(ends))]).tolist()
 
 
 def _total(values: Array) -> int:

@@ -205,3 +205,39 @@ def test_what_is_refused() -> None:
             ws.louvain(edges, **options)
     with pytest.raises(ws.InputError, match="weights must be 0 or more"):
         ws.louvain(edges.assign(weight=-1.0))
+
+
+@pytest.mark.parametrize("name", ["random", "rmat", "all isolated", "two components", "clique"])
+def test_levels_are_those_of_sorted_arcs(name: str) -> None:
+    """The first level of a simple graph is read from its rows; merged ones sort each edge once."""
+    simple = oracles.igraph_graph(undirected(SHAPES[name])).simplify()
+    ends = np.array(simple.get_edgelist(), np.int64).reshape(-1, 2).T
+    rng = np.random.default_rng(7)
+    with build(Edges(*ends, SHAPES[name].n, None, directed=False)) as graph:
+        loop = ws.Louvain()
+        loop.start(graph)
+        level, count = loop._level, graph.number_of_vertices
+        sorted_arcs = algorithm.contract(np, *algorithm.both_ways(loop._part), count)
+        for one, other in zip(level, sorted_arcs, strict=True):
+            np.testing.assert_array_equal(one, other)
+        dense, most = algorithm.without_gaps(np, rng.integers(0, count, count) // 3)
+        loops_of = level.degrees - algorithm.row_sums(np, level.weights, level.offsets)
+        merged = algorithm.merge(np, level, dense, most)
+        expected = algorithm.contract(
+            np,
+            np.concatenate([dense[level.sources], dense]),
+            np.concatenate([dense[level.indices], dense]),
+            np.concatenate([level.weights, loops_of]),
+            most,
+        )
+        for one, other in zip(merged, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        again = algorithm.merge(np, merged, np.zeros(most, np.int64), 1)
+        assert again.inside == level.degrees.sum() == again.degrees.sum()
+
+
+def test_later_sweeps_look_near_moves() -> None:
+    with build(grid(30, 30, 0.05, seed=2)) as graph:
+        active = ws.run(ws.Louvain(), graph).trace["active"].to_numpy()
+    assert active[0] == 900
+    assert (active[1:4] < 900).all()

@@ -60,7 +60,7 @@ class Mover:
         """Let classes of vertices move, and return how many did."""
         here, (_, _, sizes), strict = device(), communities, may is not None
         xp, count = here.xp, len(order)
-        classes = xp.empty(count, np.int64)
+        classes = xp.full(len(self._degrees), len(ends))  # not listed
         classes[order] = xp.searchsorted(xp.array(ends), xp.arange(count), side="right")
         far = self._far.by_class(classes[self._far.rows], len(ends))
         if len(self._far.rows):
@@ -69,7 +69,7 @@ class Mover:
         marks = xp.zeros(len(sizes), np.int64) if strict else sizes
         moved = xp.zeros(1, np.int64)
         here.module("communities").prepare_together(
-            "move_classes", 32 * count, BLOCK, self._rows, self._degrees, communities,
+            "move_classes", 32 * len(self._degrees), BLOCK, self._rows, self._degrees, communities,
             (marks, marks if may is None else may), factor, strict, len(ends), order, bounds,
             xp.empty(len(order), np.int64), *far, moved,
         )()  # fmt: skip
