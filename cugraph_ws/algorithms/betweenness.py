@@ -343,12 +343,14 @@ class Betweenness(ArrayLoop):
         front = paths.copy()
         rows = xp.unique(rows)
         stack, scales = [], []
+        marks = xp.zeros(part.size, np.uint8)
         while near.total(len(rows)):
             stack.append(rows)
             changed = near.update(front, rows)
             readers = near.followers(changed, "in")
-            counts = near.sums(front, "in", readers)
-            front[changed] = 0.0
+            marks[changed] = 1
+            counts = near.sums(front, "in", readers, marks=marks)
+            front[changed], marks[changed] = 0.0, 0
             counts = xp.where(levels[readers] < 0, counts, 0.0)
             hit = xp.flatnonzero(counts.any(axis=1))
             rows, counts = readers[hit], counts[hit]
@@ -377,6 +379,7 @@ class Betweenness(ArrayLoop):
         near, xp = self.near, self.near.xp
         dependency = xp.zeros(paths.shape)
         front = xp.zeros(paths.shape)
+        marks = xp.zeros(len(paths), np.uint8)
         for level in range(len(stack) - 1, 0, -1):
             rows, before = stack[level], stack[level - 1]
             at = levels[rows] == level
@@ -384,8 +387,9 @@ class Betweenness(ArrayLoop):
             front[rows] = xp.where(at, share, 0.0)
             shares[rows] += front[rows]
             changed = near.update(front, rows)
-            gathered = near.sums(front, "out", before)
-            front[changed] = 0.0
+            marks[changed] = 1
+            gathered = near.sums(front, "out", before, marks=marks)
+            front[changed], marks[changed] = 0.0, 0
             at = levels[before] == level - 1
             dependency[before] += xp.where(at, paths[before] * gathered, 0.0)
         return dependency

@@ -423,9 +423,12 @@ class Louvain(BaseLoop):
     def _classes(self, turn: int) -> tuple[Array, list[int]]:
         """Return the vertices of the level in classes, other ones in each turn, and where those end."""
         xp, count = self._xp, len(self._label)
-        classes = count if count <= ONE_BY_ONE else CLASSES
-        order = xp.argsort(_hashed(xp, count, self._seed, turn), kind="stable")
-        return order, [count * (which + 1) // classes for which in range(classes)]
+        words = _hashed(xp, count, self._seed, turn)
+        if count <= ONE_BY_ONE:
+            return xp.argsort(words, kind="stable"), list(range(1, count + 1))
+        classes = words % CLASSES
+        ends = as_host(xp.cumsum(xp.bincount(classes, minlength=CLASSES))).tolist()
+        return xp.argsort(classes.astype(np.uint8), kind="stable"), ends  # one digit
 
     def _quality(self) -> float:
         """Return the modularity, the same on all engines: all sums are of integers."""

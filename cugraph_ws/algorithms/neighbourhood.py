@@ -94,8 +94,9 @@ class Neighbourhood:
         return here, self.part.placed(self.xp.asarray(numbers[here])).astype(np.int64)
 
     def sums(
-        self, values: Array, direction: Direction, which: Array = None, weight: str | None = None
-    ) -> Array:
+        self, values: Array, direction: Direction, which: Array = None, weight: str | None = None,
+        marks: Array = None,
+    ) -> Array:  # fmt: skip
         """Add up neighbours' values; collective.
 
         Parameters
@@ -108,6 +109,8 @@ class Neighbourhood:
             Owned positions to do it for; by default all, in order.
         weight : str, optional
             Edge column to multiply by.
+        marks : array of uint8, shape (size,), optional
+            Which vertices have values other than 0.
 
         Returns
         -------
@@ -116,7 +119,7 @@ class Neighbourhood:
         chosen = self.own if which is None else which
 
         def fold(rows: Any, chosen: Array, weights: Array) -> Array:
-            return self._loops.sums(rows, chosen, values, weights)
+            return self._loops.sums(rows, chosen, values, weights, marks)
 
         return self._by_arcs(fold, direction, chosen, weight, self.xp.add)
 

@@ -451,7 +451,8 @@ class Similarity(BaseLoop):
         self._bounds = [(0, len(self._pairs[0]))]  # all edges are done at once
         if self._oriented is None:
             lengths = sum(self._read(degrees, end) for end in self._pairs)
-            self._bounds = batches(as_host(lengths), ARCS_A_STEP)
+            if not len(lengths) or int(lengths.sum()) > ARCS_A_STEP:
+                self._bounds = batches(as_host(lengths), ARCS_A_STEP)
         # A GPU that has all rows fetches none, and is done with a few pairs before the next are launched.
         self._together = TOGETHER if on_device and near.halo.alone else 1
         steps = max(near.halo.comm.allgather(len(self._bounds)))

@@ -42,6 +42,84 @@ READERS, FRONT, OVER = (
 
 
 @inline
+def four_of(indices: Any, arc: Any, last: Any) -> Any:
+    """Return four neighbours of a row from an arc on, the last one again if there are fewer."""
+    end = last - 1
+    return (
+        np.int64(indices[arc]),
+        np.int64(indices[min(arc + 1, end)]),
+        np.int64(indices[min(arc + 2, end)]),
+        np.int64(indices[min(arc + 3, end)]),
+    )
+
+
+@inline
+def levels_of(levels: Any, four: Any, columns: Any, column: Any) -> Any:
+    """Return the levels of four vertices: their loads wait together."""
+    return (
+        load_fresh(levels, four[0] * columns + column),
+        load_fresh(levels, four[1] * columns + column),
+        load_fresh(levels, four[2] * columns + column),
+        load_fresh(levels, four[3] * columns + column),
+    )
+
+
+@inline
+def value_at(values: Any, there: Any, entry: Any) -> Any:
+    """Return a value, 0 if it is not there."""
+    found = 0.0
+    if there:
+        found = load_fresh(values, entry)
+    return found
+
+
+@inline
+def sum_at_level(
+    rows: Any, vertex: Any, wanted: Any, level: Any, columns: Any, column: Any, levels: Any,
+    values: Any,
+) -> Any:  # fmt: skip
+    """Return the sum of the values of a row's neighbours of a level, in the order of the row."""
+    offsets, indices = rows
+    arc, last, total = np.int64(offsets[vertex]), np.int64(offsets[vertex + 1]), 0.0
+    while arc < last:
+        four = four_of(indices, arc, last)
+        found = levels_of(levels, four, columns, column)
+        one = value_at(values, wanted and found[0] == level, four[0] * columns + column)
+        two = value_at(
+            values, wanted and found[1] == level and arc + 1 < last, four[1] * columns + column
+        )
+        three = value_at(
+            values, wanted and found[2] == level and arc + 2 < last, four[2] * columns + column
+        )
+        last_one = value_at(
+            values, wanted and found[3] == level and arc + 3 < last, four[3] * columns + column
+        )
+        total = total + one + two + three + last_one
+        arc += 4
+    return total
+
+
+@inline
+def call_reader(
+    other: Any, fresh: Any, depth: Any, stamps: Any, held: Any, mine: Any, sizes: Any, which: Any,
+    readers: Any,
+) -> Any:  # fmt: skip
+    """Hold a vertex to be listed if it is new in a column, and not listed yet."""
+    if any_of(FULL, fresh):
+        before = np.int32(0)
+        if lane() == 0:
+            before = np.int32(atomic_exchange(stamps, other, np.int32(depth + 1)))
+        if shuffle(FULL, before, 0) != depth + 1:
+            if lane() == held:
+                mine = np.int32(other)
+            held = np.int32(held + 1)
+            if held == 32:
+                flush(held, mine, sizes, which, readers, np.int64(0))
+                held = np.int32(0)
+    return held, mine
+
+
+@inline
 def flush(held: Any, mine: Any, sizes: Any, which: Any, into: Any, base: Any) -> None:
     """Append the vertices that a warp's first `held` lanes have to a list."""
     first = np.int64(0)
@@ -104,20 +182,28 @@ def count_paths(
             here = load_fresh(levels, vertex * columns + column) == depth
             arc, last = np.int64(outs[0][vertex]), np.int64(outs[0][vertex + 1])
             while arc < last:
-                other = np.int64(outs[1][arc])
-                fresh = here and load_fresh(levels, other * columns + column) < 0
-                if any_of(FULL, fresh):
-                    before = np.int32(0)
-                    if lane() == 0:
-                        before = np.int32(atomic_exchange(stamps, other, np.int32(depth + 1)))
-                    if shuffle(FULL, before, 0) != depth + 1:
-                        if lane() == held:
-                            mine = np.int32(other)
-                        held = np.int32(held + 1)
-                        if held == 32:
-                            flush(held, mine, sizes, READERS + now, readers, np.int64(0))
-                            held = np.int32(0)
-                arc += 1
+                four = four_of(outs[1], arc, last)
+                found = levels_of(levels, four, columns, column)
+                held, mine = call_reader(
+                    four[0], here and found[0] < 0, depth, stamps, held, mine, sizes, READERS + now,
+                    readers,
+                )  # fmt: skip
+                if arc + 1 < last:
+                    held, mine = call_reader(
+                        four[1], here and found[1] < 0, depth, stamps, held, mine, sizes,
+                        READERS + now, readers,
+                    )  # fmt: skip
+                if arc + 2 < last:
+                    held, mine = call_reader(
+                        four[2], here and found[2] < 0, depth, stamps, held, mine, sizes,
+                        READERS + now, readers,
+                    )  # fmt: skip
+                if arc + 3 < last:
+                    held, mine = call_reader(
+                        four[3], here and found[3] < 0, depth, stamps, held, mine, sizes,
+                        READERS + now, readers,
+                    )  # fmt: skip
+                arc += 4
             place += warps
         flush(held, mine, sizes, READERS + now, readers, np.int64(0))
         sync_grid()
@@ -126,13 +212,8 @@ def count_paths(
         while place < count:
             vertex = np.int64(load_fresh(readers, place))
             entry = vertex * columns + column
-            unknown, total = load_fresh(levels, entry) < 0, 0.0
-            arc, last = np.int64(ins[0][vertex]), np.int64(ins[0][vertex + 1])
-            while arc < last:
-                other = np.int64(ins[1][arc]) * columns + column
-                if unknown and load_fresh(levels, other) == depth:
-                    total += load_fresh(paths, other)
-                arc += 1
+            unknown = load_fresh(levels, entry) < 0
+            total = sum_at_level(ins, vertex, unknown, depth, columns, column, levels, paths)
             hit = total > 0.0 and lane() < columns
             if hit:
                 store_fresh(levels, entry, np.int32(depth + 1))
@@ -233,13 +314,8 @@ def add_dependencies(
         while place < end:
             vertex = np.int64(stack[place])
             entry = vertex * columns + column
-            here, total = levels[entry] == level and lane() < columns, 0.0
-            arc, last = np.int64(outs[0][vertex]), np.int64(outs[0][vertex + 1])
-            while arc < last:
-                other = np.int64(outs[1][arc]) * columns + column
-                if here and levels[other] == level + 1:
-                    total += load_fresh(shares, other)
-                arc += 1
+            here = levels[entry] == level and lane() < columns
+            total = sum_at_level(outs, vertex, here, level + 1, columns, column, levels, shares)
             if here:
                 found = product(paths[entry], total)
                 dependency[entry] = found

@@ -17,16 +17,20 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
+    any_of,
     atomic_add,
     atomic_compare_and_swap,
+    ballot,
     block,
     blocks,
+    ffs,
     inline,
     kernel,
     lane,
     load_fresh,
     product,
     shared,
+    shuffle,
     shuffle_xor,
     store_fresh,
     sync_block,
@@ -43,6 +47,7 @@ FREE = -1  # a slot without a label
 TABLE = 2048  # slots in a block's shared memory
 SHARE = 256  # of them a warp's
 WARPS = 8  # of a block at most
+TURNS = 2  # in which lanes with one label add their weights together
 KINDS = 4  # of rows: by a thread, a warp, a block, and one of the first blocks
 
 
@@ -330,12 +335,31 @@ def fill_far(rows: Any, labels: Any, far: Any, first: Any, last: Any, tables: An
     """Add the weights of a class's long rows to their labels' sums, each arc by a thread."""
     offsets, indices, weights = rows
     listed, ends, slots = far
-    begin = ends[first]
-    for place in range(begin + block() * threads() + thread(), ends[last], blocks() * threads()):
-        row = row_at(ends, first, last, place)
-        arc = offsets[listed[row]] + place - ends[row]
-        mask = slots[row + 1] - slots[row] - 1
-        add_weight(tables, slots[row] - slots[first], mask, labels[indices[arc]], weights[arc])
+    end = ends[last]
+    base = ends[first] + block() * threads() + thread() - lane()
+    while base < end:
+        row, label, weight = np.int64(FREE), np.int64(FREE), np.int64(0)
+        waits = base + lane() < end
+        if waits:
+            row = np.int64(row_at(ends, first, last, base + lane()))
+            arc = offsets[listed[row]] + base + lane() - ends[row]
+            label, weight = np.int64(labels[indices[arc]]), np.int64(weights[arc])
+        # Many neighbours of a hub have one label: lanes that share the first's add once.
+        turn = np.int32(0)
+        while turn < TURNS and any_of(FULL, waits):
+            leader = np.int32(ffs(ballot(FULL, waits)) - 1)
+            its_row, its_label = shuffle(FULL, row, leader), shuffle(FULL, label, leader)
+            same = waits and row == its_row and label == its_label
+            total = sum_of_lanes(weight if same else np.int64(0))
+            if lane() == leader:
+                mask = slots[row + 1] - slots[row] - 1
+                add_weight(tables, slots[row] - slots[first], mask, label, total)
+            waits = waits and not same
+            turn = np.int32(turn + 1)
+        if waits:
+            mask = slots[row + 1] - slots[row] - 1
+            add_weight(tables, slots[row] - slots[first], mask, label, weight)
+        base += blocks() * threads()
 
 
 @inline

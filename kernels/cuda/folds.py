@@ -15,12 +15,15 @@ import numpy as np
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
+    ballot,
     block,
     blocks,
+    ffs,
     inline,
     kernel,
     lane,
     lean,
+    popc,
     shared,
     shuffle,
     shuffle_xor,
@@ -96,28 +99,39 @@ def sum_of_arcs(
 
 
 @inline
+def lowest(left: Any) -> Any:
+    """Return the place of the lowest bit that is set, and the other bits."""
+    return np.int32(ffs(left) - 1), np.uint32(left & np.uint32(left - np.uint32(1)))
+
+
+@inline
 def sum_of_column(
-    indices: Any, begin: Any, end: Any, step: Any, values: Any, columns: Any, column: Any
-) -> Any:
+    indices: Any, begin: Any, end: Any, step: Any, values: Any, columns: Any, column: Any,
+    marks: Any, marked: Any,
+) -> Any:  # fmt: skip
     """Return the sum of a lane's column over every `step` / 32-th 32 arcs, in their order."""
     total = 0.0
     first = np.int64(begin)
     while first < end:
-        many = np.int32(min(end - first, 32))
-        neighbour = np.int64(0)
-        if lane() < many:
-            neighbour = np.int64(indices[first + lane()]) * columns
-        at = np.int32(0)
-        while at + 4 <= many:  # four loads wait together
-            one = values[shuffle(FULL, neighbour, at) + column]
-            two = values[shuffle(FULL, neighbour, at + 1) + column]
-            three = values[shuffle(FULL, neighbour, at + 2) + column]
-            four = values[shuffle(FULL, neighbour, at + 3) + column]
-            total = total + one + two + three + four
-            at = np.int32(at + 4)
-        while at < many:
-            total += values[shuffle(FULL, neighbour, at) + column]
-            at = np.int32(at + 1)
+        neighbour, wanted = np.int64(0), False
+        if first + lane() < end:
+            neighbour = np.int64(indices[first + lane()])
+            wanted = marked == 0 or marks[neighbour] != 0
+        neighbour *= columns
+        left = ballot(FULL, wanted)
+        while popc(left) >= 4:  # four loads wait together
+            one, left = lowest(left)
+            two, left = lowest(left)
+            three, left = lowest(left)
+            four, left = lowest(left)
+            first_value = values[shuffle(FULL, neighbour, one) + column]
+            second_value = values[shuffle(FULL, neighbour, two) + column]
+            third_value = values[shuffle(FULL, neighbour, three) + column]
+            fourth_value = values[shuffle(FULL, neighbour, four) + column]
+            total = total + first_value + second_value + third_value + fourth_value
+        while left != 0:
+            one, left = lowest(left)
+            total += values[shuffle(FULL, neighbour, one) + column]
         first += step
     return total
 
@@ -183,8 +197,8 @@ def sum_rows(
 @lean(48)
 @kernel
 def sum_columns(
-    offsets: Any, indices: Any, which: Any, count: Any, values: Any, columns: Any, long: Any,
-    sums: Any,
+    offsets: Any, indices: Any, which: Any, count: Any, values: Any, columns: Any, marks: Any,
+    marked: Any, long: Any, sums: Any,
 ) -> None:  # fmt: skip
     """Add up neighbours' values in several columns.
 
@@ -198,6 +212,9 @@ def sum_columns(
     values : float64[vertices * columns]
         By vertex, then column.
     columns : int
+    marks : uint8[vertices]
+        Whether a vertex has values other than 0; not read unless `marked` is 1.
+    marked : int
     long : int
         Arcs of a row above which a block reads it.
     sums : float64[count * columns]
@@ -217,7 +234,7 @@ def sum_columns(
                 column = first + lane()
                 parts[thread()] = sum_of_column(
                     indices, begin + 32 * warp, end, 32 * warps, values, columns,
-                    min(column, columns - 1),
+                    min(column, columns - 1), marks, marked,
                 )  # fmt: skip
                 sync_block()
                 if warp == 0 and column < columns:
@@ -238,7 +255,15 @@ def sum_columns(
             while first < columns:
                 column = first + lane()
                 total = sum_of_column(
-                    indices, begin, end, 32, values, columns, min(column, columns - 1)
+                    indices,
+                    begin,
+                    end,
+                    32,
+                    values,
+                    columns,
+                    min(column, columns - 1),
+                    marks,
+                    marked,
                 )
                 if column < columns:
                     sums[place * columns + column] = total

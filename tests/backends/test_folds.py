@@ -42,6 +42,10 @@ def test_folds_are_those_of_numpy(
         some = generator.random((part.size, 3))
         found = backend.sums(rows, which, some, None)
         np.testing.assert_allclose(found, _array([some[row].sum(axis=0) for row in parts], 3))
+        marks = (generator.random(part.size) < 0.5).astype(np.uint8)
+        found = backend.sums(rows, which, some * marks[:, None], None, marks)
+        chosen = _array([some[row][marks[row] > 0].sum(axis=0) for row in parts], 3)
+        np.testing.assert_allclose(found, chosen)
         found = backend.sums(rows, which, some, weights)
         expected = [weights[arc] @ some[row] for row, arc in zip(parts, arcs, strict=True)]
         np.testing.assert_allclose(found, _array(expected, 3))

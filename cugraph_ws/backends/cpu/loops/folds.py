@@ -17,7 +17,9 @@ Array = npt.NDArray[Any]
 WORK_A_TASK = 1 << 14  # rows and arcs
 
 
-def sums(rows: Any, which: Array, values: Array, weights: Array | None) -> Array:
+def sums(
+    rows: Any, which: Array, values: Array, weights: Array | None, marks: Array | None = None
+) -> Array:
     """Add up neighbours' values.
 
     Parameters
@@ -28,6 +30,8 @@ def sums(rows: Any, which: Array, values: Array, weights: Array | None) -> Array
     values : ndarray of float64, shape (size,) or (size, columns)
     weights : ndarray of float64, shape (arcs,), or None
         Factors by arc; None for ones.
+    marks : ndarray of uint8, shape (size,), optional
+        Which vertices have values other than 0; a GPU reads no others.
 
     Returns
     -------

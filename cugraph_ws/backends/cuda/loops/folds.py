@@ -20,14 +20,18 @@ WARP = 32
 LONG = 1024  # arcs of a row above which a block reads it, not a warp
 
 
-def sums(rows: Any, which: Array, values: Array, weights: Array | None) -> Array:
-    """Add up neighbours' values."""
+def sums(
+    rows: Any, which: Array, values: Array, weights: Array | None, marks: Array | None = None
+) -> Array:
+    """Add up neighbours' values; those of vertices without a mark are 0, and not read."""
     xp, columns = device().xp, 1 if values.ndim == 1 else values.shape[1]
     found = xp.empty((len(which), *values.shape[1:]), np.float64)
     flat, into = values.reshape(-1), found.reshape(-1)
     if columns > 1:
         if weights is None:
-            _launch("sum_columns", rows, which, flat, columns, LONG, into)
+            given = xp.zeros(1, np.uint8) if marks is None else marks
+            marked = int(marks is not None)
+            _launch("sum_columns", rows, which, flat, columns, given, marked, LONG, into)
         else:
             _launch("sum_weighted_columns", rows, which, flat, columns, weights, into)
     else:
