@@ -13,7 +13,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
@@ -33,20 +34,22 @@ HUB = 0  # has an edge to every vertex, and one from every vertex
 COUPLING = [[0.51, 0.49], [0.49, 0.51]]
 
 CHILD = f"""
-import json, sys
+import sys
 import cugraph_ws
-from {__name__} import Task, compile_task
-*given, parameters = json.loads(sys.argv[1])
-compile_task(cugraph_ws, Task(*given, tuple(map(tuple, parameters))))
+from {__name__} import compile_tasks
+compile_tasks(cugraph_ws, sys.argv[1])
 """
 
+FEW = 2  # jobs that leave no core to compile ahead
+ANSWER = "task: "  # begins a line that a process prints after each task
+TOGETHER = 8  # tasks at most that share a process
 LOOSE = 1.0  # a tolerance that the first superstep reaches
 
 Engine = Literal["cpu", "cuda"]
 
 
 class Task(NamedTuple):
-    """What one process compiles.
+    """A call to compile for.
 
     Attributes
     ----------
@@ -281,26 +284,91 @@ def _programs(words: Sequence[str]) -> list[tuple[str, tuple[tuple[str, str], ..
     return [(name, tuple(given)) for name, given in found]
 
 
-def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]]:
-    """Run each task in a process; yield it, its seconds, and what went wrong."""
+def _together(wanted: Sequence[Task]) -> list[list[Task]]:
+    """Return the tasks of each process: those on a GPU without a program's text share some.
 
-    def one(task: Task) -> tuple[Task, float, str]:
-        begun = time.perf_counter()
-        done = subprocess.run(  # noqa: S603 - this interpreter, with words made here
-            [sys.executable, "-c", CHILD, json.dumps(task)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
-            env=dict(os.environ),
-        )  # fmt: skip
-        lines = done.stderr.strip().splitlines()
-        problem = (lines[-1] if lines else f"exit {done.returncode}") if done.returncode else ""
-        return task, time.perf_counter() - begun, problem
+    A process there imports cuDF, and compiles what all graphs need or waits for it; what such tasks launch is
+    compiled ahead from a list.
+    """
+    from cugraph_ws.runtime.compile_ahead import has_programs
+
+    shared = [one for one in wanted if one.engine == "cuda" and not has_programs(str(one))]
+    alone = [[one] for one in wanted if one not in shared]
+    parts = -(-len(shared) // TOGETHER)
+    return [*(shared[place::parts] for place in range(parts)), *alone]
+
+
+def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]]:
+    """Run tasks in processes; yield each, its seconds, and what went wrong."""
+    from cugraph_ws.runtime.compile_ahead import VARIABLE
+
+    processes = _together(wanted)
+    share = jobs // max(min(len(processes), jobs), 1) if jobs > FEW else 0
+    environment = {**os.environ, VARIABLE: str(share)}
+    ended: SimpleQueue[tuple[Task, float, str] | None] = SimpleQueue()
+
+    def one(several: list[Task]) -> None:
+        begun, left = time.perf_counter(), list(several)
+        try:
+            with subprocess.Popen(  # noqa: S603 - this interpreter, with words made here
+                [sys.executable, "-c", CHILD, json.dumps(several)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+            ) as process, ThreadPoolExecutor(1) as reader:  # fmt: skip
+                assert process.stdout is not None
+                assert process.stderr is not None
+                errors = reader.submit(process.stderr.read)
+                for line in process.stdout:
+                    if line.startswith(ANSWER):
+                        problem = json.loads(line.removeprefix(ANSWER))
+                        ended.put((left.pop(0), time.perf_counter() - begun, problem))
+                        begun = time.perf_counter()
+                lines = errors.result().strip().splitlines()
+            if left:
+                said = lines[-1] if lines else f"exit {process.returncode}"
+                for task in left:
+                    ended.put((task, time.perf_counter() - begun, said))
+        finally:
+            ended.put(None)
 
     with ThreadPoolExecutor(jobs) as pool:
-        for future in as_completed([pool.submit(one, task) for task in wanted]):
-            yield future.result()
+        running = [pool.submit(one, several) for several in processes]
+        for _ in processes:
+            while (done := ended.get()) is not None:
+                yield done
+        for each in running:
+            each.result()
 
 
 # ---------------------------------------------------------------------------- in a task's process
+
+
+def compile_tasks(package: Any, given: str) -> None:
+    """Do tasks one after another, and print an answer for each: what went wrong, "" if nothing.
+
+    Parameters
+    ----------
+    package : module
+        Has the functions, as users see them.
+    given : str
+        Tasks as JSON.
+    """
+    several = [
+        Task(name, engine, weights, directed, tuple(map(tuple, parameters)))
+        for name, engine, weights, directed, parameters in json.loads(given)
+    ]
+    for task in several:
+        if task.engine == "cuda" and task.name in CALLS:
+            from cugraph_ws.runtime.compile_ahead import begin
+            from cugraph_ws.runtime.driver import installed_gpus
+
+            begin(str(task), installed_gpus()[0].capability)
+    for task in several:
+        problem = ""
+        try:
+            compile_task(package, task)
+        except Exception as error:
+            problem = f"{type(error).__module__}.{type(error).__qualname__}: {error}"
+        print(f"{ANSWER}{json.dumps(problem)}", flush=True)
 
 
 def compile_task(package: Any, task: Task) -> None:

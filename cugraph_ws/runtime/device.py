@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cugraph_ws.errors import EngineError
+from cugraph_ws.runtime.compile_ahead import Job, needed
 from cugraph_ws.runtime.device_compiler import load_or_compile
 from cugraph_ws.runtime.driver import Function, Gpu, installed_gpus, load_function
 from cugraph_ws.runtime.generated import import_text, kernel_file
@@ -206,9 +207,19 @@ def _most_threads(registers: int) -> int:
 class _Kernels:
     """A module whose kernels are compiled for the current GPU when they are first launched."""
 
-    def __init__(self, owner: CudaDevice, text: str, functions: Callable[[], Any]) -> None:
+    def __init__(
+        self,
+        owner: CudaDevice,
+        module: str,
+        text: str,
+        functions: Callable[[], Any],
+        *,
+        generated: bool,
+    ) -> None:
         self._device = owner
+        self._module = module
         self._text = text
+        self._generated = generated  # whether the text is a program's
         self._functions = functions
         # Functions, with the most threads of a block that registers allow; 0 if that is not known
         self._loaded: dict[tuple[str, tuple[Kind, ...]], tuple[Function, int]] = {}
@@ -217,9 +228,11 @@ class _Kernels:
         """Return the loaded kernel for argument types, and the most threads of its blocks."""
         found = self._loaded.get((name, kinds))
         if found is None:
+            capability = self._device.gpu.capability
+            job = Job(self._module, self._text if self._generated else "", name, kinds, capability)
             binary = load_or_compile(
-                self._text, name, kinds, self._device.gpu.capability,
-                lambda: getattr(self._functions(), name),
+                self._text, name, kinds, capability, lambda: getattr(self._functions(), name),
+                lambda: needed(job),
             )  # fmt: skip
             threads = binary.threads or _most_threads(binary.registers)
             found = load_function(binary.code, name), threads
@@ -310,8 +323,10 @@ class CudaDevice:
             path = kernel_file("cuda", name)
             self._modules[name] = _Kernels(
                 self,
+                name,
                 path.read_text("utf-8"),
                 lambda: importlib.import_module(f"cugraph_ws.kernels.cuda.{name}"),
+                generated=False,
             )
         return self._modules[name]
 
@@ -325,7 +340,7 @@ class CudaDevice:
             text = write()
             digest = hashlib.sha256(text.encode()).hexdigest()[:20]
             full = f"{name}_{digest}"
-            found = _Kernels(self, text, lambda: import_text(full, text))
+            found = _Kernels(self, full, text, lambda: import_text(full, text), generated=True)
             self._programs[key] = found
         return found
 

@@ -8,11 +8,12 @@ loads it without importing Numba.
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib import metadata
@@ -26,7 +27,7 @@ from cugraph_ws.runtime.paths import kernels_folder
 from cugraph_ws.runtime.signature import Kind
 from cugraph_ws.runtime.single_flight import single_flight
 
-__all__ = ["Binary", "Capability", "compile_kernel", "load_or_compile"]
+__all__ = ["Binary", "Capability", "compile_if_free", "compile_kernel", "load_or_compile"]
 
 Capability = tuple[int, int]
 FEWEST = 128  # threads: a block's limit is not halved at or below this to avoid spills
@@ -84,7 +85,7 @@ def _version(package: str) -> str:
 
 def load_or_compile(
     text: str, name: str, kinds: tuple[Kind, ...], capability: Capability,
-    function: Callable[[], Any],
+    function: Callable[[], Any], missing: Callable[[], None] | None = None,
 ) -> Binary:  # fmt: skip
     """Return a kernel's machine code from the disk cache, or compile it and write it there.
 
@@ -102,24 +103,51 @@ def load_or_compile(
         Compute capability.
     function : callable
         Returns the kernel; called only to compile it.
+    missing : callable, optional
+        Called if the cache lacks the kernel, before it is compiled.
 
     Returns
     -------
     Binary
     """
-    key = hashlib.sha256(repr((_fingerprint(), text, name, kinds, capability)).encode()).hexdigest()
-    folder = code_folder()
-    path = None if folder is None else folder / "cuda" / f"{name}-{key[:24]}.cubin"
+    path = _path(text, name, kinds, capability)
     if path is None:
         return compile_kernel(function(), kinds, capability)
     binary = _read(path)
     if binary is None:  # missing or damaged
+        if missing is not None:
+            missing()
         with single_flight(path):
             binary = _read(path)  # another process has compiled it meanwhile
             if binary is None:
                 binary = compile_kernel(function(), kinds, capability)
                 _write(path, binary)
     return binary
+
+
+def compile_if_free(
+    text: str, name: str, kinds: tuple[Kind, ...], capability: Capability,
+    function: Callable[[], Any],
+) -> None:  # fmt: skip
+    """Compile a kernel to the disk cache, unless it is there or another process compiles it.
+
+    Parameters
+    ----------
+    text, name, kinds, capability, function
+        As `load_or_compile` takes them.
+    """
+    path = _path(text, name, kinds, capability)
+    if path is not None and _read(path) is None:
+        with single_flight(path, patience=0) as held:
+            if held and _read(path) is None:
+                _write(path, compile_kernel(function(), kinds, capability))
+
+
+def _path(text: str, name: str, kinds: tuple[Kind, ...], capability: Capability) -> Path | None:
+    """Return a kernel's entry of the disk cache, None if there is no folder for it."""
+    key = hashlib.sha256(repr((_fingerprint(), text, name, kinds, capability)).encode()).hexdigest()
+    folder = code_folder()
+    return None if folder is None else folder / "cuda" / f"{name}-{key[:24]}.cubin"
 
 
 def _read(path: Path) -> Binary | None:
@@ -162,6 +190,23 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     ProgramError
         If the compiler refuses the kernel.
     """
+    with _without_collections():
+        return _compiled(function, kinds, capability)
+
+
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no garbage in the `with` block: Numba makes much that lives on, and searching it takes an eighth."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+def _compiled(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> Binary:
     import numba.cuda.dispatcher as dispatcher
     from numba import cuda
     from numba.core.errors import NumbaError

@@ -25,7 +25,7 @@ TAKEN = (errno.EWOULDBLOCK, errno.EACCES)
 
 
 @contextmanager
-def single_flight(path: Path, patience: float = PATIENCE) -> Iterator[None]:
+def single_flight(path: Path, patience: float = PATIENCE) -> Iterator[bool]:
     """Hold the lock of a cache entry; the `with` block reads the entry again before it is made.
 
     Parameters
@@ -37,8 +37,8 @@ def single_flight(path: Path, patience: float = PATIENCE) -> Iterator[None]:
 
     Yields
     ------
-    None
-        With the lock; without it if `patience` has passed, if the folder is not private or cannot be
+    bool
+        True with the lock; False without it, if `patience` has passed, if the folder is not private or cannot be
         written to, or if its file system has no locks.
     """
     lock = path.with_name(f"{path.name}.lock")
@@ -46,7 +46,7 @@ def single_flight(path: Path, patience: float = PATIENCE) -> Iterator[None]:
     try:
         held = descriptor is not None and _locked(descriptor, time.monotonic() + patience)
         try:
-            yield
+            yield held
         finally:
             if held:  # a process that waits for the removed file gets its lock nevertheless
                 with contextlib.suppress(OSError):

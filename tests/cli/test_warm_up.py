@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from conftest import COMPILED
 
 import cugraph_ws as ws
+from cugraph_ws.cli import warm_up
 from cugraph_ws.cli.main import commands
 from cugraph_ws.cli.warm_up import BOTH_WAYS, CALLS, WEIGHTED, Task, compile_task, tasks
 from cugraph_ws.errors import CugraphWsError
@@ -182,3 +183,19 @@ def test_large_graphs_need_loops_over_tiles_too(name, engine, layouts):
     package = SimpleNamespace(**{name: lambda graph, **given: asked.append(given.get("layout"))})
     compile_task(package, Task(name, engine))
     assert asked == layouts
+
+
+def test_tasks_without_a_program_share_processes_on_a_gpu():
+    wanted = tasks(["sssp", "core_number", "jaccard"], ["cpu", "cuda"], ["float64"])
+    found = [[str(one) for one in several] for several in warm_up._together(wanted)]
+    assert found[0] == ["core_number, cuda", "core_number, cuda, undirected", "jaccard, cuda"]
+    assert all(len(several) == 1 for several in found[1:])
+    assert sorted(one for several in found for one in several) == sorted(map(str, wanted))
+
+
+def test_a_process_that_is_killed_is_named_with_its_tasks(monkeypatch):
+    killed = "import os, sys; print('task: \"\"', flush=True); os.kill(os.getpid(), 9)"
+    monkeypatch.setattr(warm_up, "CHILD", killed)
+    wanted = tasks(["core_number"], ["cuda"], [])
+    found = {str(task): problem for task, _, problem in warm_up._each(wanted, 4)}
+    assert found == {"core_number, cuda": "", "core_number, cuda, undirected": "exit -9"}

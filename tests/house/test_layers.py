@@ -132,6 +132,7 @@ def test_own_files_are_imported_by_name_in_few_places() -> None:
     ]
     assert sorted(named) == [
         "cugraph_ws.backends",
+        "cugraph_ws.runtime.compile_worker",
         "cugraph_ws.runtime.device",
         "cugraph_ws.runtime.dispatch",
     ]

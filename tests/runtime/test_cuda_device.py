@@ -126,6 +126,7 @@ def compiles(monkeypatch, tmp_path):
 
     monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(compiler, "compile_kernel", compile_kernel)
+    monkeypatch.setenv("CUGRAPH_WS_COMPILERS", "0")
     return made
 
 

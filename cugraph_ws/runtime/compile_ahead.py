@@ -1,0 +1,327 @@
+"""Compile kernels before a call needs them, in processes of their own.
+
+A call that finds a kernel missing in the disk cache will soon need others.  `kernels/cuda/together.json`
+lists what calls launch together, so those are compiled meanwhile, on the other cores.  The processes import
+the compiler only, and write to the cache.  Nothing depends on them but time: a call compiles what it needs
+itself unless a process is at it, and a process that ends, however it does, frees its lock.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from cugraph_ws.runtime.machine_code import cache_folder, code_folder
+from cugraph_ws.runtime.memory import available_memory
+from cugraph_ws.runtime.paths import kernels_folder
+from cugraph_ws.runtime.signature import Kind
+
+__all__ = ["LIST", "VARIABLE", "Job", "Pool", "begin", "has_programs", "needed", "together"]
+
+LIST = kernels_folder() / "cuda" / "together.json"
+VARIABLE = "CUGRAPH_WS_COMPILERS"
+MOST = 16  # processes
+ROOM = 1 << 29  # bytes of memory that a process may take
+IDLE = 10.0  # seconds after which a process without work ends
+# Kernels that take longest to compile, longest first
+SLOW = (
+    "traverse", "superstep", "gather_shards", "pull_worklist", "partitioned_traverse", "grow_forward", "choose",
+    "grow_backward", "list_tight_arcs",
+)  # fmt: skip
+CHILD = """
+import sys
+sys.path[:] = {path!r}
+from cugraph_ws.runtime.compile_worker import main
+main()
+"""
+
+
+class Job(NamedTuple):
+    """A kernel to compile.
+
+    Attributes
+    ----------
+    module : str
+        A module of `kernels/cuda`; of a program the name of its text.
+    text : str
+        Source of a program's kernels, else empty.
+    name : str
+    kinds : tuple
+        Its signature.
+    capability : (int, int)
+    """
+
+    module: str
+    text: str
+    name: str
+    kinds: tuple[Kind, ...]
+    capability: tuple[int, int]
+
+
+Launch = tuple[str, str, str, tuple[Kind, ...]]  # program or "", module or "", kernel, types
+
+
+def _kinds(listed: Any) -> Any:
+    return tuple(map(_kinds, listed)) if isinstance(listed, list) else listed
+
+
+@lru_cache
+def _calls() -> tuple[tuple[str, frozenset[Launch]], ...]:
+    """Read what calls launch together; nothing if the list is missing or is not one."""
+    try:
+        listed = json.loads(LIST.read_text("utf-8"))
+        launches: list[Any] = [_kinds(one) for one in listed["launches"]]
+        return tuple(
+            (name, frozenset(launches[place] for place in places))
+            for name, places in listed["calls"]
+        )
+    except (OSError, ValueError, TypeError):
+        return ()
+
+
+def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> list[Launch]:
+    """Return what calls that launch a kernel launch besides.
+
+    Parameters
+    ----------
+    program : str
+        Name of the program that it belongs to, else "".
+    module : str
+        The module of `kernels/cuda` that it belongs to, "" for a program's.
+    name : str
+    kinds : tuple
+        Its signature.
+
+    Returns
+    -------
+    list of Launch
+        What at least half of the listed calls that launch it launch too, what takes longest first.  For a program
+        that is not listed, by those that launch the same kernel for the same types.
+    """
+    one = program, module, name, kinds
+    with_it = [(program, made) for _, made in _calls() if one in made]
+    if program and not with_it:
+        with_it = [
+            (other, made)
+            for _, made in _calls()
+            for other in {launch[0] for launch in made if launch[1:] == one[1:]}
+        ]
+    counts = Counter(
+        (program if program and launch[0] == other else launch[0], *launch[1:])
+        for other, made in with_it
+        for launch in made
+    )
+    return _longest_first(
+        [each for each, times in counts.items() if 2 * times >= len(with_it) and each != one]
+    )
+
+
+def has_programs(call: str) -> bool:
+    """Tell whether a call may launch kernels of a program; of one that is not listed that is not known.
+
+    Parameters
+    ----------
+    call : str
+        A listed call: a function, and its types.
+
+    Returns
+    -------
+    bool
+    """
+    made = _listed(call)
+    return not made or any(launch[0] for launch in made)
+
+
+def _listed(call: str) -> frozenset[Launch]:
+    """Return what a call launches, nothing if it is not listed; float32 weights are listed with int32 ids."""
+    calls = dict(_calls())
+    return calls.get(call) or calls.get(f"{call}, int32 ids") or frozenset()
+
+
+def _longest_first(launches: list[Any]) -> list[Any]:
+    def key(launch: Any) -> tuple[int, int, str]:
+        name = launch[2]
+        return (SLOW.index(name) if name in SLOW else len(SLOW), -len(launch[3]), repr(launch))
+
+    return sorted(launches, key=key)
+
+
+# --------------------------------------------------------------------------------- the processes
+
+
+class Pool:
+    """Processes that compile what is waiting.
+
+    Parameters
+    ----------
+    processes : int
+        Most at a time.
+    command : list of str, optional
+        What a process runs.
+    """
+
+    def __init__(self, processes: int, command: list[str] | None = None) -> None:
+        self._most = processes
+        self._command = command or [sys.executable, "-c", CHILD.format(path=sys.path)]
+        self._ready = threading.Condition()
+        self._waiting: dict[Job, None] = {}
+        self._seen: set[Job] = set()
+        self._running = self._idle = 0
+        self._processes: set[subprocess.Popen[bytes]] = set()
+
+    def add(self, jobs: list[Job]) -> None:
+        """Queue jobs that have not been queued before, and start processes for them."""
+        with self._ready:
+            for job in jobs:
+                if job not in self._seen:
+                    self._seen.add(job)
+                    self._waiting[job] = None
+            wanted = min(self._most - self._running, len(self._waiting) - self._idle)
+            self._ready.notify_all()
+            for _ in range(wanted):
+                self._running += 1
+                threading.Thread(target=self._serve, daemon=True, name="compile ahead").start()
+
+    def take(self, job: Job) -> None:
+        """Take a job out of the queue: the caller does it."""
+        with self._ready:
+            self._seen.add(job)
+            self._waiting.pop(job, None)
+
+    def _next(self) -> Job | None:
+        """Wait for a job; None if none comes."""
+        with self._ready:
+            self._idle += 1
+            try:
+                self._ready.wait_for(lambda: self._waiting or not self._most, IDLE)
+                if not self._waiting:
+                    return None
+                job = next(iter(self._waiting))
+                del self._waiting[job]
+                return job
+            finally:
+                self._idle -= 1
+
+    def close(self) -> None:
+        """Let no more jobs begin, and end the processes."""
+        with self._ready:
+            self._most = 0
+            self._waiting.clear()
+            self._ready.notify_all()
+            for process in self._processes:
+                process.terminate()
+
+    def _serve(self) -> None:
+        """Feed a process, until there is no work or it has ended."""
+        with contextlib.suppress(OSError):  # no process here, or no more: calls compile themselves
+            process = subprocess.Popen(  # noqa: S603 - this interpreter, with words made here
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            with process:
+                with self._ready:
+                    self._processes.add(process)
+                    if not self._most:  # closed meanwhile
+                        process.terminate()
+                try:
+                    self._feed(process)
+                finally:
+                    with self._ready:
+                        self._processes.remove(process)
+        with self._ready:
+            self._running -= 1
+
+    def _feed(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if not process.stdout.readline():  # it could not begin: no other will
+            self._most = 0
+            return
+        while job := self._next():
+            process.stdin.write(json.dumps(job).encode() + b"\n")
+            process.stdin.flush()
+            if not process.stdout.readline():  # killed
+                return
+        process.stdin.close()
+
+
+_pool: Pool | None = None
+_owner = -1  # the process that made the pool: threads do not survive a fork
+
+
+def _processes() -> int:
+    """Return how many processes there may be: one for each other core, as memory allows."""
+    asked = os.environ.get(VARIABLE, "").strip()
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    most = int(asked) if asked.isascii() and asked.isdigit() else cores - 1
+    return min(most, MOST, available_memory() // ROOM)
+
+
+def _started() -> Pool | None:
+    """Return this process's pool, None where nothing is to be compiled ahead."""
+    global _pool, _owner
+    if _pool is None or _owner != os.getpid():
+        _pool, _owner = Pool(_processes()), os.getpid()
+        atexit.register(_pool.close)
+    if code_folder() != cache_folder().absolute():  # a folder of this process alone
+        return None
+    return _pool
+
+
+def needed(job: Job) -> None:
+    """Say that a call compiles a kernel now; what will be launched with it is compiled ahead.
+
+    Parameters
+    ----------
+    job : Job
+    """
+    pool = _started()
+    if pool is None:
+        return
+    pool.take(job)
+    program = _program(job.module) if job.text else ""
+    launches = together(program, "" if job.text else job.module, job.name, job.kinds)
+    pool.add(_jobs(launches, job, program))
+
+
+def _program(module: str) -> str:
+    """Return the name of the program of a module of text: what stands between prefix and digest."""
+    return module.removeprefix("cugraph_ws_cuda_").rpartition("_")[0]
+
+
+def _jobs(launches: list[Launch], beside: Job, program: str) -> list[Job]:
+    """Return jobs for launches: of modules, and of the same program's text."""
+    jobs = []
+    for owner, module, name, kinds in launches:
+        if not owner:
+            jobs.append(Job(module, "", name, kinds, beside.capability))
+        elif owner == program and f"def {name}(" in beside.text:
+            jobs.append(beside._replace(name=name, kinds=kinds))
+    return jobs
+
+
+def begin(call: str, capability: tuple[int, int]) -> None:
+    """Compile what a call launches and what needs no program's text.
+
+    Parameters
+    ----------
+    call : str
+        A listed call: a function, and its types.
+    capability : (int, int)
+        Compute capability.
+    """
+    pool = _started()
+    if pool is not None:
+        plain = _longest_first([one for one in _listed(call) if not one[0]])
+        pool.add([Job(one[1], "", one[2], one[3], capability) for one in plain])

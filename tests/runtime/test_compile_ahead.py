@@ -1,0 +1,188 @@
+"""Kernels are compiled ahead in other processes, and nothing but time depends on those."""
+
+import json
+import sys
+import time
+
+import launched_together
+import pytest
+from conftest import COMPILED
+
+from cugraph_ws.runtime import compile_ahead, device_compiler
+from cugraph_ws.runtime.compile_ahead import Job, Pool, together
+from cugraph_ws.runtime.generated import kernel_file
+
+JOBS = [Job("build", "", f"kernel_{number}", ("int64*",), (9, 0)) for number in range(4)]
+# Answers as a worker does, and writes down what it was given
+ECHO = """
+import json, sys
+print(flush=True)
+for line in sys.stdin:
+    with open(sys.argv[1], "a") as log:
+        log.write(json.loads(line)[2] + "\\n")
+    {then}
+    print(flush=True)
+"""
+
+
+def wait_for(happened):
+    end = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def echo(log, then="pass"):
+    return [sys.executable, "-c", ECHO.format(then=then), str(log)]
+
+
+@pytest.fixture
+def pool(tmp_path):
+    log = tmp_path / "log"
+    log.touch()
+    made = Pool(2, echo(log))
+    yield made, lambda: log.read_text().split()
+    made.close()
+    wait_for(lambda: not made._running)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_list_is_what_calls_launch(part):
+    """If not, run `python ci/launched_together.py`."""
+    names = sorted(launched_together.warm_up.CALLS)[part::4]
+    content = json.loads(compile_ahead.LIST.read_text())
+    known = {
+        name: {json.dumps(content["launches"][one]) for one in places}
+        for name, places in content["calls"]
+    }
+    for group in launched_together.groups(names, launched_together.TYPES[:1]):
+        assert known[group["call"]] == {json.dumps(one) for one in group["kernels"]}, group["call"]
+
+
+def test_the_list_names_kernels_that_exist():
+    for _, launches in compile_ahead._calls():
+        for _, module, name, _ in launches:
+            assert not module or f"def {name}(" in kernel_file("cuda", module).read_text()
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    a, b, c = (("", "build", name, ("int64",)) for name in "abc")
+    mine = [("Mine", "", name, ("float64",)) for name in ("initialise", "traverse")]
+    found = (
+        ("one", frozenset([a, b])),
+        ("two", frozenset([a, b, c])),
+        ("three", frozenset([a, *mine])),
+    )
+    monkeypatch.setattr(compile_ahead, "_calls", lambda: found)
+
+
+@pytest.mark.usefixtures("calls")
+def test_what_half_of_the_calls_launch_is_launched_together():
+    assert [one[2] for one in together("", "build", "a", ("int64",))] == ["b"]
+    assert [one[2] for one in together("", "build", "c", ("int64",))] == ["a", "b"]
+    assert together("", "build", "a", ("int32",)) == []
+
+
+@pytest.mark.usefixtures("calls")
+def test_an_unknown_program_is_taken_for_one_with_the_same_kernel():
+    for program in ("Mine", "Yours"):
+        found = together(program, "", "initialise", ("float64",))
+        assert (program, "", "traverse", ("float64",)) == found[0], "what takes long comes first"
+        assert not {"Mine", "Yours"} - {program} & {one[0] for one in found}
+    assert together("Yours", "", "initialise", ("int64",)) == []
+
+
+@pytest.mark.parametrize("content", [None, b"{", b"[]", b"\xff"])
+def test_a_list_that_cannot_be_read_is_none(content, tmp_path, monkeypatch):
+    path = tmp_path / "list.json"
+    if content is not None:
+        path.write_bytes(content)
+    monkeypatch.setattr(compile_ahead, "LIST", path)
+    assert compile_ahead._calls.__wrapped__() == ()
+
+
+def test_jobs_are_done_once(pool):
+    made, done = pool
+    made.add(JOBS)
+    made.add(JOBS)
+    wait_for(lambda: len(done()) == len(JOBS))
+    assert sorted(done()) == [job.name for job in JOBS]
+
+
+def test_what_a_call_compiles_is_not_compiled_ahead(pool):
+    made, done = pool
+    made.take(JOBS[0])
+    made.add(JOBS)
+    wait_for(lambda: len(done()) == len(JOBS) - 1)
+    assert JOBS[0].name not in done()
+
+
+def test_a_process_that_ends_loses_its_job_only(tmp_path):
+    log = tmp_path / "log"
+    log.touch()
+    made = Pool(1, echo(log, "import os; os._exit(1)"))
+    made.add(JOBS[:2])
+    wait_for(lambda: not made._running)
+    assert log.read_text().split() == [JOBS[0].name]
+    made.add(JOBS[2:])
+    wait_for(lambda: not made._running)
+    assert log.read_text().split() == [JOBS[0].name, JOBS[1].name]
+
+
+@pytest.mark.parametrize("command", [[sys.executable, "-c", "pass"], ["/nowhere/python"]])
+def test_what_cannot_begin_is_no_error(command):
+    made = Pool(3, command)
+    made.add(JOBS)
+    wait_for(lambda: not made._running)
+
+
+def test_processes_end_with_the_pool(tmp_path):
+    log = tmp_path / "log"
+    log.touch()
+    made = Pool(2, echo(log, "import time; time.sleep(600)"))
+    made.add(JOBS)
+    wait_for(lambda: len(log.read_text().split()) == 2)
+    processes = list(made._processes)
+    made.close()
+    wait_for(lambda: not made._running)
+    assert [process.poll() is not None for process in processes] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("asked", "least", "most"), [("0", 0, 0), ("3", 0, 3), ("", 0, 16), ("many", 0, 16)]
+)
+def test_processes_are_limited(asked, least, most, monkeypatch):
+    monkeypatch.setenv(compile_ahead.VARIABLE, asked)
+    assert least <= compile_ahead._processes() <= most
+    monkeypatch.setattr(compile_ahead, "available_memory", lambda: 0)
+    assert compile_ahead._processes() == 0
+
+
+@pytest.mark.skipif(not COMPILED, reason="it compiles")
+def test_a_kernel_compiled_ahead_is_found(tmp_path, monkeypatch):
+    """With what is launched with it: the call itself compiles nothing."""
+    pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(cache))
+    monkeypatch.setenv(compile_ahead.VARIABLE, "1")
+    name, kinds = "count_ends", None
+    for _, launches in compile_ahead._calls():
+        for one in launches:
+            if one[1:3] == ("build", name):
+                kinds = one[3]
+    text = kernel_file("cuda", "build").read_text()
+    made = Pool(1)
+    try:
+        made.add([Job("build", "", name, kinds, (9, 0))])
+        wait_for(lambda: list(cache.glob(f"cuda/{name}-*.cubin")))
+    finally:
+        made.close()
+
+    def refuse(*_):
+        raise AssertionError("it is in the cache")
+
+    monkeypatch.setattr(device_compiler, "compile_kernel", refuse)
+    binary = device_compiler.load_or_compile(text, name, kinds, (9, 0), refuse, refuse)
+    assert binary.name == name
+    assert binary.code.startswith(b"\x7fELF")
