@@ -169,7 +169,12 @@ class HITS(ArrayLoop):
         graph = near.part.graph
         sent = near.part.halo.totals(0)[1]
         return Step(
-            graph.number_of_vertices, 2 * graph.number_of_arcs, residual, "gather", "all", sent
+            graph.number_of_vertices,
+            2 * graph.number_of_arcs,
+            residual,
+            "gather",
+            "all",
+            bytes_sent=sent,
         )
 
     def inputs(self) -> dict[str, Any]:

@@ -333,3 +333,10 @@ def test_searches_in_text_their_checkpoints_and_errors(tmp_path: Any) -> None:
         ws.edge_betweenness_centrality(
             edges.assign(betweenness_centrality=1.0), weight="betweenness_centrality"
         )
+
+
+def test_the_trace_of_hits_counts_bytes() -> None:
+    with build(GRAPHS["random"]) as graph:
+        trace = ws.run(ws.HITS(), graph).trace
+    assert set(trace["layout"]) == {""}
+    assert set(trace["bytes_sent"]) == {0}
