@@ -96,18 +96,18 @@ class TiledRows:
         tiling = self._tiling
         if self._why_not is None and not tiling.made:
             self._why_not = self._why_small()
-        told = self._why_not
-        if told is None:
+        reason = self._why_not
+        if reason is None:
             tiling.gathers += 1
             if not tiling.made and tiling.gathers <= FIRST:
-                told = f"tiles are won back after {FIRST} supersteps"
+                reason = f"tiles are won back after {FIRST} supersteps"
             elif not tiling.made:
-                told = self._why_not = self._why_dear()
+                reason = self._why_not = self._why_dear()
         name = self._context.bound.program.name
         tiling.choices[name] = (
-            "tiles: reads of sources miss the cache" if told is None else f"csc: {told}"
+            "tiles: reads of sources miss the cache" if reason is None else f"csc: {reason}"
         )
-        return told is None
+        return reason is None
 
     def _why_small(self) -> str | None:
         """Return why tiles cannot pay, or None: reads of sources miss the cache, and tiles are not thin."""

@@ -87,19 +87,19 @@ def choose_layout(
             f"shards are won back in {least:.0f} supersteps or more, and {expected} are certain",
         )
     sectors = graph.shard_sectors
-    told = f"an arc reads {sectors:.2f} sectors in a shard"
+    reason = f"an arc reads {sectors:.2f} sectors in a shard"
     gain = next((gain for most, gain in GAINS if sectors <= most), None)
     if gain is None:
-        return LayoutChoice("csc", f"{told}: shards do not pay")
+        return LayoutChoice("csc", f"{reason}: shards do not pay")
     needed = COST / gain
     if expected < needed:
         return LayoutChoice(
             "csc",
-            f"{told}: shards are won back in {needed:.0f} supersteps, and {expected} are certain",
+            f"{reason}: shards are won back in {needed:.0f} supersteps, and {expected} are certain",
         )
     cost = layout_of("gshards").cost(graph.arcs, graph.size)
     if "gshards" not in graph.layouts and 2 * cost.peak > device().free_memory():
         return LayoutChoice("csc", "shards would take more than half of the free memory")
     return LayoutChoice(
-        "gshards", f"{told}: shards are won back in {needed:.0f} of {expected} supersteps"
+        "gshards", f"{reason}: shards are won back in {needed:.0f} of {expected} supersteps"
     )
