@@ -763,7 +763,7 @@ def test_summaries_too_long_for_an_event_are_requested(pair, monkeypatch):
     from cugraph_ws.dask.tasks import LONGEST_EVENT
 
     monkeypatch.setattr(
-        DirectStart, "of", classmethod(lambda *_: None)
+        DirectStart, "of", classmethod(lambda *_, **named: None)
     )  # a request gets the whole summary
 
     with on_workers(SKEWED) as graph, build(SKEWED) as whole:
