@@ -103,7 +103,7 @@ def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> l
     Returns
     -------
     list of Launch
-        What at least half of the listed calls that launch it launch too, what takes longest first.  For a program
+        What most of the listed calls that launch it launch too, what takes longest first.  For a program
         that is not listed, by those that launch the same kernel for the same types.
     """
     one = program, module, name, kinds
@@ -120,7 +120,7 @@ def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> l
         for launch in made
     )
     return _longest_first(
-        [each for each, times in counts.items() if 2 * times >= len(with_it) and each != one]
+        [each for each, times in counts.items() if 2 * times > len(with_it) and each != one]
     )
 
 

@@ -78,7 +78,7 @@ def calls(monkeypatch):
 
 
 @pytest.mark.usefixtures("calls")
-def test_what_half_of_the_calls_launch_is_launched_together():
+def test_what_most_calls_launch_is_launched_together():
     assert [one[2] for one in together("", "build", "a", ("int64",))] == ["b"]
     assert [one[2] for one in together("", "build", "c", ("int64",))] == ["a", "b"]
     assert together("", "build", "a", ("int32",)) == []
