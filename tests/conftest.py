@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -104,6 +105,12 @@ def pytest_configure(config: pytest.Config) -> None:
         folder, 0o700
     )  # whatever the umask: the library uses no folder that others can write to
     os.environ.setdefault("CUGRAPH_WS_CACHE_DIR", folder)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported and collected to itself: a full collection of garbage looks at all of it."""
+    gc.collect()
+    gc.freeze()
 
 
 def battery(config: pytest.Config) -> dict[str, Edges]:
