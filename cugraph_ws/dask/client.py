@@ -24,7 +24,15 @@ from distributed.protocol.pickle import loads
 
 from cugraph_ws.dask.direct_start import DirectStart
 from cugraph_ws.dask.faults import BROKEN, PausedWorkers
-from cugraph_ws.dask.tasks import TOPIC, RankContext, part_of, search_of, summary_of
+from cugraph_ws.dask.tasks import (
+    SPLIT,
+    TOPIC,
+    RankContext,
+    part_of,
+    search_of,
+    summary_of,
+    take_rank,
+)
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError
@@ -32,6 +40,7 @@ from cugraph_ws.runtime.interrupts import HeldInterrupts
 
 __all__ = [
     "ANSWER",
+    "LONG",
     "LeftBeforeError",
     "Piece",
     "RankTasks",
@@ -54,9 +63,7 @@ GRACE = 20.0  # seconds in which the remaining ranks must leave a failed run
 START = 10.0  # seconds to wait for a first worker
 LONG = 3e-2  # seconds; a longer call spends most of its time waiting for GPUs
 LATER = 1e-2  # seconds by which the tasks of such a call are delayed
-# Dask's configuration lists this name prefix as a short task, so other workers do not steal it
-SPLIT = "split-stage"
-
+PATIENCE = 0.12  # seconds by which the tasks of a shorter call are delayed, unless it is done
 
 AGAIN = (
     "Run it again: the remaining workers build the graph again from its frame; with checkpoint=, "
@@ -82,12 +89,15 @@ class Piece:
         another piece.
     worker : str, optional
         The only worker that may run it.  If not given, Dask chooses one that has its arguments.
+    loose : bool
+        Whether another worker may run it if this one is lost.
     """
 
     key: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     worker: str | None = None
+    loose: bool = False
 
 
 def submit_tasks(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
@@ -108,7 +118,8 @@ def submit_tasks(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
         task = Task(piece.key, piece.function, *map(parse_input, piece.arguments))
         pinned = {} if piece.worker is None else {"workers": [piece.worker]}
         layers[piece.key] = MaterializedLayer(
-            {piece.key: task}, annotations={"allow_other_workers": False, "retries": 0, **pinned}
+            {piece.key: task},
+            annotations={"allow_other_workers": piece.loose, "retries": 0, **pinned},
         )
         needed[piece.key] = {key for key in task.dependencies if key in layers}
     graph = HighLevelGraph(layers, needed)
@@ -163,6 +174,9 @@ class RankTasks:
     lasts : float
         The expected seconds of the run.  Receiving a task keeps a worker's interpreter busy for two
         milliseconds; in a long run that is best done while the rank waits for its GPU.
+    short : bool
+        Whether the run is expected to take no longer than a task takes to come.  If it is done when
+        it was started directly, tasks only take its results over.
 
     Attributes
     ----------
@@ -186,6 +200,7 @@ class RankTasks:
         direct: Sequence[tuple[Any, ...]] | None = None,
         advice: str = AGAIN,
         lasts: float = 0.0,
+        short: bool = False,
     ) -> None:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
@@ -208,17 +223,28 @@ class RankTasks:
                 partial(function, context, *given)
                 for context, (function, *given) in zip(contexts, direct, strict=True)
             ]
-            self._direct = DirectStart.of(client, self._addresses, keys, work)
-        if self._direct is not None and lasts > LONG:
+            self._direct = DirectStart.of(client, self._addresses, keys, work, owned=not short)
+        if self._direct is not None and (short or lasts > LONG):
             with HeldInterrupts() as interrupts:
-                self._direct.wait(LATER)
+                self._direct.wait(PATIENCE if short else LATER)
             self._unanswered = "interrupt" if interrupts.pressed else None
-        pieces = [
-            Piece(key, task, (context, *given), address)
-            for key, context, given, address in zip(
-                keys, contexts, arguments, self._addresses, strict=True
-            )
-        ]
+        if self._direct is not None and self._direct.done and short:
+            if self._unanswered is not None:
+                _EQUIPPED[client].pop(self.run, None)
+                raise KeyboardInterrupt
+            pieces = [
+                Piece(f"{SPLIT}-{key}", take_rank, (key, address), address, loose=True)
+                for key, address in zip(keys, self._addresses, strict=True)
+            ]
+        else:
+            pieces = [
+                Piece(key, task, (context, *given), address)
+                for key, context, given, address in zip(
+                    keys, contexts, arguments, self._addresses, strict=True
+                )
+            ]
+            if short:  # replies come without tasks: Dask says when these are done
+                self._direct = None
         # Submitted with the tasks, so that workers take partitions out without another request.
         references = [TaskRef(piece.key) for piece in pieces if frames]
         parts = self._parts(references, 0)

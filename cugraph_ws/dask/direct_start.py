@@ -97,6 +97,13 @@ class StartedTasks:
         """Forget the work of a task that will not come, with its result."""
         self.take(key)
 
+    def drop_begun(self, key: Any) -> None:
+        """Forget work, if it has begun and no task has claimed it."""
+        with self._lock:
+            begun = key in self._begun
+        if begun:
+            self.drop(key)
+
 
 # --------------------------------------------------------------------------------- on the client
 
@@ -110,6 +117,8 @@ class DirectStart:
     calls : sequence of (str, str, bytes)
         By rank: the worker's address, the key of its task, and the pickled work; see
         `RankPlugin.call`.
+    owned : bool
+        Whether workers reply only once they have the tasks too.
 
     Attributes
     ----------
@@ -119,8 +128,10 @@ class DirectStart:
         Whether all ranks have replied that they are done.
     """
 
-    def __init__(self, client: Client, calls: Sequence[tuple[str, str, bytes]]) -> None:
-        self._client, self._left = client, len(calls)
+    def __init__(
+        self, client: Client, calls: Sequence[tuple[str, str, bytes]], *, owned: bool = True
+    ) -> None:
+        self._client, self._left, self._owned = client, len(calls), owned
         self._over = threading.Event()
         self.summary: bytes | None = None
         self.done = False
@@ -130,7 +141,13 @@ class DirectStart:
 
     @classmethod
     def of(
-        cls, client: Client, addresses: Sequence[str], keys: Sequence[str], work: Sequence[Any]
+        cls,
+        client: Client,
+        addresses: Sequence[str],
+        keys: Sequence[str],
+        work: Sequence[Any],
+        *,
+        owned: bool = True,
     ) -> DirectStart | None:
         """Send the requests; return None if one is too long or a worker was not reached lately.
 
@@ -141,6 +158,8 @@ class DirectStart:
             The workers' addresses, and the keys of their tasks.
         work : sequence of callable
             The work, not yet pickled.
+        owned : bool
+            Whether workers reply only once they have the tasks too.
         """
         if not _are_in_reach(client, addresses):
             return None
@@ -150,7 +169,7 @@ class DirectStart:
         ]
         if max(len(content) for _, _, content in calls) > MOST:
             return None
-        return cls(client, calls)
+        return cls(client, calls, owned=owned)
 
     def wait(self, seconds: float) -> bool:
         """Wait until all ranks are done or Dask must be asked; return False on a time-out."""
@@ -174,7 +193,7 @@ class DirectStart:
     async def _reply(self, address: str, key: str, work: bytes) -> Sequence[Any] | None:
         """Return a worker's reply once it is done; None if the task came first or has failed."""
         reply: Sequence[Any] | None = await _answer(
-            self._client, address, op="cugraph_ws_call", key=key, work=work
+            self._client, address, op="cugraph_ws_call", key=key, work=work, owned=self._owned
         )
         return reply
 

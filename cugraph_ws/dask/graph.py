@@ -27,6 +27,7 @@ from distributed.scheduler import KilledWorker
 from cugraph_ws.arguments import check_choice, check_columns
 from cugraph_ws.dask.client import (
     ANSWER,
+    LONG,
     LeftBeforeError,
     RankTasks,
     ask_workers,
@@ -539,6 +540,7 @@ class ClusterGraph:
                 for call, parts in zip(calls, own, strict=True)
             ],
             lasts=self._took.get(name, 0.0) if self._nccl else 0.0,
+            short=0 < self._took.get(name, 0.0) <= LONG,
         )
         try:
             with _Listener(client, topic, shown, rank_tasks):

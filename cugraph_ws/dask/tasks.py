@@ -16,7 +16,7 @@ from distributed import Worker, get_worker, secede
 from distributed.protocol.pickle import dumps
 
 from cugraph_ws.dask.direct_start import StartedTask
-from cugraph_ws.dask.worker import DaskCommunicator, rank_plugin
+from cugraph_ws.dask.worker import SPLIT, DaskCommunicator, rank_plugin
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.options import Options
@@ -29,6 +29,7 @@ from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.threads import threads_at_most
 
 __all__ = [
+    "SPLIT",
     "TOPIC",
     "CachedProgram",
     "Call",
@@ -45,6 +46,7 @@ __all__ = [
     "report_rank",
     "search_of",
     "summary_of",
+    "take_rank",
 ]
 
 TOPIC = "cugraph_ws"  # of the events by which rank 0 sends clients its summary
@@ -126,10 +128,7 @@ def at_work(context: RankContext) -> Iterator[Any]:
     worker = get_worker()
     here = worker.address
     if here != context.addresses[context.rank]:
-        raise WorkerLostError(
-            f"worker {context.addresses[context.rank]} was lost, with its partitions of a graph or a "
-            "result; run the algorithm again, or go on from its checkpoint with resume="
-        )
+        raise _lost(context.addresses[context.rank])
     secede()
     freeing = _unpinned(worker)
     with _joined(worker, context) as comm:
@@ -360,6 +359,65 @@ def call_rank(
         if len(summary) <= LONGEST_EVENT:  # otherwise the client requests it
             rank_plugin().events[key] = TOPIC, {"run": context.run, "summary": summary}
     return returned
+
+
+def take_rank(key: str, address: str) -> CallResult:
+    """Take over the result of a call that was started directly, and is done.
+
+    Parameters
+    ----------
+    key : str
+        The key of the direct start.
+    address : str
+        The worker that has the result.  Dask may run this elsewhere, such as if that is paused.
+
+    Returns
+    -------
+    CallResult
+
+    Raises
+    ------
+    WorkerLostError
+        If that worker is lost, or has started again.
+    """
+    worker = get_worker()
+    taken: CallResult | None
+    if worker.address == address:
+        started = rank_plugin(worker).started.claim(key)
+        taken = None
+        if started is not None:
+            started.owned.set_result(None)
+            taken = started.outcome.result()[0]
+    else:
+        secede()
+        taken = _fetched(worker, key, address)
+    if taken is None:
+        raise _lost(address)
+    return taken
+
+
+def _fetched(worker: Worker, key: str, address: str) -> CallResult | None:
+    """Fetch the result of a direct start from another worker; None if it is lost."""
+
+    async def fetch() -> CallResult | None:
+        if address not in await worker.scheduler.ncores():  # Dask would try for long to reach it
+            return None
+        fetched: CallResult | None = await worker.rpc(address).cugraph_ws_take(key=key)
+        return fetched
+
+    loop = worker.loop.asyncio_loop  # type: ignore[attr-defined]  # not in Tornado's types
+    try:
+        return asyncio.run_coroutine_threadsafe(fetch(), loop).result(ANSWER)
+    except OSError:  # TimeoutError is an OSError
+        return None
+
+
+def _lost(address: str) -> WorkerLostError:
+    """Return the error of a rank whose worker is lost."""
+    return WorkerLostError(
+        f"worker {address} was lost, with its partitions of a graph or a "
+        "result; run the algorithm again, or go on from its checkpoint with resume="
+    )
 
 
 def direct_work(

@@ -26,7 +26,7 @@ from distributed.protocol.pickle import dumps, loads
 from distributed.protocol.serialize import to_serialize
 
 from cugraph_ws.dask.control_channel import Transport
-from cugraph_ws.dask.direct_start import StartedTasks
+from cugraph_ws.dask.direct_start import StartedTask, StartedTasks
 from cugraph_ws.dask.links import LinkPool
 from cugraph_ws.errors import CugraphWsError, WorkerLostError
 from cugraph_ws.program.agreed import IDENTITY
@@ -36,6 +36,8 @@ from cugraph_ws.runtime.communicator import RunAbandonedError, plain
 __all__ = ["DaskCommunicator", "RankPlugin", "rank_plugin"]
 
 NAME = "cugraph_ws"
+# Dask's configuration lists this name prefix as a short task, so other workers do not steal it
+SPLIT = "split-stage"
 FAILED = "Compute Failed"  # the beginning of Dask's record of a failed task
 LOOK = 1.0  # seconds between two checks for errors
 PATIENCE = 5.0  # seconds without messages, after which the other ranks are pinged
@@ -61,7 +63,7 @@ class QuietErrors(logging.Filter):
             or len(fields) < 4
         ):
             return True
-        ours = str(fields[0]).startswith((f"{NAME}-", f"split-stage-{NAME}-"))
+        ours = str(fields[0]).startswith((f"{NAME}-", f"{SPLIT}-{NAME}-"))
         return not (ours and str(fields[3]).lstrip("\"'").startswith(_names_of(CugraphWsError)))
 
 
@@ -119,7 +121,9 @@ class RankPlugin(WorkerPlugin):
         self._abandoned: dict[str, str] = {}
         self._begun: set[str] = set()  # runs with a rank at work here
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
+        self._waiting: set[asyncio.Task[bool]] = set()  # for tasks of direct starts
         worker.handlers["cugraph_ws_call"] = self.call
+        worker.handlers["cugraph_ws_take"] = self.take
         worker.handlers["cugraph_ws_message"] = self.receive
         worker.handlers["cugraph_ws_ping"] = self.ping
         worker.handlers["cugraph_ws_begun"] = self.has_begun
@@ -142,6 +146,8 @@ class RankPlugin(WorkerPlugin):
             self.shards.pop(key, None)
             if str(key).startswith(NAME):
                 self.started.drop(key)
+            elif str(key).startswith(f"{SPLIT}-{NAME}"):  # it would have taken the result over
+                self.started.drop_begun(str(key).removeprefix(f"{SPLIT}-"))
         at_work = start in ("executing", "long-running")
         if at_work and finish in ("released", "cancelled") and str(key).startswith(NAME):
             # The client is gone, so ranks must not go on waiting for each other.
@@ -161,7 +167,7 @@ class RankPlugin(WorkerPlugin):
                 del self.programs[next(iter(self.programs))]
         return program
 
-    async def call(self, key: str, work: bytes) -> list[Any] | None:
+    async def call(self, key: str, work: bytes, owned: bool = True) -> list[Any] | None:
         """Start the work of a task directly, before Dask's scheduler does.
 
         Parameters
@@ -171,6 +177,9 @@ class RankPlugin(WorkerPlugin):
         work : bytes
             A pickled function of the worker.  It returns None, or a function that returns the
             task's result and its summary for the client.
+        owned : bool
+            Whether to reply only once the task is here and may run elsewhere.  Otherwise the client
+            submits a task that takes the result over; see `take_rank`.
 
         Returns
         -------
@@ -182,18 +191,39 @@ class RankPlugin(WorkerPlugin):
         started = None if do is None else self.started.begin(key, do)
         if started is None:
             return None
-        outcome, owned = map(asyncio.wrap_future, (started.outcome, started.owned))
-        both = [outcome, owned]
-        while (await asyncio.wait(both, timeout=OWNED))[1]:
-            if not owned.done() and key not in self.worker.state.tasks:
-                self.started.drop(key)  # its task will not come
-                if not outcome.done():
-                    self.abandon(_run_of(key), "its client has left")
-                return None  # otherwise the worker's threads are busy, or the call takes long
-        if outcome.exception() is not None or owned.exception() is not None:
+        waiting = asyncio.create_task(self._is_owned(key, started))
+        self._waiting.add(waiting)
+        waiting.add_done_callback(self._waiting.discard)
+        outcome = asyncio.wrap_future(started.outcome)
+        if owned:
+            if not await waiting:
+                return None
+        else:
+            await asyncio.wait([outcome, waiting], return_when=asyncio.FIRST_COMPLETED)
+        if not outcome.done() or outcome.exception() is not None:
             return None
         _, reply = outcome.result()
         return [reply]
+
+    async def _is_owned(self, key: str, started: StartedTask) -> bool:
+        """Wait until work that was started directly is done and has its task; drop work without."""
+        outcome, owned = map(asyncio.wrap_future, (started.outcome, started.owned))
+        takes = f"{SPLIT}-{key}"
+        while (await asyncio.wait([outcome, owned], timeout=OWNED))[1]:
+            if not owned.done() and not self.worker.state.tasks.keys() & {key, takes}:
+                self.started.drop(key)  # its task will not come
+                if not outcome.done():
+                    self.abandon(_run_of(key), "its client has left")
+                return False  # otherwise the worker's threads are busy, or the call takes long
+        return outcome.exception() is None and owned.exception() is None
+
+    async def take(self, key: str) -> Any:
+        """Hand out the result of work that was started directly; None if it is not here."""
+        started = self.started.claim(key)
+        if started is None or not started.outcome.done():
+            return None
+        started.owned.set_result(None)
+        return to_serialize(started.outcome.result()[0])
 
     async def find(self, key: str, ids: bytes) -> bytes | None:
         """Look ids up among the owned vertices of a shard.

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import dask.dataframe as dd
@@ -38,6 +39,7 @@ from cugraph_ws.dask import direct_start
 from cugraph_ws.dask import tasks as rank_tasks
 from cugraph_ws.dask.direct_start import DirectStart, StartedTask, StartedTasks
 from cugraph_ws.dask.heartbeat import Heartbeat
+from cugraph_ws.dask.tasks import take_rank
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -99,7 +101,7 @@ class TestCalls:
         assert set(counts().values()) == {3}
 
     def test_a_client_that_cannot_ask_waits_for_dask(self, pair, graph, tree, counts, monkeypatch):
-        monkeypatch.setattr(DirectStart, "of", classmethod(lambda *_: None))
+        monkeypatch.setattr(DirectStart, "of", classmethod(lambda *_, **named: None))
         assert_same(ws.bfs(graph, 0), tree)
         assert set(counts().values()) == {0}
 
@@ -206,13 +208,14 @@ class TestCalls:
         noted: list[float] = []
 
         def noting(function: Any) -> Any:
-            def noted_first(*given: Any) -> Any:
+            def noted_first(*given: Any, **named: Any) -> Any:
                 noted.append(time.monotonic())
-                return function(*given)
+                return function(*given, **named)
 
             return noted_first
 
         monkeypatch.setattr(driver, "LONG", -1.0)
+        graph._took.clear()
         monkeypatch.setattr(driver, "LATER", 0.4)
         monkeypatch.setattr(DirectStart, "of", noting(DirectStart.of))
         monkeypatch.setattr(driver, "submit_tasks", noting(driver.submit_tasks))
@@ -221,20 +224,74 @@ class TestCalls:
         assert submitted - summoned >= 0.4
         assert set(counts().values()) == {1}
 
+    def test_short_calls_do_not_wait_for_their_tasks(self, pair, graph, tree, counts, monkeypatch):
+        made, usual = [], driver.submit_tasks
+
+        def noted(client: Any, pieces: Any) -> Any:
+            made.append(pieces[0])
+            return usual(client, pieces)
+
+        monkeypatch.setattr(driver, "PATIENCE", 30.0)
+        monkeypatch.setattr(driver, "submit_tasks", noted)
+        graph._took["bfs"] = 1e-3
+        assert_same(ws.bfs(graph, 0), tree)
+        assert [one.function for one in made] == [take_rank]
+        assert set(counts().values()) == {1}
+        eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
+
+    def test_a_short_call_that_takes_long_waits_for_its_tasks(
+        self, pair, graph, tree, counts, monkeypatch
+    ):
+        monkeypatch.setattr(driver, "PATIENCE", 0.0)
+        graph._took["bfs"] = 1e-3
+        assert_same(ws.bfs(graph, 0), tree)
+        assert set(counts().values()) == {1}
+
+    def test_a_result_may_be_taken_over_by_another_worker(self, pair, graph, tree, monkeypatch):
+        """As if its worker were paused."""
+        addresses, usual = [one["worker"] for one in graph.partitions], driver.submit_tasks
+
+        def elsewhere(client: Any, pieces: Any) -> Any:
+            other = dict(zip(addresses, reversed(addresses), strict=True))
+            return usual(client, [replace(one, worker=other.get(one.worker)) for one in pieces])
+
+        monkeypatch.setattr(driver, "PATIENCE", 30.0)
+        monkeypatch.setattr(driver, "submit_tasks", elsewhere)
+        graph._took["bfs"] = 1e-3
+        assert_same(ws.bfs(graph, 0), tree)
+
+    @pytest.mark.usefixtures("usual_handler")
+    def test_ctrl_c_in_a_short_call_is_not_lost(self, pair, graph, monkeypatch):
+        usual = DirectStart.wait
+
+        def pressed(self: DirectStart, seconds: float) -> bool:
+            over = usual(self, seconds)
+            signal.raise_signal(signal.SIGINT)
+            return over
+
+        monkeypatch.setattr(driver, "PATIENCE", 30.0)
+        monkeypatch.setattr(DirectStart, "wait", pressed)
+        graph._took["bfs"] = 1e-3
+        with pytest.raises(KeyboardInterrupt):
+            ws.bfs(graph, 0)
+
     @pytest.mark.usefixtures("usual_handler")
     def test_ctrl_c_before_tasks_are_submitted_ends_the_run(self, pair, graph, monkeypatch):
         ws.run(Endless, graph, max_iter=1)
         monkeypatch.setattr(driver, "LONG", -1.0)
+        graph._took.clear()
         monkeypatch.setattr(driver, "LATER", 1.0)
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(ws.Interrupted) as caught:
             ws.run(Endless, graph)
         assert caught.value.result.stopped == "interrupt"
 
-    def test_a_worker_that_dies_with_its_result_is_an_error_and_no_hang(self, pair):
+    @pytest.mark.parametrize("took", [0.0, 1e-3])
+    def test_a_worker_that_dies_with_its_result_is_an_error_and_no_hang(self, pair, took):
         pair.wait_for(2)
         with on_workers(SKEWED) as lost:
             ws.run(Endless, lost, max_iter=1)
+            lost._took["run"] = took
             frame = ws.run(Endless, lost, max_iter=2).frame
             begun = time.monotonic()
             pair.signal(lost.partitions[1]["worker"], signal.SIGKILL)
