@@ -383,7 +383,7 @@ def take_rank(key: str, address: str) -> CallResult:
     worker = get_worker()
     taken: CallResult | None
     if worker.address == address:
-        started = rank_plugin(worker).started.claim(key)
+        started = rank_plugin(worker).started.take(key)
         taken = None
         if started is not None:
             started.owned.set_result(None)

@@ -219,7 +219,7 @@ class RankPlugin(WorkerPlugin):
 
     async def take(self, key: str) -> Any:
         """Hand out the result of work that was started directly; None if it is not here."""
-        started = self.started.claim(key)
+        started = self.started.take(key)
         if started is None or not started.outcome.done():
             return None
         started.owned.set_result(None)
