@@ -62,7 +62,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(owner, name, counted)
 
     count(DaskCommunicator, "_exchange", lambda comm: comm.rank)
-    count(RankExchange, "settle", lambda exchange: exchange._comm.rank)
+    count(RankExchange, "exchange", lambda one: one._comm.rank)
     monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopVote", Silent)
     return made
 
@@ -75,8 +75,8 @@ def outside(counts: Counter[str], call: Callable[[], Any]) -> int:
     """Return how many collectives a call has outside its supersteps."""
     counts.clear()
     call()
-    assert counts["settle"] > 1
-    return counts["_exchange"] - counts["settle"]
+    assert counts["exchange"] > 1
+    return counts["_exchange"] - counts["exchange"]
 
 
 # Of a search: the counts at its start, and of missing predecessors
