@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib import metadata
@@ -112,7 +112,7 @@ def load_or_compile(
     """
     path = _path(text, name, kinds, capability)
     if path is None:
-        return compile_kernel(function(), kinds, capability)
+        return _compile(function(), kinds, capability)
     binary = _read(path)
     if binary is None:  # missing or damaged
         if missing is not None:
@@ -120,7 +120,7 @@ def load_or_compile(
         with single_flight(path):
             binary = _read(path)  # another process has compiled it meanwhile
             if binary is None:
-                binary = compile_kernel(function(), kinds, capability)
+                binary = _compile(function(), kinds, capability)
                 _write(path, binary)
     return binary
 
@@ -140,7 +140,7 @@ def compile_if_free(
     if path is not None and _read(path) is None:
         with single_flight(path, patience=0) as held:
             if held and _read(path) is None:
-                _write(path, compile_kernel(function(), kinds, capability))
+                _write(path, _compile(function(), kinds, capability))
 
 
 def _path(text: str, name: str, kinds: tuple[Kind, ...], capability: Capability) -> Path | None:
@@ -190,23 +190,6 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     ProgramError
         If the compiler refuses the kernel.
     """
-    with _without_collections():
-        return _compiled(function, kinds, capability)
-
-
-@contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """Collect no garbage in the `with` block: Numba makes much that lives on, and searching it takes an eighth."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
-
-
-def _compiled(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> Binary:
     import numba.cuda.dispatcher as dispatcher
     from numba import cuda
     from numba.core.errors import NumbaError
@@ -240,6 +223,17 @@ def _compiled(function: Any, kinds: tuple[Kind, ...], capability: Capability) ->
         most //= 2  # twice the registers for each thread
         binary = _assemble(name, ptx, capability, most)
     return binary
+
+
+def _compile(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> Binary:
+    """Do as `compile_kernel`, but collect no garbage: Numba makes much that lives on, and searching it takes an eighth."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        return compile_kernel(function, kinds, capability)
+    finally:
+        if before:
+            gc.enable()
 
 
 def _numba_type(kind: Kind) -> Any:
