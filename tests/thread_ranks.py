@@ -37,7 +37,12 @@ class ThreadCommunicator:
 
     def alltoall(self, boxes: Sequence[Sequence[Any]]) -> list[list[Any]]:
         assert len(boxes) == self.size
-        shown = self.allgather([list(box) for box in boxes])
+        # A rank may change what it has sent, as soon as it goes on.
+        sent = [
+            list(box) if peer == self.rank else [array.copy() for array in box]
+            for peer, box in enumerate(boxes)
+        ]
+        shown = self.allgather(sent)
         return [box[self.rank] for box in shown]
 
     def allgather(self, value: Any) -> list[Any]:
