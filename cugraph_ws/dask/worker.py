@@ -502,6 +502,10 @@ class DaskCommunicator:
         return list(await asyncio.gather(*map(lives, ranks)))
 
     async def _send_all(self, step: int, messages: Mapping[int, tuple[Sequence[Any], Any]]) -> None:
+        # Within a process objects are passed as they are; this rank may change what it has sent.
+        by_reference = self._plugin.worker.address.startswith("inproc:")
+        packed = np.array if by_reference else np.asarray
+
         async def send(rank: int) -> None:
             arrays, value = messages[rank]
             try:
@@ -509,7 +513,7 @@ class DaskCommunicator:
                     run=self._run,
                     step=step,
                     source=self.rank,
-                    arrays=[to_serialize(np.ascontiguousarray(array)) for array in arrays],
+                    arrays=[to_serialize(packed(array, order="C")) for array in arrays],
                     value=value,
                 )
             except OSError as error:
