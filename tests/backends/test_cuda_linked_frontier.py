@@ -5,15 +5,16 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import numpy as np
-import pandas as pd
 import pytest
+import test_cuda_partitioned_frontier as on_links
 from cuda_cases import PUSHES, graph_of, medley
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shapes import SHAPES, hub, random_edges, rmat, undirected
+from shapes import random_edges, rmat, undirected
 from test_cuda_frontier import tuned
-from thread_ranks import over_links, share, with_ordered_ghosts
+from test_cuda_partitioned_frontier import BATTERY
+from thread_ranks import over_links, share
 from verify import Edges
 
 import cugraph_ws as ws
@@ -21,36 +22,12 @@ from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontie
 from cugraph_ws.errors import WorkerLostError
 
 ROOM = 1 << 10  # vertices of a message: more than any graph here has
-BATTERY = {
-    **{name: edges for name, edges in SHAPES.items() if 0 < len(edges.source) < 80},
-    "rmat": rmat(4, 5, seed=1),
-    "hub": hub(90),
-    "a row of several pieces": Edges(np.zeros(1100, np.int64), 1 + np.arange(1100), 1101),
-    "ties and zeros": random_edges(20, 70, seed=6, weights="ties"),
-}
 LINE = Edges(np.arange(40), np.arange(1, 41), 41)
 
 
-def check(case, graph, ranks, cuts=None, seed=0, capacity=ROOM, ordered=False, **options):
+def check(case, graph, ranks, cuts=None, seed=0, *, capacity=ROOM, **options):
     """Compare a run whose kernels exchange with one on the whole graph; return rank 0's result."""
-    expected = case.run(graph, engine="python", fused=False)
-
-    def work(comm):
-        shard = share(graph, comm, cuts)
-        if ordered:
-            shard = with_ordered_ghosts(shard)
-        return case.run(shard, engine="cuda", **{"direction": "auto", **options})
-
-    with emulated(seed, multiprocessors=1 + seed % 3):
-        found = over_links(ranks, work, capacity=capacity)
-    on_ranks = pd.concat([one.frame for one in found], ignore_index=True)
-    pd.testing.assert_frame_equal(on_ranks, expected.frame.reset_index(drop=True))
-    for one in found[1:]:
-        pd.testing.assert_frame_equal(
-            one.trace.drop(columns="milliseconds"), found[0].trace.drop(columns="milliseconds")
-        )
-    assert {one.stopped for one in found} == {expected.stopped}
-    return found[0]
+    return on_links.check(case, graph, ranks, cuts, seed, capacity=capacity, **options)
 
 
 @pytest.mark.parametrize("case", PUSHES, ids=lambda case: case.name)
@@ -165,5 +142,5 @@ def test_random_partitions(ends, inner, seed, capacity, ordered):
     cuts = (0, *sorted(inner), 10)
     with graph_of(edges) as graph, tuned():
         check(
-            PUSHES[seed % len(PUSHES)], graph, len(cuts) - 1, cuts, seed, capacity, ordered,
+            PUSHES[seed % len(PUSHES)], graph, len(cuts) - 1, cuts, seed, capacity=capacity, ordered=ordered,
         )  # fmt: skip

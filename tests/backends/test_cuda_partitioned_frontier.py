@@ -16,7 +16,7 @@ from programs import Hops
 from shapes import SHAPES, hub, random_edges, rmat, undirected
 from test_cuda_frontier import SETTINGS, tuned
 from test_device_exchange import Silent
-from thread_ranks import over_links, share
+from thread_ranks import over_links, share, with_ordered_ghosts
 from verify import Edges
 
 import cugraph_ws as ws
@@ -37,16 +37,22 @@ BATTERY = {
 LINE = Edges(np.arange(11), np.arange(1, 12), 12)
 
 
-def check(case, graph, ranks, cuts=None, seed=0, **options):
-    """Compare a run over links with one on the whole graph; return the first rank's result."""
+def check(case, graph, ranks, cuts=None, seed=0, *, capacity=0, ordered=False, **options):
+    """Compare a run over links with one on the whole graph; return the first rank's result.
+
+    With a `capacity`, kernels exchange themselves; `ordered` ghosts are in their owners' order.
+    """
     expected = case.run(graph, engine="python", fused=False)
     options = {"direction": "auto", **options}
 
     def work(comm):
-        return case.run(share(graph, comm, cuts), engine="cuda", **options)
+        shard = share(graph, comm, cuts)
+        if ordered:
+            shard = with_ordered_ghosts(shard)
+        return case.run(shard, engine="cuda", **options)
 
     with emulated(seed, multiprocessors=1 + seed % 3):
-        found = over_links(ranks, work)
+        found = over_links(ranks, work, capacity=capacity)
     on_ranks = pd.concat([one.frame for one in found], ignore_index=True)
     pd.testing.assert_frame_equal(on_ranks, expected.frame.reset_index(drop=True))
     for one in found[1:]:

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.executor import CudaExecutor
-from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
@@ -31,7 +30,6 @@ from cugraph_ws.runtime.device import device
 __all__ = ["DeviceRankExchange"]
 
 LEVELS = 8  # levels of tree growth that are queued before the host reads how many were attached
-PLACE = 4  # bytes of the place of a vertex in a message
 LEAST_APART = 1 << 18  # vertices sent to a rank, from which most are sent before a superstep ends
 
 
@@ -192,22 +190,23 @@ class DeviceRankExchange(RankExchange):
         The ghosts' new values may not have arrived yet: the next superstep is queued behind them.
         """
         assert isinstance(executor, CudaExecutor)
-        if isinstance(executor, CudaPartitionedFrontierExecutor) and executor.linked is not None:
-            return self._exchange_linked(executor, executor.linked, choice)
+        if choice.direction == "fused":
+            assert isinstance(executor, CudaPartitionedFrontierExecutor)
+            return self._exchange_linked(executor, choice)
         return self._exchange_one(executor, choice)
 
     def _exchange_linked(
-        self, executor: CudaPartitionedFrontierExecutor, linked: LinkedLaunch, choice: Choice
+        self, executor: CudaPartitionedFrontierExecutor, choice: Choice
     ) -> tuple[Counts, Traffic]:
         """Return what a launch did that exchanged updates itself; do the exchange that it has left."""
-        steps = linked.read(self._links)
+        steps = executor.linked.read(self._links)
         executor.finish_linked(steps)
         width = executor.refinement.width
         whole = steps.history[: len(steps.history) - steps.pending]
         history, each = [], []
         for active, _, read, sent in whole:
             history.append((self._active, read))
-            each.append((sent * (width + PLACE), sent * width))
+            each.append((self._chosen.listed(sent, width), sent * width))
             self._active = active
         counts = Counts(active=self._active, sums=np.zeros(0))
         if whole:
@@ -263,7 +262,7 @@ class DeviceRankExchange(RankExchange):
 
     def _exchange_attached(self, *attached: Sequence[Any]) -> None:
         """Queue the exchange of forest updates: one array to each rank, and one from each."""
-        going, coming = ([[one] if len(one) else [] for one in one] for one in attached)
+        going, coming = ([[array] if len(array) else [] for array in arrays] for arrays in attached)
         self._links.post(going, coming)
 
     def grow_trees(self, executor: Executor, missing: int) -> None:

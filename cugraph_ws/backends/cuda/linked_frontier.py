@@ -10,16 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.backends.cuda.frontier import GLANCE, LONGEST
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import Part
-from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Links, Window
-from cugraph_ws.runtime.device import Device, Prepared, device
+from cugraph_ws.runtime.device import Device, KernelModule
 
 __all__ = ["LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
 
 DeviceArray = Any  # CuPy's or NumPy's
-GLANCE = 64  # supersteps whose history is read along with the totals
 
 
 class Mirrors(NamedTuple):
@@ -45,17 +44,17 @@ class Mirrors(NamedTuple):
     direct: int
 
 
-def mirrors_of(shard: ShardGraph, part: Part) -> Mirrors:
-    """Return a shard's mirrors; collective on the first call, then kept."""
-    name = "mirrors"
-    if name not in shard.learned:
-        shard.learned[name] = _mirrors(shard, part)
-    found: Mirrors = shard.learned[name]
+def mirrors_of(part: Part) -> Mirrors:
+    """Return the mirrors of a rank's part; collective on the first call, then kept by the shard."""
+    name, learned = "mirrors", part.graph.learned
+    if name not in learned:
+        learned[name] = _mirrors(part)
+    found: Mirrors = learned[name]
     return found
 
 
-def _mirrors(shard: ShardGraph, part: Part) -> Mirrors:
-    xp, comm = device().xp, shard.comm
+def _mirrors(part: Part) -> Mirrors:
+    xp, comm = part.xp, part.halo.comm
     boundaries = part.halo.boundaries
     shown = comm.allgather([int(first) for first, _ in part.ghosts])
     firsts = [one[comm.rank] for one in shown]  # where this rank's vertices begin at each
@@ -105,66 +104,56 @@ class LinkedLaunch:
     Parameters
     ----------
     here : Device
+    kernels : KernelModule
+        The program's.
     window : Window
-    rank, size : int
+    ranks : (int, int)
         This rank, and the number of ranks.
     mirrors : Mirrors
-    longest : int
-        Most supersteps of a launch.
+    items : int
+        Threads that there is work for.
+    arguments : tuple
+        The first arguments of `traverse_linked`, up to the aggregates.
+    kind : dtype
+        Of the state.
+    spend : int
+        Arcs after which a launch ends.
+    control, records : device array of int64
     """
 
     # Places of the launch's arguments
     NUMBER_AT, STEPS_AT, LEAVE_AT, SERIAL_AT = 10, 11, 12, 15
 
     def __init__(
-        self, here: Device, window: Window, rank: int, size: int, mirrors: Mirrors, longest: int
-    ) -> None:
-        self._device, self._window, self._mirrors = here, window, mirrors
-        self._rank, self._size = rank, size
-        self._first = 2 * size + layout.BOX_WORDS
-        self._figures = here.xp.zeros(self._first + 4 * longest, np.int64)
-        self._glance = here.pinned(self._first + 4 * GLANCE, np.int64)
-        self._launch: Prepared | None = None
-
-    def prepare(
         self,
-        kernels: Any,
-        block: int,
+        here: Device,
+        kernels: KernelModule,
+        window: Window,
+        ranks: tuple[int, int],
+        mirrors: Mirrors,
+        *,
         items: int,
         arguments: tuple[Any, ...],
+        kind: Any,
         spend: int,
         control: DeviceArray,
         records: DeviceArray,
-        state: DeviceArray,
     ) -> None:
-        """Marshal the launch.
-
-        Parameters
-        ----------
-        kernels : KernelModule
-            The program's.
-        block, items : int
-            Threads of a block, and of all of them.
-        arguments : tuple
-            The first arguments of `traverse_linked`, up to the aggregates.
-        spend : int
-            Arcs after which a launch ends.
-        control, records : device array of int64
-        state : device array
-            The state, for its dtype.
-        """
-        mirrors, window = self._mirrors, self._window
-        links = self._rank, self._size, window.capacity, mirrors.words, mirrors.direct
+        self._device, self._window = here, window
+        rank, size = ranks
+        self._totals, self._first = 2 * size, 2 * size + layout.BOX_WORDS
+        self._figures = here.xp.zeros(self._first + 4 * LONGEST, np.int64)
+        self._glance = here.pinned(self._first + 4 * GLANCE, np.int64)
+        links = rank, size, window.capacity, mirrors.words, mirrors.direct
         self._launch = kernels.prepare_together(
-            "traverse_linked", items, block, *arguments, 0, 1, 1, window.capacity, spend, 0, links,
-            tuple(mirrors[:4]), window.arrays(state.dtype), window.starts(state.dtype),
+            "traverse_linked", items, layout.FRONTIER_BLOCK, *arguments, 0, 1, 1, window.capacity, spend, 0,
+            links, tuple(mirrors[:4]), window.arrays(kind), window.starts(kind),
             self._figures[: self._first], window.alarm, control, records,
             self._figures[self._first :],
         )  # fmt: skip
 
     def __call__(self, number: int, steps: int, leave: int) -> None:
         """Queue a launch of at most `steps` supersteps, the first of this number."""
-        assert self._launch is not None
         launch = self._launch
         launch.change(self.NUMBER_AT, number)
         launch.change(self.STEPS_AT, steps)
@@ -176,7 +165,7 @@ class LinkedLaunch:
         """Wait for the launch, and return what it has done."""
         self._device.copy_out(self._figures[: len(self._glance)], self._glance)
         links.wait(links.mark())
-        totals = self._glance[2 * self._size : self._first]
+        totals = self._glance[self._totals : self._first]
         done = int(totals[layout.BOX_COUNT])
         rows = self._glance[self._first :]
         if done > GLANCE:

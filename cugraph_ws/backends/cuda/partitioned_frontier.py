@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cuda.frontier import BLOCK as FRONTIER_BLOCK
-from cugraph_ws.backends.cuda.frontier import LONGEST, MODES, NO_LIMIT, CudaFrontierExecutor
-from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, LinkedSteps
+from cugraph_ws.backends.cuda.frontier import (
+    LAUNCH_ARCS,
+    LONGEST,
+    MODES,
+    NO_LIMIT,
+    CudaFrontierExecutor,
+)
+from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, LinkedSteps, mirrors_of
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
 from cugraph_ws.backends.cuda.tree_growth import DividedTreeGrowth
@@ -19,6 +24,7 @@ from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.device import Prepared
 
 __all__ = ["CudaPartitionedFrontierExecutor"]
@@ -41,13 +47,8 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         The shard.
     wanted, filter
         See `CudaFrontierExecutor`.
-    linked : LinkedLaunch, optional
-        For fused supersteps.
-
-    Attributes
-    ----------
-    linked : LinkedLaunch or None
-        If the last supersteps ran in such a launch.
+    window : Window, optional
+        For fused supersteps.  Then making the executor is collective.
 
     Raises
     ------
@@ -62,11 +63,11 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         *,
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
-        linked: LinkedLaunch | None = None,
+        window: Window | None = None,
     ) -> None:
         super().__init__(bound, part, wanted=wanted, filter=filter)
-        self.linked: LinkedLaunch | None = None
-        self._links = linked
+        self._window = window
+        self._mirrors = None if window is None else mirrors_of(part)
         xp = self._device.xp
         self._lengths, self._unlike = (xp.zeros(len(part.boundaries), np.int64) for _ in range(2))
         self._starting = 0
@@ -111,11 +112,10 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Launch one superstep."""
         self._gathered = choice.direction == "gather"
-        self.linked = self._links if choice.direction == "fused" else None
-        if self.linked is not None:
+        if choice.direction == "fused":
             self._begin_with(choice.number)
             steps = min(choice.supersteps, LONGEST)
-            self._launch_linked(choice.number, steps, choice.arcs or NO_LIMIT)
+            self.linked(choice.number, steps, choice.arcs or NO_LIMIT)
             return
         if self._part.size == 0:
             return
@@ -128,19 +128,20 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         self._sweeps[self.refinement.now]()
 
     @cached_property
-    def _launch_linked(self) -> LinkedLaunch:
-        """The launch of several supersteps with their exchanges."""
-        assert self._links is not None
-        graph = self._graph
+    def linked(self) -> LinkedLaunch:
+        """Launches of several supersteps with their exchanges."""
+        assert self._window is not None
+        assert self._mirrors is not None
+        graph, comm = self._graph, self._part.halo.comm
         arguments = (
             graph.size, tuple(self._rows), self._both_edges[0], self._states[0], self._constants,
             self._bitmaps, self._queue, self._lists, self._bound.values, self._sums,
         )  # fmt: skip
-        self._links.prepare(
-            self._kernels, FRONTIER_BLOCK, max(graph.size, graph.arcs), arguments, self._settings[6],
-            self._frontiers, self._history, self._states[0][0],
+        return LinkedLaunch(
+            self._device, self._kernels, self._window, (comm.rank, comm.size), self._mirrors,
+            items=max(graph.size, graph.arcs), arguments=arguments, kind=self._states[0][0].dtype,
+            spend=LAUNCH_ARCS, control=self._frontiers, records=self._history,
         )  # fmt: skip
-        return self._links
 
     def finish_linked(self, steps: LinkedSteps) -> None:
         """Take over what a launch has done; a pending exchange is that of its last superstep."""

@@ -119,7 +119,8 @@ class CudaPlan:
                 "direction='push': partitions cannot push on the GPU; use 'auto', 'pull' or 'gather'"
             )
         self._capacity = capacity if fused and divided and direction != "pull" else 0
-        self._pulled = 0  # arcs of a frontier that is pulled rather than pushed; 0 if none is
+        self._linked = False  # whether launches exchange updates; then these leave large frontiers
+        self._pulled = 0  # arcs above which they leave a frontier to be pulled
         fused = fused and (not divided or self._capacity > 0)
         self._batch, self._most = FIRST_BATCH, MOST
         self._heavy = self._heavy_later = 0  # arcs of a heavy frontier; 0 if none is
@@ -141,8 +142,9 @@ class CudaPlan:
             )
             self._alone: Direction = "pull" if direction == "pull" else "push"
             self._direction: Direction = "fused" if fused else self._alone
-            if direction == "auto" and "settled" in program.functions:
-                self._pulled = arcs // frontier.PULL_PART
+            self._linked = fused and divided
+            if self._linked and direction == "auto" and "settled" in program.functions:
+                self._pulled = max(LEAST_PULLED, arcs // frontier.PULL_PART)
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
             # Only if no vertex settles, and no residual would end the run too early
             free = program.combine in ("min", "max") and program.residual is None
@@ -267,14 +269,12 @@ class CudaPlan:
         if self._heavy and counts.arcs > self._heavy:
             self._heavy = self._heavy_later
             return Choice(self._dense, 1, number)
-        if self._capacity and self.strategy.schedule == "frontier":
-            leave = self._heavy or max(self._pulled, LEAST_PULLED * (self._pulled > 0))
-            if counts.active > self._capacity or (leave and counts.arcs > leave):
-                return Choice(self._alone, 1, number, last=left <= 1)
-            batch, self._batch = self._batch, min(2 * self._batch, self._most)
-            return Choice(self._direction, min(batch, left), number, leave, last=left <= batch)
+        leave = self._heavy or self._pulled
+        large = counts.active > self._capacity or 0 < leave < counts.arcs
+        if self._linked and large:
+            return Choice(self._alone, 1, number, last=left <= 1)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
-        return Choice(self._direction, min(batch, left), number, self._heavy, last=left <= batch)
+        return Choice(self._direction, min(batch, left), number, leave, last=left <= batch)
 
 
 def why_not_sharded(bound: BoundProgram) -> str | None:

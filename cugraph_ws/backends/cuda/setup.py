@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
-from cugraph_ws.backends.cuda.frontier import LONGEST, CudaFrontierExecutor
+from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.layout_choice import choose_layout
-from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, mirrors_of
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
@@ -22,7 +21,6 @@ from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.communicator import Window
-from cugraph_ws.runtime.device import device
 
 if TYPE_CHECKING:
     from cugraph_ws.execution.options import Options
@@ -91,11 +89,7 @@ def set_up(
     exchange: Exchange = NoExchange()
     if divided:
         exchange = _among_gpus(graph, part, bound, strategy, options)
-    linked = None
-    if window is not None and strategy.schedule == "frontier":
-        mirrors = mirrors_of(graph, part)
-        linked = LinkedLaunch(device(), window, graph.comm.rank, graph.comm.size, mirrors, LONGEST)
-    executor = _executor(bound, part, strategy, options, divided, tol, linked)
+    executor = _executor(bound, part, strategy, options, divided, tol, window)
     return Setup(plan, executor, exchange)
 
 
@@ -124,14 +118,14 @@ def _executor(
     options: Options,
     divided: bool,
     tol: float | None,
-    linked: LinkedLaunch | None,
+    window: Window | None,
 ) -> Executor:
     """Return the executor of a strategy on a partition."""
     wanted: dict[str, Any] = {"wanted": options.direction, "filter": options.filter}
     if strategy.schedule == "worklist":
         return CudaWorklistExecutor(bound, part, **wanted)
     if strategy.schedule == "frontier" and divided:
-        return CudaPartitionedFrontierExecutor(bound, part, **wanted, linked=linked)
+        return CudaPartitionedFrontierExecutor(bound, part, **wanted, window=window)
     if strategy.schedule == "frontier":
         return CudaFrontierExecutor(bound, part, **wanted, ordered=strategy.ordered)
     return CudaExecutor(
