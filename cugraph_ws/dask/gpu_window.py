@@ -7,7 +7,6 @@ another's piece goes over NVLink or PCIe, with no host between.
 from __future__ import annotations
 
 import os
-import socket
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ import numpy as np
 from cugraph_ws.kernels.cuda.layout import BOX_WORDS
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.driver import installed_gpus
+from cugraph_ws.runtime.host import host
 
 __all__ = ["GpuWindow", "first_serial", "open_window"]
 
@@ -26,7 +26,6 @@ MOST_RANKS = 32  # lanes of the warp that waits for headers
 ALIGNED = 512  # bytes
 WORD, PLACE, VALUE = 8, 4, 8  # bytes of a header's word, of a position, and of a value at most
 SUPERSTEP_BITS = 28  # of a serial number; those above are of the run
-BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 class GpuWindow:
@@ -125,9 +124,9 @@ def open_window(comm: Communicator) -> GpuWindow | None:
 
     wanted = os.environ.get("NCCL_P2P_DISABLE", "0") in ("", "0")
     gpu = installed_gpus()[cuda.Device().id].uuid if wanted else ""
-    shown = comm.allgather([_host() if gpu else "", gpu])
-    hosts, gpus = {host for host, _ in shown}, {name for _, name in shown}
-    if len(hosts) > 1 or "" in hosts or len(gpus) < comm.size:
+    shown = comm.allgather([*host(), gpu])
+    hosts, gpus = {tuple(one[:2]) for one in shown}, {name for *_, name in shown}
+    if len(hosts) > 1 or "" in gpus or len(gpus) < comm.size:
         return None
     own, handle = None, b""
     with suppress(Exception):  # told below: without a handle no rank has a window
@@ -157,10 +156,3 @@ def first_serial(run: str) -> int:
     It depends on the run's name alone, which all ranks know, whatever has become of earlier runs.
     """
     return zlib.crc32(run.encode()) << SUPERSTEP_BITS
-
-
-def _host() -> str:
-    """Return what tells hosts apart, also those of one name."""
-    with suppress(OSError), open(BOOT) as file:
-        return f"{socket.gethostname()} {file.read().strip()}"
-    return socket.gethostname()

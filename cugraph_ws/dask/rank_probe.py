@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +27,7 @@ from cugraph_ws.graph.generators import rmat
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.driver import installed_gpus
+from cugraph_ws.runtime.host import host
 from cugraph_ws.runtime.memory import available_memory
 
 __all__ = ["engine_of", "pairs", "probe_rank"]
@@ -39,7 +38,6 @@ SUPERSTEPS = 100  # of one run; runs are repeated until that time is over
 PATIENCE = 600.0  # seconds for a single superstep
 SIZE = 1 << 23  # bytes of a message, to measure the bytes per second of a link
 FULL, EMPTY = 4, 16  # full and empty exchanges per link; the fastest counts
-BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def probe_rank(context: RankContext) -> dict[str, Any]:
@@ -94,11 +92,10 @@ def engine_of(everyone: Sequence[Mapping[str, Any]], rank: int) -> Engine:
 
 def _describe(worker: Worker) -> dict[str, Any]:
     """Return node, process, threads, memory in bytes, and this process's first GPU."""
-    boot = BOOT.read_text("utf-8").strip() if BOOT.exists() else ""
     limit = int(worker.memory_manager.memory_limit or psutil.virtual_memory().total)
     used = psutil.Process().memory_info().rss
     return {
-        "node": (platform.node(), boot),  # the boot id tells machines of the same name apart
+        "node": host(),
         "process": os.getpid(),
         "threads": worker.state.nthreads,
         "memory_limit": limit,

@@ -132,7 +132,7 @@ def test_a_rank_without_memory_is_enough(runtime):
 def test_where_there_is_none(runtime, monkeypatch, what):
     hosts, ranks = itertools.count(), 2
     if what == "hosts":
-        monkeypatch.setattr(gpu_window, "_host", lambda: f"host {next(hosts)}")
+        monkeypatch.setattr(gpu_window, "host", lambda: (f"host {next(hosts)}", ""))
     elif what == "GPU":
         monkeypatch.setattr(gpu_window, "installed_gpus", lambda: [SimpleNamespace(uuid="GPU-1")])
     elif what == "disabled":

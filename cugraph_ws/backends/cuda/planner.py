@@ -140,8 +140,8 @@ class CudaPlan:
                 if direction == "pull"
                 else "active vertices push, and pulls read the CSC as well",
             )
-            self._alone: Direction = "pull" if direction == "pull" else "push"
-            self._direction: Direction = "fused" if fused else self._alone
+            one: Direction = "pull" if direction == "pull" else "push"
+            self._direction: Direction = "fused" if fused else one
             self._linked = fused and divided
             if self._linked and direction == "auto" and "settled" in program.functions:
                 self._pulled = max(LEAST_PULLED, arcs // frontier.PULL_PART)
@@ -272,7 +272,7 @@ class CudaPlan:
         leave = self._heavy or self._pulled
         large = counts.active > self._capacity or 0 < leave < counts.arcs
         if self._linked and large:
-            return Choice(self._alone, 1, number, last=left <= 1)
+            return Choice("push", 1, number, last=left <= 1)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
         return Choice(self._direction, min(batch, left), number, leave, last=left <= batch)
 
