@@ -33,8 +33,7 @@ ROOM = 1 << 29  # bytes of memory that a process may take
 IDLE = 10.0  # seconds after which a process without work ends
 # Kernels that take longest to compile, longest first
 SLOW = (
-    "traverse", "superstep", "gather_shards", "pull_worklist", "partitioned_traverse", "grow_forward", "choose",
-    "grow_backward", "list_tight_arcs",
+    "traverse", "superstep", "gather_shards", "pull_worklist", "grow_forward", "choose", "list_tight_arcs",
 )  # fmt: skip
 CHILD = """
 import sys

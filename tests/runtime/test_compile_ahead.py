@@ -2,10 +2,10 @@
 
 import json
 import sys
-import time
 
 import launched_together
 import pytest
+from clusters import eventually
 from conftest import COMPILED
 
 from cugraph_ws.runtime import compile_ahead, device_compiler
@@ -25,13 +25,6 @@ for line in sys.stdin:
 """
 
 
-def wait_for(happened):
-    end = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def echo(log, then="pass"):
     return [sys.executable, "-c", ECHO.format(then=then), str(log)]
 
@@ -43,7 +36,7 @@ def pool(tmp_path):
     made = Pool(2, echo(log))
     yield made, lambda: log.read_text().split()
     made.close()
-    wait_for(lambda: not made._running)
+    eventually(lambda: not made._running)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -63,6 +56,8 @@ def test_the_list_names_kernels_that_exist():
     for _, launches in compile_ahead._calls():
         for _, module, name, _ in launches:
             assert not module or f"def {name}(" in kernel_file("cuda", module).read_text()
+    kernels = "".join(one.read_text() for one in kernel_file("cuda", "layout").parent.glob("*.py"))
+    assert all(f"def {name}(" in kernels for name in compile_ahead.SLOW)
 
 
 @pytest.fixture
@@ -106,7 +101,7 @@ def test_jobs_are_done_once(pool):
     made, done = pool
     made.add(JOBS)
     made.add(JOBS)
-    wait_for(lambda: len(done()) == len(JOBS))
+    eventually(lambda: len(done()) == len(JOBS))
     assert sorted(done()) == [job.name for job in JOBS]
 
 
@@ -114,7 +109,7 @@ def test_what_a_call_compiles_is_not_compiled_ahead(pool):
     made, done = pool
     made.take(JOBS[0])
     made.add(JOBS)
-    wait_for(lambda: len(done()) == len(JOBS) - 1)
+    eventually(lambda: len(done()) == len(JOBS) - 1)
     assert JOBS[0].name not in done()
 
 
@@ -123,10 +118,10 @@ def test_a_process_that_ends_loses_its_job_only(tmp_path):
     log.touch()
     made = Pool(1, echo(log, "import os; os._exit(1)"))
     made.add(JOBS[:2])
-    wait_for(lambda: not made._running)
+    eventually(lambda: not made._running)
     assert log.read_text().split() == [JOBS[0].name]
     made.add(JOBS[2:])
-    wait_for(lambda: not made._running)
+    eventually(lambda: not made._running)
     assert log.read_text().split() == [JOBS[0].name, JOBS[1].name]
 
 
@@ -134,7 +129,7 @@ def test_a_process_that_ends_loses_its_job_only(tmp_path):
 def test_what_cannot_begin_is_no_error(command):
     made = Pool(3, command)
     made.add(JOBS)
-    wait_for(lambda: not made._running)
+    eventually(lambda: not made._running)
 
 
 def test_processes_end_with_the_pool(tmp_path):
@@ -142,10 +137,10 @@ def test_processes_end_with_the_pool(tmp_path):
     log.touch()
     made = Pool(2, echo(log, "import time; time.sleep(600)"))
     made.add(JOBS)
-    wait_for(lambda: len(log.read_text().split()) == 2)
+    eventually(lambda: len(log.read_text().split()) == 2)
     processes = list(made._processes)
     made.close()
-    wait_for(lambda: not made._running)
+    eventually(lambda: not made._running)
     assert [process.poll() is not None for process in processes] == [True, True]
 
 
@@ -175,7 +170,7 @@ def test_a_kernel_compiled_ahead_is_found(tmp_path, monkeypatch):
     made = Pool(1)
     try:
         made.add([Job("build", "", name, kinds, (9, 0))])
-        wait_for(lambda: list(cache.glob(f"cuda/{name}-*.cubin")))
+        eventually(lambda: list(cache.glob(f"cuda/{name}-*.cubin")))
     finally:
         made.close()
 
