@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["GREATEST", "Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]
+__all__ = ["Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]
 
 Array = Any  # NumPy's or CuPy's
 Lower = Callable[[Array, Array, Array], None]  # of the backend's loops of jumps

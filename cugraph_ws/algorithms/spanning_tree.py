@@ -11,7 +11,7 @@ from typing import Any, Unpack, cast
 
 import numpy as np
 
-from cugraph_ws.algorithms.blocks import GREATEST, Lower, spanning_forest
+from cugraph_ws.algorithms.blocks import Lower, spanning_forest
 from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import edge_frame
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
@@ -22,6 +22,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.ordered_words import GREATEST, ordered_words
 
 __all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
 
@@ -261,6 +262,4 @@ def _words(xp: Any, weight: Array) -> Array:
     """Return int64 in the order of the weights, NaN last: integers are sorted by radix."""
     if weight.dtype.kind == "i":
         return weight
-    bits = (weight + 0.0).view(np.int64)  # no -0.0
-    bits = bits ^ ((bits >> 63) & GREATEST)
-    return xp.where(xp.isnan(weight), GREATEST, bits)
+    return xp.where(xp.isnan(weight), GREATEST, ordered_words(weight + 0.0))  # no -0.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from cugraph_ws.program.jumps import nothing_of
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.ordered_words import GREATEST, numbers_of_words, ordered_words
 
 __all__ = ["fold", "lower"]
 
@@ -28,10 +29,10 @@ def fold(kind: str, values: Array, places: Array, size: int) -> Array:
     if dtype.kind == "f":
         values = xp.where(xp.isnan(values), nothing, values + dtype.type(0))  # no -0.0
     turn = 0 if kind == "least" else -1  # x ^ -1 is ~x, which reverses the order of words
-    found = xp.full(size, np.iinfo(np.int64).max, np.int64)
-    _launch("lower_words", _words(values) ^ turn, places, found)
-    there = found != np.iinfo(np.int64).max
-    return xp.where(there, _numbers(found ^ turn, dtype), nothing).astype(dtype, copy=False)
+    found = xp.full(size, GREATEST, np.int64)
+    _launch("lower_words", ordered_words(values) ^ turn, places, found)
+    there = found != GREATEST
+    return xp.where(there, numbers_of_words(found ^ turn, dtype), nothing).astype(dtype, copy=False)
 
 
 def lower(found: Array, places: Array, words: Array) -> None:
@@ -61,22 +62,6 @@ def _sums(values: Array, places: Array, size: int) -> Array:
     )  # fmt: skip
     sums[sorted_[starts[:-1]]] = found
     return sums
-
-
-def _words(values: Array) -> Array:
-    """Return int64 words in the order of the values; no two values have the same."""
-    if values.dtype.kind != "f":
-        return values.astype(np.int64)
-    bits = values.astype(np.float64).view(np.int64)
-    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
-
-
-def _numbers(words: Array, dtype: np.dtype[Any]) -> Array:
-    """Return the values of words."""
-    if dtype.kind != "f":
-        return words.astype(dtype)
-    bits = words ^ ((words >> 63) & np.iinfo(np.int64).max)
-    return bits.view(np.float64).astype(dtype)
 
 
 def _launch(name: str, words: Array, places: Array, found: Array) -> None:
