@@ -21,6 +21,10 @@ COMMANDS = {
     ),
     "compare": ("compare", "two checkouts in turns, in new processes: times, first calls, memory"),
     "phases": ("cluster.phases", "where the time of a call on a cluster goes"),
+    "shares": (
+        "cluster.shares",
+        "two unlike workers: time of a superstep by the share of the first",
+    ),
     "traffic": ("cpu.traffic", "bytes that partitions send each other, by method of exchange"),
     "estimates": ("cpu.estimates", "what ws.estimate_memory says, beside what a build takes"),
     "fuzz": ("checks.fuzz", "random graphs through all functions: the GPU against the CPU"),

@@ -57,7 +57,7 @@ from cugraph_ws.dask.tasks import (
 )
 from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.execution.loop import NO_EDGE_STATE
-from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import FrameKind, open_frame
@@ -276,7 +276,8 @@ class ClusterGraph:
         if balance == "even":
             return None
         if balance == "auto":
-            return cluster_scan(self._client, workers=self._addresses).speeds
+            engine: Engine = "cuda" if self._nccl else "cpu"  # which computes runs on this graph
+            return cluster_scan(self._client, workers=self._addresses, engine=engine).speeds
         listed = isinstance(balance, Iterable) and not isinstance(balance, str)
         given: list[Any] = list(balance) if listed else []
         usable = all(isinstance(one, (int, float)) and 0 < one < math.inf for one in given)

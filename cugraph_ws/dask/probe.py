@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from cugraph_ws.arguments import check_choice
 from cugraph_ws.dask.local import need_dask
 from cugraph_ws.runtime.memory import format_bytes
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from cugraph_ws.execution.options import Engine
 
 __all__ = ["ClusterScan", "cluster_scan"]
 
@@ -29,8 +32,7 @@ class ClusterScan:
     workers : DataFrame or list of dict
         A row for each worker: `worker` (address), `node` (host), `threads`, `memory_limit` and
         `memory_free` (bytes, of its process), `gpu` (name, None without one), `gpu_memory`
-        (bytes), `capability`, `multiprocessors`, `engine` ("cuda", or "cpu" where the GPU is
-        missing or shared), `arcs_per_second` in supersteps, `speed` (relative, mean 1) and
+        (bytes), `capability`, `multiprocessors`, `engine` (that was measured), `arcs_per_second` in supersteps, `speed` (relative, mean 1) and
         `weight` (in the proposal; 0: not in it).  A list where pandas is not installed.
     links : DataFrame or list of dict
         A row for every two workers: `first`, `second` (addresses), `between` ("same process",
@@ -76,7 +78,12 @@ class ClusterScan:
         return "\n".join([*lines, f"proposed: {used}, balance {weights}, over {self.transport}"])
 
 
-def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = None) -> ClusterScan:
+def cluster_scan(
+    client: Client | None = None,
+    workers: Sequence[str] | None = None,
+    *,
+    engine: Engine = "auto",
+) -> ClusterScan:
     """Describe a cluster, measure it, and propose how to use it.
 
     First each pair of workers exchanges a few messages, over connections that runs use too.  Then
@@ -89,6 +96,10 @@ def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = N
         The current one if not given.
     workers : sequence of str, optional
         Addresses of the workers to measure; all if not given.
+    engine : {"auto", "cpu", "cuda"}
+        What computes the supersteps that are measured.  "auto" is "cuda" on workers that have a GPU of
+        their own, else "cpu".  Workers that share a GPU, each with a part of it (MPS), are measured
+        there with "cuda".
 
     Returns
     -------
@@ -100,7 +111,10 @@ def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = N
     Raises
     ------
     EngineError
-        If Dask is not installed, there is no client, or a worker is not in the cluster.
+        If Dask is not installed, there is no client, a worker is not in the cluster, or a worker has
+        no GPU to be measured with "cuda".
+    InputError
+        If there is no such engine.
     WorkerLostError
         If a worker is lost during the measurement.
 
@@ -115,6 +129,7 @@ def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = N
     >>> scan = ws.cluster_scan()  # doctest: +SKIP
     >>> graph = ws.Graph(dask_edges, **scan.proposal)  # doctest: +SKIP
     """
+    check_choice("engine", engine, ("auto", "cpu", "cuda"))
     need_dask()
     from cugraph_ws.dask.client import current_client, run_on_ranks, workers_of
     from cugraph_ws.dask.rank_probe import probe_rank
@@ -125,7 +140,7 @@ def cluster_scan(client: Client | None = None, workers: Sequence[str] | None = N
         client,
         addresses,
         probe_rank,
-        [()] * len(addresses),
+        [(engine,)] * len(addresses),
         "cluster_scan",
         ["its measurements"] * len(addresses),
     )

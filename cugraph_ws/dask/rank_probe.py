@@ -18,6 +18,7 @@ import psutil
 from distributed import Worker, get_worker
 
 from cugraph_ws.algorithms.pagerank import PageRank
+from cugraph_ws.contract import choose_engine
 from cugraph_ws.dask.gpu_topology import gpu_links
 from cugraph_ws.dask.tasks import RankContext, at_work
 from cugraph_ws.dask.worker import DaskCommunicator
@@ -40,12 +41,14 @@ SIZE = 1 << 23  # bytes of a message, to measure the bytes per second of a link
 FULL, EMPTY = 4, 16  # full and empty exchanges per link; the fastest counts
 
 
-def probe_rank(context: RankContext) -> dict[str, Any]:
+def probe_rank(context: RankContext, wanted: Engine = "auto") -> dict[str, Any]:
     """Describe this worker, and measure its links and its speed; collective.
 
     Parameters
     ----------
     context : RankContext
+    wanted : {"auto", "cpu", "cuda"}
+        The engine to measure; see `cluster_scan`.
 
     Returns
     -------
@@ -56,7 +59,7 @@ def probe_rank(context: RankContext) -> dict[str, Any]:
     with at_work(context) as comm:
         facts = _describe(get_worker())
         everyone = comm.allgather(facts)
-        engine = engine_of(everyone, context.rank)
+        engine = engine_of(everyone, context.rank) if wanted == "auto" else choose_engine(wanted)
         measure = _supersteps(engine)
         comm.allgather(None)  # wait, so as not to measure while other ranks compile
         links = _links(comm)
