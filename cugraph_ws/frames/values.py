@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import Column
+from cugraph_ws.frames.base import Column, open_values
 from cugraph_ws.runtime.device import array_module, as_host
 
-__all__ = ["cast_numbers", "read_numbers"]
+__all__ = ["cast_numbers", "is_one_number", "number_for_all", "read_numbers"]
 
 Array = Any  # NumPy's or CuPy's
 _INT64_MAX = np.iinfo(np.int64).max
@@ -83,6 +84,29 @@ def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Any:
     if row is not None:
         raise _unfit(column, values, row, f", which is not a value of {dtype}")
     return cast
+
+
+def is_one_number(data: Any) -> bool:
+    """Return whether values that are given for vertices are one number for all of them."""
+    return isinstance(data, (numbers.Real, np.generic))
+
+
+def number_for_all(number: Any, argument: str, dtype: npt.DTypeLike) -> Any:
+    """Return a number that is given for all vertices as a given dtype.
+
+    Parameters
+    ----------
+    number : number
+    argument : str
+        The caller's name for it, for errors.
+    dtype : dtype
+
+    Raises
+    ------
+    InputError
+        As `cast_numbers`.
+    """
+    return cast_numbers(open_values([number], argument), dtype)[0]
 
 
 def _numeric(column: Column) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers as abstract
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NoReturn, Protocol
@@ -21,7 +20,7 @@ from cugraph_ws.frames.base import (
     open_values,
 )
 from cugraph_ws.frames.ids import IdType, conform, read_ids
-from cugraph_ws.frames.values import cast_numbers
+from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
 
 __all__ = ["Vertices", "id_columns", "value_column"]
 
@@ -247,8 +246,8 @@ class Vertices:
         """Align values that are given for vertices; see `Graph.vertex_values`."""
         given = self._xp.zeros(self.size, np.bool_)
         values = self._xp.zeros(self.size, np.dtype(dtype))
-        if isinstance(data, (abstract.Real, np.generic)):
-            values[:] = cast_numbers(open_values([data], argument), dtype)[0]
+        if is_one_number(data):
+            values[:] = number_for_all(data, argument, dtype)
             given[:] = True
         else:
             rows, source = self._pairs(data, argument, column)

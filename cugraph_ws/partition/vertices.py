@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers as abstract
 import weakref
 from collections.abc import Sequence
 from copy import copy
@@ -16,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import Column, VertexNumbers, on_host, open_values
+from cugraph_ws.frames.base import Column, VertexNumbers, on_host
 from cugraph_ws.frames.ids import IdType, conform, read_ids
-from cugraph_ws.frames.values import cast_numbers
+from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
 from cugraph_ws.graph.vertices import PAIR, Vertices, id_columns, value_column
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.agreement import in_order
@@ -210,8 +209,8 @@ class ShardVertices(Vertices):
         )  # partitioned across ranks, and sent through the host
         xp = array_module(on_device and not partitioned)
         values, given = xp.zeros(shard.length, np.dtype(dtype)), xp.zeros(shard.length, np.bool_)
-        if isinstance(data, (abstract.Real, np.generic)):
-            values[:] = cast_numbers(open_values([data], argument), dtype)[0]
+        if is_one_number(data):
+            values[:] = number_for_all(data, argument, dtype)
             given[:] = True
             return self._place(values, on_device), self._place(given, on_device)
         if partitioned:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import is_number
 from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.frames.values import is_one_number, number_for_all
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.agreed import have_all_bound, keep_bound
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, why_not_monotone
@@ -467,6 +468,8 @@ def constant_values(
                 f"{name}: the array has entries that are not numbers; give a number for each vertex"
             )
         values = xp.asarray(given)
+    elif isinstance(declared, VertexValue) and is_one_number(given):
+        return xp.full(_shared(n), number_for_all(given, name, dtype), dtype)
     else:
         if isinstance(declared, (Distribution, Constant)):
             default = 0.0
