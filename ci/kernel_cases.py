@@ -30,7 +30,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
 from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, rows
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda.loops import betweenness, jumps, similarity, triangles
+from cugraph_ws.backends.cuda.loops import betweenness, folds, jumps, similarity, triangles
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
 from cugraph_ws.runtime.device import device
@@ -206,7 +206,7 @@ def _loops() -> list[Case]:
         ]
         cases += [("", partial(_hashed, loop, graph)) for loop in TRIANGLES]
         cases += [("", partial(_marked, graph)), ("", partial(_paths_by_levels, graph))]
-        cases.append(("", partial(_communities, graph)))
+        cases += [("", partial(_communities, graph)), ("", partial(_cut_rows, graph))]
         apart = graph_of(replace(edges, weight=1.0 + edges.weight, directed=directed))
         for function in (ws.closeness_centrality, ws.betweenness_centrality):
             cases.append(("", partial(function, apart, k=2, weighted=True, engine="cuda")))
@@ -255,6 +255,12 @@ def _marked(graph: ws.Graph) -> None:
     """Compare vertices by bitmaps of all rows."""
     with patch.object(similarity, "LEAST_MARKED", 0):
         ws.run(ws.Similarity("jaccard"), graph, engine="cuda")
+
+
+def _cut_rows(graph: ws.Graph) -> None:
+    """Add up long rows piece by piece."""
+    with patch.multiple(folds, SHORT=0, PIECE=1):
+        ws.run(ws.HITS(max_iter=1), graph, engine="cuda")
 
 
 def _communities(graph: ws.Graph) -> None:

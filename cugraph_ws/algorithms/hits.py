@@ -15,6 +15,7 @@ from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.frames.values import is_one_number, number_for_all
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -138,14 +139,17 @@ class HITS(ArrayLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights and the first values."""
         refuse_negative(graph, "weights must be 0 or more: shift them, or give weight=None")
-        given, _ = graph.vertex_values(
-            1.0 if self._nstart is None else self._nstart, "nstart", np.float64
-        )
-        self._first = as_host(given)
+        nstart = 1.0 if self._nstart is None else self._nstart
+        if is_one_number(nstart):
+            self._first = np.full(1, number_for_all(nstart, "nstart", np.float64))
+        else:
+            self._first = as_host(graph.vertex_values(nstart, "nstart", np.float64)[0])
         check_start(graph, self._first)
         self.near = near = Neighbourhood(graph, on_device=on_device)
         own = near.xp.empty(near.part.owned)
-        own[:] = near.xp.asarray(self._first[: near.part.owned])
+        own[:] = near.xp.asarray(
+            self._first if len(self._first) == 1 else self._first[: near.part.owned]
+        )
         self._hubs = near.part.with_ghosts(own)
         self._authorities = near.xp.zeros(near.part.size)
         self.converged = near.part.graph.number_of_arcs == 0
@@ -194,5 +198,9 @@ class HITS(ArrayLoop):
 
     def _largest_one(self, own: Array) -> Array:
         """Scale values so that the greatest of all ranks is 1; collective."""
-        greatest = self.near.part.graph.comm.allgather(float(own.max()) if len(own) else 0.0)
-        return own / (max(greatest) or 1.0)
+        xp, part = self.near.xp, self.near.part
+        if part.halo.alone:  # the host need not know the number
+            greatest = own.max() if len(own) else xp.ones(())
+            return own / xp.where(greatest > 0.0, greatest, 1.0)
+        of_ranks = part.graph.comm.allgather(float(own.max()) if len(own) else 0.0)
+        return own / (max(of_ranks) or 1.0)

@@ -33,6 +33,7 @@ __all__ = [
     "edge_frame",
     "mixed",
     "numbers_of",
+    "order_of_pairs",
     "priorities",
     "row_of_arcs",
 ]
@@ -74,6 +75,7 @@ class Neighbourhood:
         self.xp = self.part.xp
         self.own = self.xp.arange(self.part.owned)
         self._directed = bool(self.part.directed)
+        self._found_classes: dict[int, tuple[Any, Any]] = {}  # by the id of the offsets, and those
 
     def owned_among(self, numbers: Array) -> tuple[Array, Array]:
         """Find which of some vertices this rank owns.
@@ -102,7 +104,7 @@ class Neighbourhood:
         Parameters
         ----------
         values : array of float64, shape (size,) or (size, columns)
-            By position, ghosts too.
+            By position, ghosts too; of one dimension only for all vertices, without marks.
         direction : {"in", "out"}
             Which neighbours' values: of those with an edge to the vertex, or from it.
         which : array of int64, optional
@@ -116,12 +118,29 @@ class Neighbourhood:
         -------
         array of float64, shape (len(which),) or (len(which), columns)
         """
-        chosen = self.own if which is None else which
+        if values.ndim == 1:
+            assert which is None
+            assert marks is None
+
+            def fold_all(rows: Any, chosen: Array, weights: Array) -> Array:
+                return self._loops.sums_of_all(
+                    rows, self._classes(rows, len(chosen)), values, weights
+                )
+
+            return self._by_arcs(fold_all, direction, self.own, weight, self.xp.add)
 
         def fold(rows: Any, chosen: Array, weights: Array) -> Array:
             return self._loops.sums(rows, chosen, values, weights, marks)
 
+        chosen = self.own if which is None else which
         return self._by_arcs(fold, direction, chosen, weight, self.xp.add)
+
+    def _classes(self, rows: Any, count: int) -> Any:
+        """Return how the first rows are added up, found once."""
+        key = id(rows.offsets)
+        if key not in self._found_classes:
+            self._found_classes[key] = rows.offsets, self._loops.classes_of(rows, count)
+        return self._found_classes[key][1]
 
     def nearest(self, distances: Array, direction: Direction, which: Array, weight: str) -> Array:
         """Find the least distance through a neighbour; collective.
@@ -412,19 +431,43 @@ def edge_frame(part: Part, chosen: Array, extra: Mapping[str, Array]) -> Any:
         As `Graph.edge_frame`: sorted by destination, then source; an undirected edge once.
     """
     xp, graph = part.xp, part.graph
-    source = part.numbers[part.csc.indices].astype(np.int64)
-    destination = part.numbers[row_of_arcs(part)].astype(np.int64)
-    order = xp.lexsort(xp.stack((source, destination)))
-    kept = xp.ones(len(order), np.bool_) if chosen is None else chosen
+    if chosen is None:
+        arcs, rows = xp.arange(len(part.csc.indices)), row_of_arcs(part)
+    else:
+        arcs = xp.flatnonzero(chosen)
+        rows = xp.searchsorted(part.csc.offsets[1:], arcs, side="right")
+    source = part.numbers[part.csc.indices[arcs]].astype(np.int64)
+    destination = part.numbers[rows].astype(np.int64)
     if not graph.directed:
-        kept = kept & (source <= destination)
-    order = order[kept[order]]
-    carried = {name: part.arc_values(name)[order] for name in graph.edge_attributes}
-    columns = {**carried, **{name: one[order] for name, one in extra.items()}}
+        once = xp.flatnonzero(source <= destination)
+        arcs, source, destination = arcs[once], source[once], destination[once]
+    order = order_of_pairs(xp, destination, source, graph.number_of_vertices)
+    arcs, source, destination = arcs[order], source[order], destination[order]
+    carried = {name: part.arc_values(name)[arcs] for name in graph.edge_attributes}
+    columns = {**carried, **{name: one[arcs] for name, one in extra.items()}}
     if not graph.device_resident:
         columns = {name: as_host(one) for name, one in columns.items()}
-        source, destination, order = as_host(source), as_host(destination), as_host(order)
-    return graph.frame_of_edges(source[order], destination[order], columns)
+        source, destination = as_host(source), as_host(destination)
+    return graph.frame_of_edges(source, destination, columns)
+
+
+def order_of_pairs(xp: Any, first: Array, second: Array, size: int) -> Array:
+    """Return the order of pairs by `first`, then `second`, then place.
+
+    Parameters
+    ----------
+    xp : module
+    first, second : array of int64
+        At least 0 and below `size`.
+    size : int
+
+    Returns
+    -------
+    array of int64
+    """
+    if size < 2**31:  # one word is sorted by radix
+        return xp.argsort(first * size + second, kind="stable")
+    return xp.lexsort(xp.stack((second, first)))
 
 
 class ArrayLoop(BaseLoop):

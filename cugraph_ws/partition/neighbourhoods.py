@@ -276,7 +276,14 @@ def row_numbers(xp: Any, offsets: Array, count: int) -> Array:
     """
     if xp is np:
         return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return xp.searchsorted(offsets[1:], xp.arange(count), side="right")
+    return rows_by_marks(xp, offsets, count)
+
+
+def rows_by_marks(xp: Any, offsets: Array, count: int) -> Array:
+    """Return what `row_numbers` does, by counting the rows that have ended before each entry."""
+    marks = xp.zeros(count + 1, np.int64)
+    xp.add.at(marks, offsets[1:], 1)
+    return xp.cumsum(marks[:count])
 
 
 def flattened(xp: Any, begins: Array, lengths: Array) -> tuple[Array, Array, Array]:

@@ -39,7 +39,6 @@ __all__ = [
     "fold_words",
     "nearest_columns",
     "sum_columns",
-    "sum_rows",
     "sum_weighted_columns",
     "tight_columns",
 ]
@@ -80,25 +79,6 @@ def list_long(
 
 
 @inline
-def sum_of_arcs(
-    offsets: Any, indices: Any, row: Any, start: Any, step: Any, values: Any, weights: Any,
-    weighted: Any,
-) -> Any:  # fmt: skip
-    """Return a lane's share of the sum over a row: of every `step`-th arc from `start` on."""
-    total = 0.0
-    for arc in range(offsets[row] + start, offsets[row + 1], step):
-        value = values[indices[arc]]
-        if weighted == 1:
-            value *= weights[arc]
-        total += value
-    distance = 16
-    while distance > 0:
-        total += shuffle_xor(FULL, total, distance)
-        distance //= 2
-    return total
-
-
-@inline
 def lowest(left: Any) -> Any:
     """Return the place of the lowest bit that is set, and the other bits."""
     return np.int32(ffs(left) - 1), np.uint32(left & np.uint32(left - np.uint32(1)))
@@ -134,64 +114,6 @@ def sum_of_column(
             total += values[shuffle(FULL, neighbour, one) + column]
         first += step
     return total
-
-
-@kernel
-def sum_rows(
-    offsets: Any,
-    indices: Any,
-    which: Any,
-    count: Any,
-    values: Any,
-    weights: Any,
-    weighted: Any,
-    long: Any,
-    sums: Any,
-) -> None:
-    """Add up neighbours' values in one column.
-
-    Parameters
-    ----------
-    offsets, indices : int64[size + 1], int[arcs]
-        Rows of neighbours.
-    which : int64[count]
-        Rows.
-    count : int
-    values : float64[vertices]
-    weights : float64[arcs]
-        Factors by arc; not read unless `weighted` is 1.
-    weighted : int
-    long : int
-        Arcs of a row above which a block reads it.
-    sums : float64[count]
-        Written.
-    """
-    listed, number = shared(MOST, np.int64), shared(1, np.int32)
-    parts = shared(WARPS, np.float64)
-    warp, warps = thread() // 32, threads() // 32
-    base = np.int64(0)
-    while base < count:
-        for one in range(list_long(offsets, which, count, base, long, listed, number)):
-            total = sum_of_arcs(
-                offsets, indices, which[listed[one]], thread(), threads(), values, weights, weighted
-            )
-            if lane() == 0:
-                parts[warp] = total
-            sync_block()
-            if thread() == 0:
-                total = 0.0
-                for other in range(warps):
-                    total += parts[other]
-                sums[listed[one]] = total
-            sync_block()
-        sync_block()
-        base += np.int64(blocks()) * threads()
-    for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
-        row = which[place]
-        if offsets[row + 1] - offsets[row] <= long:
-            total = sum_of_arcs(offsets, indices, row, lane(), 32, values, weights, weighted)
-            if lane() == 0:
-                sums[place] = total
 
 
 @lean(48)

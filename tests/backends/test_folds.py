@@ -13,6 +13,7 @@ from cugraph_ws.algorithms.neighbourhood import OPERATIONS
 from cugraph_ws.backends import loops
 from cugraph_ws.backends.cpu.loops import folds
 from cugraph_ws.backends.cuda.loops import folds as on_gpu
+from cugraph_ws.partition.neighbourhoods import row_numbers, rows_by_marks
 from cugraph_ws.partition.part import Part
 
 FOLDS = {"min": np.minimum, "max": np.maximum, "or": np.bitwise_or}
@@ -35,10 +36,6 @@ def test_folds_are_those_of_numpy(
         parts = [rows.indices[rows.offsets[row] : rows.offsets[row + 1]] for row in which]
         arcs = [np.arange(rows.offsets[row], rows.offsets[row + 1]) for row in which]
         weights = generator.random(len(rows.indices))
-        one = generator.random(part.size)
-        found = backend.sums(rows, which, one, weights)
-        expected = [one[row] @ weights[arc] for row, arc in zip(parts, arcs, strict=True)]
-        np.testing.assert_allclose(found, np.array(expected, float))
         some = generator.random((part.size, 3))
         found = backend.sums(rows, which, some, None)
         np.testing.assert_allclose(found, _array([some[row].sum(axis=0) for row in parts], 3))
@@ -74,3 +71,39 @@ def test_folds_are_those_of_numpy(
 
 def _array(rows: list[Any], columns: int) -> Any:
     return np.array(rows).reshape(len(rows), columns)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["edges", "weights"])
+@pytest.mark.parametrize(
+    "name", ["random sparse", "33 vertices", "star", "all isolated", "self-loops", "random"]
+)
+def test_sums_of_all_rows_are_those_of_numpy(
+    name: str, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long rows and such that are cut lie among short ones: the rows of the CSR are in any order."""
+    monkeypatch.setattr(on_gpu, "SHORT", 3)
+    monkeypatch.setattr(on_gpu, "PIECE", 5)
+    monkeypatch.setattr(on_gpu, "THREADS", 64)
+    generator = np.random.default_rng(6)
+    with emulated(), build(SHAPES[name]) as graph:
+        for on_device in (False, True):
+            part, backend = Part(graph, on_device=on_device), loops("folds", on_device=on_device)
+            for rows in (part.csc, part.csr):
+                values, weights = generator.random(part.size), generator.random(len(rows.indices))
+                ends = zip(rows.offsets[:-1], rows.offsets[1:], strict=True)
+                expected = [
+                    values[rows.indices[first:last]]
+                    @ (weights[first:last] if weighted else np.ones(last - first))
+                    for first, last in ends
+                ]
+                classes = backend.classes_of(rows, part.size)
+                given = weights if weighted else None
+                found = [backend.sums_of_all(rows, classes, values, given) for _ in range(2)]
+                np.testing.assert_allclose(found[0], np.array(expected, float))
+                assert found[0].tobytes() == found[1].tobytes()
+
+
+@pytest.mark.parametrize("lengths", [[], [0, 0], [3, 0, 2, 0], [0, 1, 0, 0, 4]])
+def test_rows_of_entries(lengths: list[int]) -> None:
+    offsets, count = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), sum(lengths)
+    assert rows_by_marks(np, offsets, count).tolist() == row_numbers(np, offsets, count).tolist()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from cugraph_ws.kernels.cpu.folds import fold_words, nearest_rows, sum_rows, tight_rows
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["nearest", "sums", "tight", "words"]
+__all__ = ["classes_of", "nearest", "sums", "sums_of_all", "tight", "words"]
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +27,7 @@ def sums(
     rows : Adjacency
     which : ndarray of int64
         Rows to read.
-    values : ndarray of float64, shape (size,) or (size, columns)
+    values : ndarray of float64, shape (size, columns)
     weights : ndarray of float64, shape (arcs,), or None
         Factors by arc; None for ones.
     marks : ndarray of uint8, shape (size,), optional
@@ -35,13 +35,42 @@ def sums(
 
     Returns
     -------
-    ndarray of float64, shape (len(which),) or (len(which), columns)
+    ndarray of float64, shape (len(which), columns)
     """
-    table = values.reshape(len(values), -1) if values.ndim == 1 else values
-    found = np.empty((len(which), table.shape[1]))
-    given = (rows.offsets, rows.indices, which, table, weights, found)
+    found = np.empty((len(which), values.shape[1]))
+    given = (rows.offsets, rows.indices, which, values, weights, found)
     parallel(sum_rows, [(*given, *cut) for cut in _cuts(rows, which)])
-    return found.reshape(len(which), *values.shape[1:])
+    return found
+
+
+def classes_of(rows: Any, count: int) -> Array:
+    """Return what `sums_of_all` takes for the first `count` rows.
+
+    Parameters
+    ----------
+    rows : Adjacency
+    count : int
+    """
+    return np.arange(count)
+
+
+def sums_of_all(rows: Any, classes: Array, values: Array, weights: Array | None) -> Array:
+    """Add up neighbours' values for all rows.
+
+    Parameters
+    ----------
+    rows : Adjacency
+    classes : ndarray
+        As `classes_of` returns.
+    values : ndarray of float64, shape (size,)
+    weights : ndarray of float64, shape (arcs,), or None
+        Factors by arc; None for ones.
+
+    Returns
+    -------
+    ndarray of float64, shape (rows,)
+    """
+    return sums(rows, classes, values[:, None], weights)[:, 0]
 
 
 def words(rows: Any, which: Array, values: Array, operation: int, identity: int) -> Array:

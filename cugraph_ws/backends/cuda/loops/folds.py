@@ -5,38 +5,101 @@ Arguments and results are as in `cugraph_ws.backends.cpu.loops.folds`, but on th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cugraph_ws.runtime.device import device
 
-__all__ = ["nearest", "sums", "tight", "words"]
+__all__ = ["RowClasses", "classes_of", "nearest", "sums", "sums_of_all", "tight", "words"]
 
 Array = Any  # CuPy's
 
 BLOCK = 512  # as many as MOST in kernels/cuda/folds.py
 WARP = 32
 LONG = 1024  # arcs of a row above which a block reads it, not a warp
+# For the sums of all rows:
+THREADS = 256
+SHORT = 128  # arcs of a row that shares a warp with its neighbours
+PIECE = 4096  # arcs of a longer row that a block reads
+
+
+class RowClasses(NamedTuple):
+    """Which rows are long, for `sums_of_all`.
+
+    Attributes
+    ----------
+    total : int
+        Number of rows.
+    long : array of int64
+        Rows of more than SHORT arcs and at most PIECE.
+    cut : array of int64
+        Rows of more.
+    firsts : array of int64, shape (len(cut) + 1,)
+        Where the pieces of each begin.
+    rows, places : array of int64, shape (pieces,)
+        The row of each piece, and its place in the row.
+    """
+
+    total: int
+    long: Array
+    cut: Array
+    firsts: Array
+    rows: Array
+    places: Array
+
+
+def classes_of(rows: Any, count: int) -> RowClasses:
+    """Find the long ones among the first `count` rows."""
+    xp = device().xp
+    lengths = xp.diff(rows.offsets[: count + 1])
+    cut = xp.flatnonzero(lengths > PIECE)
+    pieces = -(-lengths[cut] // PIECE)
+    firsts = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(pieces)])
+    all_pieces = xp.arange(int(firsts[-1]))
+    which = xp.searchsorted(firsts[1:], all_pieces, side="right")
+    long = xp.flatnonzero((lengths > SHORT) & (lengths <= PIECE))
+    return RowClasses(count, long, cut, firsts, cut[which], all_pieces - firsts[which])
+
+
+def sums_of_all(rows: Any, classes: RowClasses, values: Array, weights: Array | None) -> Array:
+    """Add up neighbours' values for all rows of `classes`."""
+    here = device()
+    found = here.xp.empty(classes.total, np.float64)
+    parts = here.xp.empty(len(classes.rows), np.float64)
+    head = (
+        rows.offsets, rows.indices, values, values if weights is None else weights,
+        int(weights is not None),
+    )  # fmt: skip
+    launch = here.module("row_sums").launch
+    if len(classes.rows):
+        launch(
+            "sum_pieces", here.blocks_for(len(classes.rows) * THREADS, THREADS), THREADS, *head,
+            classes.rows, classes.places, len(classes.rows), PIECE, parts,
+        )  # fmt: skip
+    warps = len(classes.cut) + len(classes.long) + -(-classes.total // WARP)
+    if classes.total:
+        launch(
+            "sum_all_rows", here.blocks_for(warps * WARP, THREADS), THREADS, *head, classes.total,
+            SHORT, classes.cut, len(classes.cut), classes.firsts, parts, classes.long,
+            len(classes.long), found,
+        )  # fmt: skip
+    return found
 
 
 def sums(
     rows: Any, which: Array, values: Array, weights: Array | None, marks: Array | None = None
 ) -> Array:
     """Add up neighbours' values; those of vertices without a mark are 0, and not read."""
-    xp, columns = device().xp, 1 if values.ndim == 1 else values.shape[1]
-    found = xp.empty((len(which), *values.shape[1:]), np.float64)
+    xp, columns = device().xp, values.shape[1]
+    found = xp.empty((len(which), columns), np.float64)
     flat, into = values.reshape(-1), found.reshape(-1)
-    if columns > 1:
-        if weights is None:
-            given = xp.zeros(1, np.uint8) if marks is None else marks
-            marked = int(marks is not None)
-            _launch("sum_columns", rows, which, flat, columns, given, marked, LONG, into)
-        else:
-            _launch("sum_weighted_columns", rows, which, flat, columns, weights, into)
+    if weights is None:
+        given = xp.zeros(1, np.uint8) if marks is None else marks
+        marked = int(marks is not None)
+        _launch("sum_columns", rows, which, flat, columns, given, marked, LONG, into)
     else:
-        factors = flat if weights is None else weights
-        _launch("sum_rows", rows, which, flat, factors, int(weights is not None), LONG, into)
+        _launch("sum_weighted_columns", rows, which, flat, columns, weights, into)
     return found
 
 
