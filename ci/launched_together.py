@@ -21,6 +21,7 @@ import stand_in_cudf
 from emulator.device import EmulatedDevice, EmulatedKernels
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda.listed_programs import listing_of
 from cugraph_ws.cli import warm_up
 from cugraph_ws.runtime.compile_ahead import LIST
 from cugraph_ws.runtime.device import installed
@@ -28,11 +29,11 @@ from cugraph_ws.runtime.signature import kind_of
 
 __all__ = ["TYPES", "Group", "groups", "text_of"]
 
-Group = dict[str, Any]  # a call, and its kernels: program or "", module or "", name, types
+# A call, its kernels (program or "", module or "", name, types), and texts of programs with theirs
+Group = dict[str, Any]
 VERTICES, EDGES = 24, 40
 # Types of ids and of weights that calls are noted with
 TYPES = (("int64", "float64"), ("int32", "float32"))
-PREFIX = "cugraph_ws_cuda_"  # of the names of programs' modules
 
 
 class _Noted(EmulatedKernels):
@@ -54,7 +55,7 @@ class Recorder(EmulatedDevice):
     def __init__(self) -> None:
         super().__init__(threads=32)
         self.plain: dict[Any, None] = {}
-        self.programs: dict[tuple[str, str], dict[Any, None]] = {}
+        self.programs: dict[Any, dict[Any, None]] = {}  # by what writes their texts
 
     def module(self, name: str) -> EmulatedKernels:
         """Return the kernels of `kernels/cuda/<name>.py`."""
@@ -71,7 +72,7 @@ class Recorder(EmulatedDevice):
         self, name: str, interface: str, loops: tuple[str, ...], write: Any
     ) -> EmulatedKernels:
         """Return a program's kernels."""
-        noted = self.programs.setdefault((name, interface), {})
+        noted = self.programs.setdefault(write, {})
         return _Noted(super().program_module(name, interface, loops, write), noted)
 
 
@@ -106,13 +107,17 @@ def groups(
         for task in sorted(warm_up.tasks(names, ["cuda"], [weights])):
             made = recorded(task, ids)
             plain = [["", *one] for one in made.plain]
-            own = [
-                [name.removeprefix(PREFIX), "", *one]
-                for (name, _), kernels in made.programs.items()
-                for one in kernels
-            ]
+            own, programs = [], []
+            for text, noted in made.programs.items():
+                kernels = [[text.program.name, "", *one] for one in noted]
+                own += kernels
+                listed = listing_of(text.program, text.interface, text.loops)
+                if listed is not None:
+                    programs.append([listed, sorted(kernels, key=repr)])
             call = str(task) if ids == TYPES[0][0] else f"{task}, {ids} ids"
-            found.append({"call": call, "kernels": sorted(plain + own, key=repr)})
+            found.append(
+                {"call": call, "kernels": sorted(plain + own, key=repr), "programs": programs}
+            )
     return found
 
 
@@ -120,16 +125,26 @@ def text_of(found: list[Group]) -> str:
     """Write groups, each distinct launch once."""
     launches = sorted({json.dumps(one) for group in found for one in group["kernels"]})
     place = {one: number for number, one in enumerate(launches)}
+    programs = sorted({json.dumps(one) for group in found for one, _ in group["programs"]})
+    number_of = {one: number for number, one in enumerate(programs)}
+
+    def places(kernels: list[Any]) -> list[int]:
+        return sorted({place[json.dumps(one)] for one in kernels})
+
     calls = [
-        json.dumps([group["call"], sorted({place[json.dumps(one)] for one in group["kernels"]})])
+        json.dumps(
+            [
+                group["call"], places(group["kernels"]),
+                sorted([number_of[json.dumps(one)], places(own)] for one, own in group["programs"]),
+            ]
+        )
         for group in found
-    ]
+    ]  # fmt: skip
+    lists = {"launches": launches, "programs": programs, "calls": calls}
     return (
-        '{"launches": [\n'
-        + ",\n".join(launches)
-        + '\n],\n"calls": [\n'
-        + ",\n".join(calls)
-        + "\n]}\n"
+        "{"
+        + ",\n".join(f'"{name}": [\n' + ",\n".join(lines) + "\n]" for name, lines in lists.items())
+        + "}\n"
     )
 
 

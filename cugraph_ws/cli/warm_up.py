@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -303,7 +304,9 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
     from cugraph_ws.runtime.compile_ahead import VARIABLE
 
     processes = _together(wanted)
-    share = jobs // max(min(len(processes), jobs), 1) if jobs > FEW else 0
+    listed = jobs > FEW and all(task.name in CALLS for task in wanted)
+    # What is listed is compiled by one pool for all processes.
+    share = 0 if listed or jobs <= FEW else jobs // max(min(len(processes), jobs), 1)
     environment = {**os.environ, VARIABLE: str(share)}
     ended: SimpleQueue[tuple[Task, float, str] | None] = SimpleQueue()
 
@@ -330,13 +333,30 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
         finally:
             ended.put(None)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool, _compilers(wanted if listed else (), jobs):
         running = [pool.submit(one, several) for several in processes]
         for _ in processes:
             while (done := ended.get()) is not None:
                 yield done
         for each in running:
             each.result()
+
+
+@contextmanager
+def _compilers(wanted: Sequence[Task], processes: int) -> Iterator[None]:
+    """Compile what tasks are listed to launch on a GPU, while others make the calls."""
+    from cugraph_ws.backends.cuda.listed_programs import jobs_of
+    from cugraph_ws.runtime.compile_ahead import Pool
+    from cugraph_ws.runtime.driver import installed_gpus
+
+    calls = [str(task) for task in wanted if task.engine == "cuda"]
+    pool = Pool(processes)
+    try:
+        for gpu in installed_gpus()[:1] if calls else ():
+            pool.add(jobs_of(calls, gpu.capability))
+        yield
+    finally:
+        pool.close()
 
 
 # ---------------------------------------------------------------------------- in a task's process
@@ -356,12 +376,6 @@ def compile_tasks(package: Any, given: str) -> None:
         Task(name, engine, weights, directed, tuple(map(tuple, parameters)))
         for name, engine, weights, directed, parameters in json.loads(given)
     ]
-    for task in several:
-        if task.engine == "cuda" and task.name in CALLS:
-            from cugraph_ws.runtime.compile_ahead import begin
-            from cugraph_ws.runtime.driver import installed_gpus
-
-            begin(str(task), installed_gpus()[0].capability)
     for task in several:
         problem = ""
         try:

@@ -24,7 +24,10 @@ from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.paths import kernels_folder
 from cugraph_ws.runtime.signature import Kind
 
-__all__ = ["LIST", "VARIABLE", "Job", "Pool", "begin", "has_programs", "needed", "together"]
+__all__ = [
+    "LIST", "VARIABLE", "Capability", "Job", "Pool", "has_programs", "longest_first", "needed", "together",
+    "tupled",
+]  # fmt: skip
 
 LIST = kernels_folder() / "cuda" / "together.json"
 VARIABLE = "CUGRAPH_WS_COMPILERS"
@@ -41,6 +44,9 @@ sys.path[:] = {path!r}
 from cugraph_ws.runtime.compile_worker import main
 main()
 """
+
+
+Capability = tuple[int, int]
 
 
 class Job(NamedTuple):
@@ -62,14 +68,15 @@ class Job(NamedTuple):
     text: str
     name: str
     kinds: tuple[Kind, ...]
-    capability: tuple[int, int]
+    capability: Capability
 
 
 Launch = tuple[str, str, str, tuple[Kind, ...]]  # program or "", module or "", kernel, types
 
 
-def _kinds(listed: Any) -> Any:
-    return tuple(map(_kinds, listed)) if isinstance(listed, list) else listed
+def tupled(listed: Any) -> Any:
+    """Return types as they are passed, which JSON lists."""
+    return tuple(map(tupled, listed)) if isinstance(listed, list) else listed
 
 
 @lru_cache
@@ -77,10 +84,10 @@ def _calls() -> tuple[tuple[str, frozenset[Launch]], ...]:
     """Read what calls launch together; nothing if the list is missing or is not one."""
     try:
         listed = json.loads(LIST.read_text("utf-8"))
-        launches: list[Any] = [_kinds(one) for one in listed["launches"]]
+        launches: list[Any] = [tupled(one) for one in listed["launches"]]
         return tuple(
             (name, frozenset(launches[place] for place in places))
-            for name, places in listed["calls"]
+            for name, places, _ in listed["calls"]
         )
     except (OSError, ValueError, TypeError):
         return ()
@@ -118,7 +125,7 @@ def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> l
         for other, made in with_it
         for launch in made
     )
-    return _longest_first(
+    return longest_first(
         [each for each, times in counts.items() if 2 * times > len(with_it) and each != one]
     )
 
@@ -145,7 +152,9 @@ def _listed(call: str) -> frozenset[Launch]:
     return calls.get(call) or calls.get(f"{call}, int32 ids") or frozenset()
 
 
-def _longest_first(launches: list[Any]) -> list[Any]:
+def longest_first(launches: list[Any]) -> list[Any]:
+    """Sort launches or jobs: what takes longest to compile first."""
+
     def key(launch: Any) -> tuple[int, int, str]:
         name = launch[2]
         return (SLOW.index(name) if name in SLOW else len(SLOW), -len(launch[3]), repr(launch))
@@ -308,19 +317,3 @@ def _jobs(launches: list[Launch], beside: Job, program: str) -> list[Job]:
         elif owner == program and f"def {name}(" in beside.text:
             jobs.append(beside._replace(name=name, kinds=kinds))
     return jobs
-
-
-def begin(call: str, capability: tuple[int, int]) -> None:
-    """Compile what a call launches and what needs no program's text.
-
-    Parameters
-    ----------
-    call : str
-        A listed call: a function, and its types.
-    capability : (int, int)
-        Compute capability.
-    """
-    pool = _started()
-    if pool is not None:
-        plain = _longest_first([one for one in _listed(call) if not one[0]])
-        pool.add([Job(one[1], "", one[2], one[3], capability) for one in plain])

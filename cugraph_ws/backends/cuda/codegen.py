@@ -32,9 +32,21 @@ from cugraph_ws.runtime.generated import kernel_file
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
-    "EDGE_STATE_LOOPS", "FRONTIER_LOOPS", "LOOPS", "WORKLIST_LOOPS", "DeviceAccess", "Variant", "has_codes",
-    "interface_source", "module_source", "program_kernels", "reads_states_alone", "sent_fields",
-    "shuffle_text", "source_fields",
+    "EDGE_STATE_LOOPS",
+    "FRONTIER_LOOPS",
+    "LOOPS",
+    "WORKLIST_LOOPS",
+    "DeviceAccess",
+    "ProgramText",
+    "Variant",
+    "has_codes",
+    "interface_source",
+    "module_source",
+    "program_kernels",
+    "reads_states_alone",
+    "sent_fields",
+    "shuffle_text",
+    "source_fields",
 ]  # fmt: skip
 
 LOOPS = (
@@ -179,7 +191,20 @@ def program_kernels(
     KernelModule
     """
     name = f"cugraph_ws_cuda_{program.name}"
-    return device.program_module(name, interface, loops, lambda: module_source(interface, loops))
+    return device.program_module(name, interface, loops, ProgramText(program, interface, loops))
+
+
+@dataclass(frozen=True)
+class ProgramText:
+    """Writes the text of a program's kernels when it is called; see `program_kernels`."""
+
+    program: Any
+    interface: str
+    loops: tuple[str, ...]
+
+    def __call__(self) -> str:
+        """Return the text."""
+        return module_source(self.interface, self.loops)
 
 
 def interface_source(program: VertexProgram, types: Types, variant: Variant) -> str:

@@ -1,0 +1,104 @@
+"""Texts of the library's programs that listed calls launch kernels of, made without a graph.
+
+`kernels/cuda/together.json` says with which types and in which variant; see `cugraph_ws.runtime.compile_ahead`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any
+
+from cugraph_ws.backends.cuda.codegen import Variant, interface_source, module_source
+from cugraph_ws.program.codegen import Types
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.runtime.compile_ahead import LIST, Capability, Job, longest_first, tupled
+
+__all__ = ["jobs_of", "listing_of", "text_of"]
+
+PREFIX = "cugraph_ws_cuda_"
+
+
+def listing_of(program: Any, interface: str, loops: tuple[str, ...]) -> list[Any] | None:
+    """Return what `text_of` takes to write a program's text again, None if it cannot.
+
+    Parameters
+    ----------
+    program : VertexProgram or EdgeProgram
+    interface : str
+        Written by `interface_source`.
+    loops : tuple of str
+        As in `module_source`.
+
+    Returns
+    -------
+    list of JSON's values
+        Module and name of the program, fields of `Types` and of `Variant`, and the loops.
+    """
+    if not isinstance(program, VertexProgram):
+        return None
+    module = program.functions["apply"].__module__
+    for (kind, *rest), text in program.memory.items():
+        if kind == "interface on a GPU" and text == interface:
+            types, variant = rest
+            listed = [module, program.name, asdict(types), asdict(variant), list(loops)]
+            with suppress(AttributeError, ImportError):
+                if text_of(json.loads(json.dumps(listed))) == module_source(interface, loops):
+                    return listed
+    return None
+
+
+def text_of(listed: list[Any]) -> str:
+    """Write the text of a program's kernels.
+
+    Parameters
+    ----------
+    listed : list
+        As `listing_of` returns.
+    """
+    module, name, types, variant, loops = listed
+    program = getattr(importlib.import_module(module), name)
+    exact: dict[str, Any] = {key: tupled(value) for key, value in types.items()}
+    return module_source(
+        interface_source(program, Types(**exact), Variant(**variant)), tuple(loops)
+    )
+
+
+def jobs_of(calls: Iterable[str], capability: Capability) -> list[Job]:
+    """Return what calls launch, what takes longest first.
+
+    Parameters
+    ----------
+    calls : iterable of str
+        Listed calls: each a function, and its types.
+    capability : (int, int)
+        Compute capability.
+
+    Returns
+    -------
+    list of Job
+        Each once.  Of programs whose text cannot be made without a graph, nothing.
+    """
+    listed = json.loads(LIST.read_text("utf-8"))
+    texts: dict[int, tuple[str, str]] = {}
+    jobs: dict[Job, None] = {}
+    made = {call: (places, programs) for call, places, programs in listed["calls"]}
+    for call in calls:
+        places, programs = made.get(call) or made.get(f"{call}, int32 ids") or ([], [])
+        for place in places:
+            owner, module, name, kinds = listed["launches"][place]
+            if not owner:
+                jobs[Job(module, "", name, tupled(kinds), capability)] = None
+        for number, kernels in programs:
+            if number not in texts:
+                text = text_of(listed["programs"][number])
+                digest = sha256(text.encode()).hexdigest()[:20]
+                texts[number] = f"{PREFIX}{listed['programs'][number][1]}_{digest}", text
+            for place in kernels:
+                _, _, name, kinds = listed["launches"][place]
+                jobs[Job(*texts[number], name, tupled(kinds), capability)] = None
+    return longest_first(list(jobs))
