@@ -223,6 +223,7 @@ def _loops() -> list[Case]:
         cases.append(("", _loop(_sources(ws.SSSP), plain)))
     cases.append(("", partial(_resume_components, graph)))
     cases.append(("", _jumps))
+    cases.append(("", _hub))
     return cases
 
 
@@ -285,6 +286,20 @@ def _jumps() -> None:
     places = np.array([2, 0, 2])
     for kind, values in (("least", places), ("sum", places), ("sum", places / 4.0)):
         jumps.fold(kind, values, places, 3)
+
+
+def _hub() -> None:
+    """Read outboxes of every width."""
+    here = device()
+    xp, launch = here.xp, here.module("hub").launch
+    ghosts, picked, found = xp.arange(4, dtype=np.int32), xp.zeros(4, np.int64), xp.zeros(1)
+    bits = xp.ones(1, np.uint32)
+    launch("spread_bits", 1, 32, 0, 4, ghosts, bits, xp.zeros_like(bits))
+    launch("list_held", 1, 32, 0, 4, ghosts, 4, ghosts, xp.zeros_like(ghosts), picked, found, 0)
+    for kind in (np.uint8, np.uint32, np.uint64):
+        values = xp.ones(4, kind)
+        launch("place_held", 1, 32, 0, 4, ghosts, values, xp.zeros_like(values))
+        launch("pick_held", 1, 32, 0, 4, picked, found, 0, values, xp.zeros_like(values))
 
 
 def _resume_components(graph: ws.Graph) -> None:

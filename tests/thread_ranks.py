@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.rows import Layout
+from cugraph_ws.dask.host_hub import HostHub, segment_size
 from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.graph.graph import Graph
@@ -100,8 +102,52 @@ class ThreadWindow:
         return np.concatenate([self._words * ranks, boxes, boxes])
 
 
+class ThreadQueue:
+    """A queue of a rank that does at once what it is told, over segments that threads share."""
+
+    def __init__(self, segments: Sequence[Any]) -> None:
+        self._segments = segments
+        self._words = [segment[: len(segment) // 8 * 8].view(np.int64) for segment in segments]
+        self.copied = 0  # bytes that have left this rank
+        self.taken = 0  # bytes that have been copied as a whole
+
+    def put(self, array: Any, owner: int, offset: int) -> None:
+        self.copied += array.nbytes
+        self._segments[owner][offset : offset + array.nbytes] = array.reshape(-1).view(np.uint8)
+
+    def take(self, source: Any, target: Any) -> None:
+        assert source.nbytes == target.nbytes
+        self.taken += source.nbytes
+        target[...] = source.reshape(target.shape).view(target.dtype)
+
+    def view(self, owner: int, offset: int, kind: Any, count: int) -> Any:
+        kind = np.dtype(kind)
+        return self._segments[owner][offset : offset + count * kind.itemsize].view(kind)
+
+    def signal(self, owner: int, word: int, value: int) -> None:
+        assert self._words[owner][word] < value, "numbers rise"
+        self._words[owner][word] = value
+
+    def wait(self, owner: int, word: int, value: int) -> None:
+        until = time.monotonic() + 20.0
+        while self._words[owner][word] < value:
+            assert time.monotonic() < until, "another rank has ended"
+            time.sleep(1e-5)
+
+    def fork(self) -> None:
+        pass
+
+    def back(self) -> None:
+        pass
+
+    def join(self) -> None:
+        pass
+
+
 class ThreadLinks:
     """Links between threads: an array is sent by being copied into a queue."""
+
+    hub: HostHub | None = None
 
     def __init__(
         self,
@@ -155,6 +201,40 @@ class ThreadLinks:
         device().synchronize()
         if self.window is not None and self.window.alarm[0]:
             raise WorkerLostError("the alarm has been rung")
+
+
+class ThreadHubLinks(ThreadLinks):
+    """Links between threads through a hub: arrays are copied to segments that all of them read."""
+
+    def __init__(
+        self,
+        comm: ThreadCommunicator,
+        ways: dict[tuple[int, int], queue.Queue[Any]],
+        segments: Sequence[Any],
+        room: int,
+    ) -> None:
+        super().__init__(comm, ways)
+        self.queue = ThreadQueue(segments)
+        self.hub = HostHub(self.queue, comm.rank, comm.size, room)
+
+    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        assert self.hub is not None
+        self.hub.post(sent, taken)
+
+    def gather(self, own: Any, everyone: Any) -> None:
+        assert self.hub is not None
+        self.hub.gather(own, everyone)
+
+
+def over_hub(
+    size: int, work: Callable[[NcclCommunicator], Any], *, room: int = 1 << 16
+) -> list[Any]:
+    """Run `work` once for each rank, all at once, with a hub of buffers of so many bytes."""
+    ways = {(a, b): queue.Queue[Any]() for a in range(size) for b in range(size)}
+    segments = [np.zeros(segment_size(size, room), np.uint8) for _ in range(size)]
+    return on_ranks(
+        size, lambda comm: work(NcclCommunicator(comm, ThreadHubLinks(comm, ways, segments, room)))
+    )
 
 
 def over_links(

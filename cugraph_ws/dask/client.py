@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from dask._task_spec import Task, TaskRef, parse_input
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
@@ -35,7 +35,7 @@ from cugraph_ws.dask.tasks import (
 )
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
-from cugraph_ws.runtime.communicator import RunAbandonedError
+from cugraph_ws.runtime.communicator import RunAbandonedError, WantedLinks
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 
 __all__ = [
@@ -162,8 +162,8 @@ class RankTasks:
         For messages and the names of tasks.
     losses : sequence of str
         What is lost with each worker, in words.
-    nccl : bool
-        Whether each rank has a GPU of its own, with its arrays on it.
+    links : {"", "auto", "nccl", "hub"}
+        How the ranks' GPUs exchange; empty if arrays are on the host.
     frames : bool
         Whether the tasks return `CallResult`.
     direct : sequence of tuple, optional
@@ -195,7 +195,7 @@ class RankTasks:
         name: str,
         losses: Sequence[str],
         *,
-        nccl: bool = False,
+        links: WantedLinks | Literal[""] = "",
         frames: bool = False,
         direct: Sequence[tuple[Any, ...]] | None = None,
         advice: str = AGAIN,
@@ -214,7 +214,7 @@ class RankTasks:
         if frames:
             _EQUIPPED[client][self.run] = []
         contexts = [
-            RankContext(self.run, rank, self._addresses, nccl) for rank in range(len(addresses))
+            RankContext(self.run, rank, self._addresses, links) for rank in range(len(addresses))
         ]
         keys = [f"{self.run}-{context.rank}" for context in contexts]
         self._direct: DirectStart | None = None  # while a direct reply may precede Dask's
@@ -545,12 +545,12 @@ def run_on_ranks(
     name: str,
     losses: Sequence[str],
     *,
-    nccl: bool = False,
+    links: WantedLinks | Literal[""] = "",
     advice: str = AGAIN,
 ) -> list[Future[Any]]:
     """Run a task on every rank and wait; see `RankTasks`."""
     return RankTasks(
-        client, addresses, task, arguments, name, losses, nccl=nccl, advice=advice
+        client, addresses, task, arguments, name, losses, links=links, advice=advice
     ).join()
 
 

@@ -17,7 +17,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
@@ -68,6 +68,7 @@ from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition.known_vertices import KnownVertices
 from cugraph_ws.program.phases import programs_of
+from cugraph_ws.runtime.communicator import WantedLinks
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["ClusterGraph", "ClusterResult"]
@@ -130,6 +131,8 @@ class ClusterGraph:
         Addresses of the workers to use; all if not given.
     balance : {"even", "auto"} or sequence of float
         The work of each worker, relative to the others, in their order.
+    links : {"auto", "nccl", "hub"}
+        How the workers' GPUs exchange; see `Graph`.
     consume : bool
         Release `edges` once the graph is built.  The graph then cannot be rebuilt after the loss of
         a worker.
@@ -155,13 +158,16 @@ class ClusterGraph:
         client: Client | None = None,
         workers: Sequence[str] | None = None,
         balance: Balance = "even",
+        links: WantedLinks = "auto",
     ) -> None:
         self._client = current_client() if client is None else client
         self._edges, self._vertices = edges, vertices
         self._workers, self._balance = workers, balance
         weight = weight_column(edges, weight, source, destination)
-        nccl = type(edges._meta).__module__.partition(".")[0] == "cudf"
-        self._set_up(self._client, directed, weight, nccl=nccl)
+        check_choice("links", links, get_args(WantedLinks))
+        on_device = type(edges._meta).__module__.partition(".")[0] == "cudf"
+        used = links if on_device or links != "auto" else ""
+        self._set_up(self._client, directed, weight, links=used)
         self._options = {
             "source": source,
             "destination": destination,
@@ -178,9 +184,16 @@ class ClusterGraph:
         if consume:
             self._edges = self._vertices = None
 
-    def _set_up(self, client: Client, directed: bool, weight: str | None, *, nccl: bool) -> None:
+    def _set_up(
+        self,
+        client: Client,
+        directed: bool,
+        weight: str | None,
+        *,
+        links: WantedLinks | Literal[""],
+    ) -> None:
         """Set what a graph has before it is built."""
-        self._client, self._nccl = client, nccl
+        self._client, self._links = client, links
         self.directed, self.weight = directed, weight
         self._addresses: list[str] = []
         self._facts: list[dict[str, Any]] = []
@@ -262,7 +275,7 @@ class ClusterGraph:
             ],
             "graph",
             [f"{len(places)} of {len(parts)} partitions of the edge frame" for places in shares],
-            nccl=self._nccl,
+            links=self._links,
             advice=f"The build was tried {RESTARTS + 1} times; find out why workers are lost, and run it again",
         )
         self._facts = client.gather(self._shares)
@@ -276,7 +289,7 @@ class ClusterGraph:
         if balance == "even":
             return None
         if balance == "auto":
-            engine: Engine = "cuda" if self._nccl else "cpu"  # which computes runs on this graph
+            engine: Engine = "cuda" if self._links else "cpu"  # which computes runs on this graph
             return cluster_scan(self._client, workers=self._addresses, engine=engine).speeds
         listed = isinstance(balance, Iterable) and not isinstance(balance, str)
         given: list[Any] = list(balance) if listed else []
@@ -385,7 +398,7 @@ class ClusterGraph:
             tasks,
             "report",
             self._held(),
-            nccl=self._nccl,
+            links=self._links,
         )[0].result()
         self._unlike = unlike
         return answers
@@ -445,7 +458,7 @@ class ClusterGraph:
             tasks.append((share.key, share, method, same, parts))
         unlike, self._unlike = self._unlike, True
         made = run_on_ranks(
-            client, self._addresses, derive_rank, tasks, method, self._held(), nccl=self._nccl
+            client, self._addresses, derive_rank, tasks, method, self._held(), links=self._links
         )
         self._unlike = unlike
         return made
@@ -530,7 +543,7 @@ class ClusterGraph:
             ],
             name,
             self._held(),
-            nccl=self._nccl,
+            links=self._links,
             frames=True,
             direct=[
                 (
@@ -540,7 +553,7 @@ class ClusterGraph:
                 )
                 for call, parts in zip(calls, own, strict=True)
             ],
-            lasts=self._took.get(name, 0.0) if self._nccl else 0.0,
+            lasts=self._took.get(name, 0.0) if self._links else 0.0,
             short=0 < self._took.get(name, 0.0) <= LONG,
         )
         try:
@@ -644,7 +657,7 @@ class DerivedGraph(ClusterGraph):
         arguments: Mapping[str, Any],
     ) -> None:
         self._parent, self._method, self._arguments = parent, method, arguments
-        self._set_up(parent._client, parent.directed, weight, nccl=parent._nccl)
+        self._set_up(parent._client, parent.directed, weight, links=parent._links)
         self._edges, self._workers, self._wanted = parent._edges, parent._workers, 0
         self._build()
         self._wanted = len(self._addresses)

@@ -8,16 +8,76 @@ received.  So a run locks the GPUs of all its ranks.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from cugraph_ws.dask.gpu_links import GpuLinks
+from cugraph_ws.dask.hub_links import HubLinks, on_one_host
 from cugraph_ws.dask.nccl import NcclCommunicator, NcclLinks
+from cugraph_ws.errors import EngineError
+from cugraph_ws.runtime.communicator import Communicator, WantedLinks
+from cugraph_ws.runtime.driver import installed_gpus
 
-__all__ = ["LinkPool"]
+__all__ = ["LinkPool", "make_links"]
 
 LOOK = 0.5  # seconds between two checks whether to go on waiting for the GPU
+
+
+def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto") -> GpuLinks:
+    """Make links between the GPUs of all ranks; collective.
+
+    Parameters
+    ----------
+    comm : DaskCommunicator
+    addresses : sequence of str
+        The workers, by rank.
+    wanted : {"auto", "nccl", "hub"}
+        "auto" is the hub if all ranks are on one host and two share a GPU or cannot address
+        each other's; otherwise NCCL, as it is where a hub is wanted on several hosts.
+
+    Returns
+    -------
+    NcclLinks or HubLinks
+
+    Raises
+    ------
+    EngineError
+        If a worker has no GPU, or a hub that is wanted cannot be made.
+    WorkerLostError
+        If a rank is lost.
+    """
+    if not all(comm.allgather(bool(installed_gpus()))):
+        raise EngineError(f"links={wanted!r} is between GPUs, and a worker has none; leave it out")
+    if wanted == "nccl" or not on_one_host(comm):
+        return NcclLinks(comm, addresses)
+    if wanted == "hub":
+        return HubLinks(comm, addresses)
+    shared, apart = _apart(comm)
+    if shared or apart:
+        try:
+            return HubLinks(comm, addresses)
+        except EngineError:  # on all ranks
+            if shared:
+                raise
+    return NcclLinks(comm, addresses)
+
+
+def _apart(comm: Communicator) -> tuple[bool, bool]:
+    """Return whether two ranks share a GPU, and whether a GPU cannot address another's memory; collective."""
+    from cupy.cuda import Device, runtime
+
+    own, here = int(Device().id), [gpu.uuid for gpu in installed_gpus()]
+    everyone = comm.allgather(here[own])
+    if "" in everyone:  # not known
+        return False, False
+    others = [here.index(one) for one in everyone if one in here and one != here[own]]
+    reached = all(runtime.deviceCanAccessPeer(own, other) for other in others)
+    disabled = os.environ.get("NCCL_P2P_DISABLE", "0") not in ("", "0")
+    apart = comm.allgather(disabled or not reached)
+    return len(set(everyone)) < comm.size, any(apart)
 
 
 class LinkPool:
@@ -26,19 +86,21 @@ class LinkPool:
     Parameters
     ----------
     make : callable, optional
-        Takes a communicator and the workers' addresses, and makes links between the ranks;
-        collective.
+        Takes a communicator, the workers' addresses and the wanted links, and makes links between the
+        ranks; collective.
     """
 
-    def __init__(self, make: Callable[[Any, Sequence[str]], Any] = NcclLinks) -> None:
-        self._make = make
+    def __init__(self, make: Callable[..., Any] | None = None) -> None:
+        self._make = make_links if make is None else make
         self._turn = threading.Lock()
         self._held: dict[
             tuple[str, ...], tuple[str, Any]
-        ] = {}  # name and links, by the workers' addresses
+        ] = {}  # name and links, by the wanted links and the workers' addresses
 
     @contextmanager
-    def lend(self, comm: Any, addresses: Sequence[str], run: str) -> Iterator[NcclCommunicator]:
+    def lend(
+        self, comm: Any, addresses: Sequence[str], run: str, wanted: WantedLinks = "auto"
+    ) -> Iterator[NcclCommunicator]:
         """Lend kept or new links to a run, once the GPUs of all ranks are free; collective.
 
         Parameters
@@ -49,13 +111,15 @@ class LinkPool:
             The workers, by rank.
         run : str
             The name of the run, and of links that are made for it.
+        wanted : {"auto", "nccl", "hub"}
+            See `make_links`.
 
         Yields
         ------
         NcclCommunicator
             This rank's communicator over the links.
         """
-        key = tuple(addresses)
+        key = (wanted, *addresses)
         turn = self._turn.acquire(blocking=False)
         try:
             # Ranks may differ on whether links are kept, while another run makes them.
@@ -78,7 +142,7 @@ class LinkPool:
                 names = {name for _, name in shown}
             if len(names) > 1 or "" in names:
                 self._give_back(key)  # not all ranks keep the same links
-                self._held[key] = run, self._make(comm, addresses)
+                self._held[key] = run, self._make(comm, addresses, wanted)
             links = self._held[key][1]
             links.check = comm.check
             links.begin(run)

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from distributed import Worker, get_worker, secede
 from distributed.protocol.pickle import dumps
@@ -25,7 +25,7 @@ from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.runtime.communicator import Communicator, total
+from cugraph_ws.runtime.communicator import Communicator, WantedLinks, total
 from cugraph_ws.runtime.threads import threads_at_most
 
 __all__ = [
@@ -70,14 +70,14 @@ class RankContext:
     rank : int
     addresses : tuple of str
         The workers, by rank.
-    nccl : bool
-        Whether each rank has a GPU of its own, and ranks exchange by NCCL.
+    links : {"", "auto", "nccl", "hub"}
+        How the ranks' GPUs exchange; empty if arrays are on the host.
     """
 
     run: str
     rank: int
     addresses: tuple[str, ...]
-    nccl: bool = False
+    links: WantedLinks | Literal[""] = ""
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,10 @@ def _joined(worker: Worker, context: RankContext) -> Iterator[Any]:
     try:
         with threads_at_most(max(1, worker.state.nthreads)):  # the rest is for other workers
             comm = DaskCommunicator(plugin, context.run, context.rank, context.addresses)
-            if context.nccl and comm.size > 1:
-                with plugin.links.lend(comm, context.addresses, context.run) as linked:
+            if context.links and comm.size > 1:
+                with plugin.links.lend(
+                    comm, context.addresses, context.run, context.links
+                ) as linked:
                     yield linked
             else:
                 yield comm

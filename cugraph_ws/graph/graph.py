@@ -26,7 +26,7 @@ from cugraph_ws.graph.duplicates import Merge
 from cugraph_ws.graph.edges import Duplicates, Loops, check_duplicates, read_edges
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.communicator import SingleRank
+from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import is_dask_frame, provider
 
@@ -84,6 +84,11 @@ class Graph(GraphView[FrameT]):
     balance : {"even", "auto"} or sequence of float
         For a Dask frame: how the work is divided among the workers.  "auto" uses the speed that
         `cluster_scan` measures; numbers are relative, in the order of `workers`.
+    links : {"auto", "nccl", "hub"}
+        For a Dask frame: how the workers' GPUs exchange.  "hub": through memory of their host, into which
+        a GPU copies what it sends once, whatever the number of peers; workers on several hosts use NCCL.
+        "auto" is NCCL between GPUs that can address each other, and "hub" on one host where two
+        cannot, or where workers share a GPU.  Without a name, only cuDF frames are exchanged by GPUs.
 
     Raises
     ------
@@ -125,10 +130,12 @@ class Graph(GraphView[FrameT]):
         consume: bool = False,
         workers: Sequence[str] | None = None,
         balance: Balance = "even",
+        links: WantedLinks = "auto",
     ) -> None:
-        if workers is not None or not isinstance(balance, str) or balance != "even":
-            name = "balance" if workers is None else "workers"
-            raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
+        usual = {"workers": None, "balance": "even", "links": "auto"}
+        for name, given in (("workers", workers), ("balance", balance), ("links", links)):
+            if type(given) is not type(usual[name]) or given != usual[name]:
+                raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("self_loops", self_loops, get_args(Loops))
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)

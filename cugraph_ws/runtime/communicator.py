@@ -7,17 +7,19 @@ one before the others waits until they call it or the run is abandoned.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "Communicator", "Links", "RunAbandonedError", "SingleRank", "Window", "plain", "total",
+    "Communicator", "Hub", "Links", "RunAbandonedError", "SingleRank", "WantedLinks", "Window", "plain", "total",
 ]  # fmt: skip
 
 Array = npt.NDArray[Any]
 Value = TypeVar("Value")
+
+WantedLinks = Literal["auto", "nccl", "hub"]  # how ranks with GPUs exchange; see `dask/links.py`
 
 
 class RunAbandonedError(Exception):
@@ -82,9 +84,12 @@ class Links(Protocol):
     ----------
     window : Window or None
         Memory of all ranks' GPUs, None if one cannot address another's.
+    hub : Hub or None
+        Host memory through which all messages go; None if they go from GPU to GPU.
     """
 
     window: Window | None
+    hub: Hub | None
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
         """Send arrays and receive into others; complete when it returns, for the host too.
@@ -146,6 +151,62 @@ class Window(Protocol):
 
     def starts(self, kind: Any) -> Any:
         """Return where each rank's headers, positions, and values begin: int64, shape (3 * ranks,)."""
+
+
+class Hub(Protocol):
+    """Outboxes of all ranks in host memory that all of their GPUs can address.
+
+    Messages are queued on the GPU like `Links.post`; the host does not wait.  A message is at most as long as a
+    buffer.  Every rank receives or skips all messages of each other rank, in the order in which they were sent.  If
+    ranks send several, each sends its next one before it receives the others'.
+
+    Attributes
+    ----------
+    room : int
+        Bytes of a buffer.
+    """
+
+    room: int
+
+    def publish(self, arrays: Sequence[Any], readers: Sequence[int]) -> None:
+        """Queue a copy of device arrays to this rank's outbox, once for all readers.
+
+        Until `join` they must be neither modified nor freed.
+
+        Parameters
+        ----------
+        arrays : sequence of device array
+        readers : sequence of int
+            The ranks that receive the message; all others skip it.
+        """
+
+    def receive(self, owner: int, kinds: Sequence[tuple[Any, int]]) -> list[Any]:
+        """Wait, on the GPU, for a rank's next message, and return its arrays.
+
+        Parameters
+        ----------
+        owner : int
+            The rank.
+        kinds : sequence of (dtype, int)
+            Dtype and length of each array.
+
+        Returns
+        -------
+        list of device array
+            In host memory; valid until `release`.
+        """
+
+    def copy(self, received: Any, target: Any) -> None:
+        """Queue a copy of a received array to a device array."""
+
+    def release(self, owner: int) -> None:
+        """Let a rank reuse the buffer of the message that was received from it last."""
+
+    def skip(self, owner: int) -> None:
+        """Leave out a rank's next message."""
+
+    def join(self) -> None:
+        """Make later work on the GPU wait until all published arrays have been copied."""
 
 
 class SingleRank:

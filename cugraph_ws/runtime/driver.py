@@ -15,7 +15,7 @@ from typing import Any
 
 from cugraph_ws.errors import EngineError
 
-__all__ = ["Function", "Gpu", "installed_gpus", "load_function", "pool_of"]
+__all__ = ["Function", "Gpu", "checked", "installed_gpus", "load_function", "pool_of"]
 
 _MULTIPROCESSORS = 16
 _L2_SIZE = 38
@@ -92,6 +92,34 @@ def _insist(result: int, ask: Callable[[], int], what: str) -> None:
         runtime.free(0)  # binds the context
         result = ask()
     _check(result, what)
+
+
+def checked(name: str, what: str, *arguments: Any) -> None:
+    """Call a function of the driver in the context of the current GPU.
+
+    Parameters
+    ----------
+    name : str
+        The function, with its version.
+    what : str
+        What it does, for the error.
+    *arguments : ctypes objects
+
+    Raises
+    ------
+    EngineError
+        If the driver does not have it, or if it fails.
+    """
+    function = getattr(_library(), name, None)
+    if function is None:
+        raise EngineError(f"{what}: the CUDA driver is too old, it has no {name}")
+
+    def ask() -> int:
+        result: int = function(*arguments)
+        return result
+
+    if result := ask():
+        _insist(result, ask, what)
 
 
 def installed_gpus() -> list[Gpu]:

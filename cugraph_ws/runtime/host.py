@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from pathlib import Path
 
@@ -16,6 +17,8 @@ def host() -> tuple[str, str]:
     Returns
     -------
     (str, str)
-        The id is empty where the system has none.
+        The id is empty where the system has none.  The environment variable ``NCCL_HOSTID`` takes its
+        place, as it does for NCCL, which then regards processes with different ones as on different machines.
     """
-    return platform.node(), BOOT.read_text("utf-8").strip() if BOOT.exists() else ""
+    given = os.environ.get("NCCL_HOSTID", "")
+    return platform.node(), given or (BOOT.read_text("utf-8").strip() if BOOT.exists() else "")

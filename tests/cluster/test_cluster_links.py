@@ -26,7 +26,7 @@ class Links:
     said = threading.Condition()
     words: ClassVar[dict[str, dict[int, Any]]] = {}  # by run
 
-    def __init__(self, comm: ThreadCommunicator, addresses: Any) -> None:
+    def __init__(self, comm: ThreadCommunicator, addresses: Any, wanted: str) -> None:
         assert addresses == WHO
         with Links.lock:
             Links.made += 1
@@ -88,7 +88,7 @@ def test_links_that_only_some_ranks_know_of_yet_are_not_asked(pools: Any) -> Non
     first = lent(pools, "one")
     pools[1]._held.clear()
     assert lent(pools, "two") != first
-    assert lent(pools, "three") == [pool._held[tuple(WHO)][1] for pool in pools]
+    assert lent(pools, "three") == [pool._held[("auto", *WHO)][1] for pool in pools]
 
 
 def test_free_gpus_are_signalled_over_kept_links(pools: Any, monkeypatch: Any) -> None:

@@ -95,12 +95,7 @@ class DeviceRankExchange(RankExchange):
         size = self._comm.size
         extents = _extents(shard, part, outward=swaps)
         self._owned, self._arcs, self._inner = extents[:, :3].sum(axis=0).tolist()
-        held = extents[:, 3:]
-        # By sender and receiver: how many vertices may be sent, and the place of their length.
-        self._whole, slots = held, np.maximum(np.cumsum(held > 0, axis=1) - 1, 0)
-        if self._sender.everything:
-            self._whole, slots = np.repeat(extents[:, :1], size, axis=1), np.zeros_like(held)
-            np.fill_diagonal(self._whole, 0)
+        self._whole, slots = self._most(extents[:, 3:], extents[:, :1])
         self._flows = self._whole > 0
         self._words = words = figures + size
         self._places = np.arange(1, size + 1)[:, None] * words - size + slots  # in all headers
@@ -114,6 +109,20 @@ class DeviceRankExchange(RankExchange):
         # By sender and receiver: how many of the vertices that may be sent are computed last.
         self._heads: npt.NDArray[np.int64] | None = None
         self._apart = False  # whether the others have been sent already
+
+    def _most(
+        self, held: npt.NDArray[np.int64], owned: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return how many vertices may be sent, and the place of their length, by sender and receiver."""
+        if not self._sender.everything:
+            return held, np.maximum(np.cumsum(held > 0, axis=1) - 1, 0)
+        whole = np.repeat(owned, len(held), axis=1)
+        np.fill_diagonal(whole, 0)
+        return whole, np.zeros_like(held)
+
+    def _leaving(self, sizes: npt.NDArray[np.int64]) -> int:
+        """Return the bytes that leave all GPUs, of messages' bytes by sender and receiver."""
+        return int(sizes.sum())
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Store which ranks send which others changed vertices only."""
@@ -247,7 +256,9 @@ class DeviceRankExchange(RankExchange):
         if self._chosen.free:
             self._choose(if_listed < if_whole)
         self._plan_next(executor)
-        return self._counts(executor), Traffic(int(sent.sum()), int(useful.sum()) * width)
+        return self._counts(executor), Traffic(
+            self._leaving(sent), self._leaving(useful * self._flows) * width
+        )
 
     def update_trees(self, executor: Executor) -> None:
         """Send which boundary vertices have been attached to the predecessor forest.

@@ -117,6 +117,11 @@ class DeviceRefinement:
         """Bytes that peers receive of a vertex."""
         return sum(column.dtype.itemsize for column in self._sent[0])
 
+    @property
+    def kinds(self) -> list[Any]:
+        """Dtypes of the values that peers receive of a vertex."""
+        return [column.dtype for column in self._sent[0]]
+
     def begin(self, now: int) -> None:
         """Start a superstep, which writes copy `now`: nothing is packed or received yet.
 

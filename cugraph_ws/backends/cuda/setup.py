@@ -10,6 +10,7 @@ from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
 from cugraph_ws.backends.cuda.graph import DeviceGraph
+from cugraph_ws.backends.cuda.hub_exchange import HubRankExchange
 from cugraph_ws.backends.cuda.layout_choice import choose_layout
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
@@ -153,7 +154,8 @@ def _among_gpus(
             ghosts=part.ghosts,
         )
     swaps = strategy.schedule == "frontier"
-    return DeviceRankExchange(
+    through = DeviceRankExchange if links.hub is None else HubRankExchange
+    return through(
         graph,
         part,
         links,

@@ -1,0 +1,174 @@
+"""Links between the GPUs of a communicator's ranks: what is the same however arrays are sent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from cugraph_ws.dask.gpu_window import GpuWindow
+from cugraph_ws.dask.heartbeat import Heartbeat
+from cugraph_ws.runtime.communicator import Hub
+
+if TYPE_CHECKING:
+    from cugraph_ws.dask.worker import DaskCommunicator
+
+__all__ = ["GpuLinks"]
+
+SPIN = 2e-3  # seconds of waiting without a pause; then a thread lets others run
+PAUSE = 5e-5  # seconds
+LOOK = 0.1  # seconds between two checks for errors while links are made
+
+
+class GpuLinks:
+    """Links between GPUs, watched by a heartbeat; making them is collective.
+
+    Parameters
+    ----------
+    comm : DaskCommunicator
+    addresses : sequence of str
+        The workers, by rank.
+
+    Raises
+    ------
+    WorkerLostError
+        If a rank is lost before the links are made.
+
+    Attributes
+    ----------
+    check : callable
+        Raises if the run cannot go on; called while waiting.
+    alive : bool
+        Whether the links can still be used.
+    window : GpuWindow or None
+        Memory of all ranks' GPUs that each can address.
+    hub : Hub or None
+        Host memory through which all arrays go.
+    """
+
+    def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
+        from cupy.cuda import Event, get_current_stream
+
+        self._stream = get_current_stream
+        self._event = Event(disable_timing=True)
+        self.check: Callable[[], None] = comm.check
+        self.alive = True
+        self._lost: Exception | None = None  # why the links can no longer be used
+        self.window: GpuWindow | None = None
+        self.hub: Hub | None = None
+        self._heartbeat = Heartbeat(comm, addresses)
+        self._heartbeat.watch(self._fail)
+        try:
+            self._open(comm)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, comm: DaskCommunicator) -> None:
+        """Make what arrays are sent by; collective."""
+        raise NotImplementedError
+
+    def _abort(self) -> None:
+        """End operations in progress; called from any thread, and more than once."""
+        raise NotImplementedError
+
+    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        """Queue sending arrays and receiving into others; see `Links.post`."""
+        raise NotImplementedError
+
+    def gather(self, own: Any, everyone: Any) -> None:
+        """Queue an all-gather of an array; see `Links.gather`."""
+        raise NotImplementedError
+
+    def _made(self, make: Callable[[], Any]) -> Any:
+        """Return the result of `make`, called in a thread, since it may hang if a rank is lost."""
+        from cupy.cuda import Device
+
+        made: Future[Any] = Future()
+        here = Device()  # a new thread would use the first one
+
+        def work() -> None:
+            try:
+                with here:
+                    made.set_result(make())
+            except BaseException as error:
+                made.set_exception(error)
+
+        threading.Thread(target=work, name="cugraph_ws NCCL", daemon=True).start()
+        while True:
+            with suppress(TimeoutError):
+                return made.result(LOOK)
+            self._refuse_lost()
+            self.check()
+
+    # ------------------------------------------------------------------------------------- runs
+
+    def are_free(self, run: str, here: bool, is_called: Callable[[], bool]) -> bool | None:
+        """Return whether the GPUs of all ranks are free for a run; see `Heartbeat.are_free`."""
+        return self._heartbeat.are_free(run, here, is_called)
+
+    def begin(self, run: str) -> None:
+        """Set the current run; collective."""
+        self._heartbeat.begin(run)
+
+    def end(self, *, failed: bool) -> None:
+        """Leave the current run; if it has failed, other ranks stop waiting for this one."""
+        self._heartbeat.end(failed=failed)
+
+    # ----------------------------------------------------------------------------------- arrays
+
+    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        """Send arrays and receive into others; wait until that is done."""
+        self.post(sent, taken)
+        self.wait(self.mark())
+
+    def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
+        """Send a message to each other rank, and return the message of each."""
+        self._refuse_lost()
+        return self._heartbeat.swap(texts, self._look)
+
+    def _look(self) -> None:
+        """Raise if a rank is lost or the run is abandoned."""
+        self._refuse_lost()
+        self.check()
+
+    def mark(self) -> Any:
+        """Return an event recorded after all that is queued so far."""
+        self._event.record(self._stream())
+        return self._event
+
+    def wait(self, mark: Any) -> None:
+        """Wait for the GPU; raise if a rank is lost meanwhile."""
+        begun = time.perf_counter()
+        while not mark.done and self._lost is None:
+            if time.perf_counter() - begun < SPIN:
+                continue
+            time.sleep(PAUSE)
+            try:
+                self.check()
+            except BaseException:
+                self.alive = False
+                self._abort()  # ends operations in progress
+                raise
+        self._refuse_lost()  # aborted operations also complete, without data
+
+    def _refuse_lost(self) -> None:
+        if self._lost is not None:
+            raise type(self._lost)(*self._lost.args)
+
+    # -------------------------------------------------------------------------------------- end
+
+    def _fail(self, error: Exception) -> None:
+        """End operations in progress; called from the heartbeat's thread."""
+        self._lost = error
+        self.alive = False
+        self._abort()
+
+    def close(self) -> None:
+        """Close the heartbeat's connections, and end operations in progress."""
+        self.alive = False
+        self._heartbeat.close()
+        self._abort()

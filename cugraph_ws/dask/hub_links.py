@@ -1,0 +1,241 @@
+"""Links between GPUs of one host that exchange through its memory; see `cugraph_ws.dask.host_hub`.
+
+GPUs need not address each other, and ranks may share one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cugraph_ws.dask.gpu_links import GpuLinks
+from cugraph_ws.dask.host_hub import WORD, HostHub, segment_size, words_of
+from cugraph_ws.errors import CugraphWsError, EngineError
+from cugraph_ws.runtime import stream_words
+from cugraph_ws.runtime.communicator import Communicator, RunAbandonedError
+from cugraph_ws.runtime.host import host
+from cugraph_ws.runtime.host_segment import Segment, free_bytes, sweep
+
+if TYPE_CHECKING:
+    from cugraph_ws.dask.worker import DaskCommunicator
+
+__all__ = ["HubLinks", "StreamQueue", "on_one_host"]
+
+ROOM = (
+    1 << 24
+)  # bytes of half a buffer for all ranks: 0.3 ms of PCIe's time, so pieces overlap well
+LEAST_ROOM = 1 << 16
+FREE_SHARE = 2  # segments of all ranks take at most one in so many free bytes of shared memory
+AGAIN = 0.01  # seconds between two releases of all that waits, once the links have ended
+
+
+def on_one_host(comm: Communicator) -> bool:
+    """Return whether all ranks are on one host; collective."""
+    return len(set(comm.allgather(list(host())))) == 1
+
+
+class StreamQueue:
+    """The current GPU's stream, and the segments of all ranks; see `cugraph_ws.dask.host_hub.Queue`.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+        By rank.
+    """
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        import cupy
+
+        self._xp, self._segments = cupy, segments
+        self._addresses: list[int] = []
+        for segment in segments:
+            pointer = segment.bytes.ctypes.data
+            stream_words.register(pointer, len(segment.bytes))
+            self._addresses.append(stream_words.address_on_gpu(pointer))
+        cuda = cupy.cuda
+        self._side = cuda.Stream(non_blocking=True)
+        self._before, self._after = (cuda.Event(disable_timing=True) for _ in range(2))
+        self._main: Any = None  # the stream that `back` returns to
+        self._beside = False  # whether work was queued beside since the last `join`
+
+    @property
+    def _stream(self) -> Any:
+        return self._xp.cuda.get_current_stream() if self._main is None else self._side
+
+    def put(self, array: Any, owner: int, offset: int) -> None:
+        """Queue a copy of a contiguous device array into a segment."""
+        self._copy(self._addresses[owner] + offset, array.data.ptr, array.nbytes)
+
+    def take(self, source: Any, target: Any) -> None:
+        """Queue a copy of an array in a segment to a contiguous device array."""
+        self._copy(target.data.ptr, source.data.ptr, target.nbytes)
+
+    def _copy(self, target: int, source: int, size: int) -> None:
+        runtime = self._xp.cuda.runtime
+        runtime.memcpyAsync(target, source, size, runtime.memcpyDefault, self._stream.ptr)
+
+    def view(self, owner: int, offset: int, kind: Any, count: int) -> Any:
+        """Return an array in a segment."""
+        cuda, kind = self._xp.cuda, np.dtype(kind)
+        memory = cuda.UnownedMemory(
+            self._addresses[owner] + offset, count * kind.itemsize, self, cuda.Device().id
+        )
+        return self._xp.ndarray((count,), kind, cuda.MemoryPointer(memory, 0))
+
+    def signal(self, owner: int, word: int, value: int) -> None:
+        """Queue the storing of a value into one of a segment's words."""
+        stream_words.store_word(self._stream.ptr, self._addresses[owner] + WORD * word, value)
+
+    def wait(self, owner: int, word: int, value: int) -> None:
+        """Make work queued later wait until a word is at least `value`."""
+        stream_words.wait_for_word(self._stream.ptr, self._addresses[owner] + WORD * word, value)
+
+    def fork(self) -> None:
+        """Queue later work beside, after all work queued so far, until `back`."""
+        main = self._xp.cuda.get_current_stream()
+        self._before.record(main)
+        self._side.wait_event(self._before)
+        self._main, self._beside = main, True
+
+    def back(self) -> None:
+        """End `fork`."""
+        self._main = None
+
+    def join(self) -> None:
+        """Make later work wait for work queued beside."""
+        if self._beside:
+            self._after.record(self._side)
+            self._xp.cuda.get_current_stream().wait_event(self._after)
+            self._beside = False
+
+    def close(self) -> None:
+        """Wait for queued work, which must have been released, and give the segments back."""
+        with suppress(Exception):  # a broken context can release nothing
+            self._xp.cuda.Device().synchronize()
+        for segment, _ in zip(self._segments, self._addresses, strict=False):
+            with suppress(EngineError):
+                stream_words.unregister(segment.bytes.ctypes.data)
+        self._addresses = []
+
+
+class HubLinks(GpuLinks):
+    """Links between GPUs of one host through its memory; see `GpuLinks`.
+
+    Raises
+    ------
+    EngineError
+        If there is too little shared memory, or the GPUs cannot address it; on all ranks.
+    """
+
+    def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
+        self._segments: list[Segment] = []
+        self._queue: StreamQueue | None = None
+        self._rank, self._size = comm.rank, comm.size
+        self._over, self._closed = threading.Event(), threading.Event()
+        self._ending = threading.Lock()
+        super().__init__(comm, addresses)
+
+    def _open(self, comm: DaskCommunicator) -> None:
+        room, why = _room_of(comm), ""
+        size = segment_size(comm.size, room)
+        own: Segment | None = None
+        sweep()
+        try:
+            own = Segment.new(size)
+        except OSError as error:
+            why = f"a segment of {size} bytes cannot be made ({error})"
+        names = comm.allgather("" if own is None else own.name)
+        if own is not None and all(names):
+            try:
+                for rank, name in enumerate(names):
+                    self._segments.append(own if rank == comm.rank else Segment(name, size))
+                self._queue = StreamQueue(self._segments)
+            except (OSError, CugraphWsError) as error:
+                why = str(error)
+        reasons = [one for one in comm.allgather(why) if one]
+        if own is not None:
+            own.forget()
+        if reasons:
+            raise EngineError(f"GPUs cannot exchange through the host's memory: {reasons[0]}")
+        assert self._queue is not None
+        self.hub = self._hub = HostHub(self._queue, comm.rank, comm.size, room)
+
+    # ----------------------------------------------------------------------------------- arrays
+
+    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+        """Queue sending arrays and receiving into others."""
+        self._refuse_lost()
+        self._hub.post(sent, taken)
+
+    def gather(self, own: Any, everyone: Any) -> None:
+        """Queue an all-gather of an array."""
+        self._refuse_lost()
+        self._hub.gather(own, everyone)
+
+    def wait(self, mark: Any) -> None:
+        """Wait for the GPU; raise if a rank is lost or has left meanwhile."""
+        super().wait(mark)
+        # What another rank has released did not wait for messages, so it has nothing.
+        left = [rank for rank in range(self._size) if self._words(rank)[-1]]
+        if left:
+            self.alive = False
+            self._abort()
+            raise RunAbandonedError("another rank has left the run")
+
+    # -------------------------------------------------------------------------------------- end
+
+    def end(self, *, failed: bool) -> None:
+        """Leave the current run; after a failed one ranks may have queued different messages."""
+        if failed:
+            self.alive = False
+        super().end(failed=failed)
+
+    def _words(self, rank: int) -> Any:
+        """Return a segment's words; the last one is not 0 once its rank has left."""
+        count = words_of(self._size) + 1
+        return self._segments[rank].bytes[: WORD * count].view(np.int64)
+
+    def _abort(self) -> None:
+        """Release all that waits here, for as long as the links are open."""
+        with self._ending:
+            if self._over.is_set() or self._queue is None:
+                return
+            self._over.set()
+        # In this order: who is released by it then finds that this rank has left.
+        self._words(self._rank)[-1] = 1
+        for rank in range(self._size):  # zeros are valid as places
+            if rank != self._rank:
+                self._segments[rank].bytes[WORD * (words_of(self._size) + 1) :] = 0
+        self._release()
+        threading.Thread(target=self._go_on, name="cugraph_ws hub", daemon=True).start()
+
+    def _go_on(self) -> None:
+        """Release again what other ranks' queued numbers have stopped."""
+        while not self._closed.wait(AGAIN):
+            self._release()
+
+    def _release(self) -> None:
+        """Let everything here that waits go on."""
+        for rank in range(self._size):
+            self._words(rank)[:-1] = stream_words.MOST
+
+    def close(self) -> None:
+        """Close the heartbeat's connections, and give the memory back."""
+        super().close()
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.close()
+        self._closed.set()
+
+
+def _room_of(comm: Communicator) -> int:
+    """Return the bytes of half a buffer for which all ranks have room; collective."""
+    free = min(comm.allgather(free_bytes()))
+    room = ROOM
+    while room > LEAST_ROOM and comm.size * segment_size(comm.size, room) > free // FREE_SHARE:
+        room //= 2
+    return room
