@@ -30,7 +30,14 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
 from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, rows
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda.loops import betweenness, folds, jumps, similarity, triangles
+from cugraph_ws.backends.cuda.loops import (
+    betweenness,
+    extrapolation,
+    folds,
+    jumps,
+    similarity,
+    triangles,
+)
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
 from cugraph_ws.runtime.device import device
@@ -224,6 +231,7 @@ def _loops() -> list[Case]:
     cases.append(("", partial(_resume_components, graph)))
     cases.append(("", _jumps))
     cases.append(("", _hub))
+    cases.append(("", _combined))
     return cases
 
 
@@ -238,6 +246,13 @@ def _sources(program: Any) -> ws.MultiSource:
 
 def _loop(loop: Any, graph: ws.Graph) -> Callable[[], Any]:
     return partial(ws.run, loop, graph, engine="cuda")
+
+
+def _combined() -> None:
+    """Combine the vectors of six supersteps."""
+    vectors = [device().xp.asarray(2.0 ** -(k * np.arange(1.0, 6.0))) for k in range(6)]
+    extrapolation.products(vectors)
+    extrapolation.combine(vectors, [0.2] * 5, vectors[0].copy())
 
 
 def _hashed(loop: Any, graph: ws.Graph) -> None:

@@ -362,6 +362,12 @@ class Executor(Protocol):
     def grow_trees(self) -> int:
         """Attach undecided owned vertices to vertices attached since; return how many."""
 
+    def recent(self, name: str) -> tuple[Any, Any]:
+        """Return a state field before and after the last superstep, by position.
+
+        Only after a dense superstep that was not in place; ghosts' entries may be others.
+        """
+
     def by_position(self, place: int) -> Any:
         """Return the array of one of the program's vertex constants, by position.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 import numpy as np
@@ -17,8 +18,16 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
+from cugraph_ws.program.linear import Extrapolate, linear
 
 __all__ = ["PageRank", "pagerank"]
+
+
+def _shares(xp: Any, ranks: Any, constants: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what each vertex sends along an out-edge of weight 1, given its rank."""
+    weights = constants["out_weight"]
+    sends = weights > 0.0
+    return {"share": xp.where(sends, ranks / xp.where(sends, weights, 1.0), 0.0)}
 
 
 @vertex_program
@@ -37,6 +46,7 @@ class PageRank:
     nstart: ws.distribution
     alpha: ws.parameter(ws.float64, default=0.85)
     residual = l1_norm("pagerank")
+    extrapolation = linear("pagerank", _shares)
     tol = 1e-6
     max_iter = 100
 
@@ -86,6 +96,7 @@ def pagerank(
     dangling: Any = None,
     fail_on_nonconvergence: bool = True,
     *,
+    extrapolate: Extrapolate = "auto",
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -121,6 +132,10 @@ def pagerank(
         Distribution followed from vertices without out-edges; `personalization` if not given.
     fail_on_nonconvergence : bool
         Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
+    extrapolate : {"auto", "always", "never"}
+        Whether ranks may be extrapolated after every eighth superstep, which halves the supersteps
+        on many social and road networks; by default only if `tol` is above 0 and it is expected to
+        save supersteps.  The bound of the result holds in any case.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str or None
@@ -142,6 +157,11 @@ def pagerank(
         If an argument is invalid.
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the ranks so far.
+
+    References
+    ----------
+    .. [1] S. D. Kamvar, T. H. Haveliwala, C. D. Manning and G. H. Golub, "Extrapolation methods for
+       accelerating PageRank computations", WWW 2003.
     """
     check_flag("fail_on_nonconvergence", fail_on_nonconvergence)
     result = run(
@@ -161,6 +181,7 @@ def pagerank(
         precomputed_vertex_out_weight=precomputed_vertex_out_weight,
         max_iter=max_iter,
         tol=tol,
+        extrapolate=extrapolate,
         **options,
     )
     if fail_on_nonconvergence:

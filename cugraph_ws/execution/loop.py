@@ -53,6 +53,8 @@ class Step:
         Bytes sent and useful bytes of each, if they may differ; else empty.
     phase : str
         Name of the phase, in a run of several.
+    extrapolated : bool
+        Whether an extrapolation has replaced the state that the last superstep left.
     """
 
     active: int
@@ -69,6 +71,7 @@ class Step:
     modes: list[tuple[str, str]] = field(default_factory=list)
     exchanges: Sequence[tuple[int, int]] = ()
     phase: str = ""
+    extrapolated: bool = False
 
 
 NO_EDGE_STATE = (
@@ -176,7 +179,8 @@ class Result(Generic[FrameT]):
         Why the run ended.
     trace : DataFrame
         One row per superstep: superstep, direction, filter, active, edges, milliseconds,
-        residual, bytes_sent, bytes_useful, partitions, fused, layout; of phases also phase.
+        residual, bytes_sent, bytes_useful, partitions, fused, layout, extrapolated; of phases also
+        phase.
     synchronous : bool
         Whether the states are those after `iterations` supersteps, each of which read only the
         states that the previous one left. If not, messages were taken out of order: the fixpoint is

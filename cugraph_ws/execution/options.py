@@ -27,6 +27,7 @@ from cugraph_ws.backends.planner import Filter, WantedDirection, WantedLayout
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.progress import Progress
 from cugraph_ws.partition.refinement import ExchangeMethod
+from cugraph_ws.program.linear import Extrapolate
 
 __all__ = [
     "Choice",
@@ -295,6 +296,17 @@ class Options:
             "those of `csc` in the last bits. By default, large graphs have tiles after a few supersteps, and "
             "`gshards` if the supersteps that are certain (max_iter with tol=0) win them back; where no bit "
             "depends on it, earlier runs count too. `graph.report.choices` says why.",
+        ),
+    )
+    extrapolate: Extrapolate = field(
+        default="auto",
+        metadata=_option(
+            Choice(get_args(Extrapolate)),
+            "program",
+            "Whether the state may be replaced, after every eighth superstep, by the combination of the last ones "
+            "that a superstep changes least: for programs that declare that their supersteps are linear, such as "
+            "PageRank. By default only where `tol` is above 0 and that is expected to save supersteps. The run "
+            "ends, as any, when a superstep changes the state by `tol` or less.",
         ),
     )
     method: Method = field(

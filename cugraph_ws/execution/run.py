@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from cugraph_ws.execution.options import Engine, Method
     from cugraph_ws.execution.progress import Progress
     from cugraph_ws.partition.refinement import ExchangeMethod
+    from cugraph_ws.program.linear import Extrapolate
 
 __all__ = ["Run", "run"]
 
@@ -82,6 +83,7 @@ class Run(Protocol):
         partitions: int = 1,
         exchange: ExchangeMethod = "auto",
         layout: WantedLayout = "auto",
+        extrapolate: Extrapolate = "auto",
         method: Method = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
         progress: Progress = False,

@@ -41,6 +41,8 @@ class Trace:
     layout : list of str
         The layout whose arcs the superstep read, "csc", "csr", "tiles", "gshards" or "windows"; empty for an
         algorithm with a loop of its own.
+    extrapolated : list of bool
+        Whether an extrapolation replaced the state that the superstep left.
     phase : list of str or None
         In a run of several phases: the phase of the superstep.
     """
@@ -57,6 +59,7 @@ class Trace:
     partitions: list[int] = field(default_factory=list)
     fused: list[bool] = field(default_factory=list)
     layout: list[str] = field(default_factory=list)
+    extrapolated: list[bool] = field(default_factory=list)
     phase: list[str] | None = None
 
     def add(self, step: Step, seconds: float, holders: int) -> None:
@@ -89,6 +92,7 @@ class Trace:
         self.partitions.extend([step.partitions or holders] * count)
         self.fused.extend([fused] * count)
         self.layout.extend([step.layout] * count)
+        self.extrapolated.extend([False] * (count - 1) + [step.extrapolated])
         if self.phase is not None:
             self.phase.extend([step.phase] * count)
 
@@ -108,6 +112,7 @@ class Trace:
             "partitions": np.array(self.partitions, np.int64),
             "fused": np.array(self.fused, np.bool_),
             "layout": self.layout,
+            "extrapolated": np.array(self.extrapolated, np.bool_),
             **named,
         }
 

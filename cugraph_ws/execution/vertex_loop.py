@@ -15,6 +15,7 @@ from cugraph_ws.backends.cpu.queues import check_piles
 from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import Counts, Executor, Planner, Setup, choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.execution.extrapolation import KEPT, Extrapolation, why_not_extrapolated
 from cugraph_ws.execution.jumps import Jumps
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.options import Options
@@ -94,6 +95,8 @@ class VertexLoop:
         self._number = 0
         self._repetition: Repetition | None = None
         self._jumps: Jumps | None = None
+        self._extrapolates = self._may_extrapolate()
+        self._extrapolation: Extrapolation | None = None
 
     @property
     def outputs(self) -> dict[str, bool]:
@@ -120,6 +123,18 @@ class VertexLoop:
     def diverged(self) -> bool:
         """Whether the residual's field is no longer finite."""
         return self._measured and not math.isfinite(self._residual)
+
+    def _may_extrapolate(self) -> bool:
+        """Return whether states may be replaced between supersteps."""
+        wanted, program = self._options.extrapolate, self._program
+        why_not = why_not_extrapolated(program, in_place=bool(self._in_place))
+        if why_not is not None and wanted == "always":
+            raise InputError(f"extrapolate='always': {why_not}; leave it out")
+        # Without a bound, so many supersteps are asked for
+        if why_not is not None or wanted == "never" or (wanted == "auto" and not self.tol):
+            return False
+        self._in_place = False
+        return True
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Bind the program, make the plan, and initialise the state of every vertex."""
@@ -186,6 +201,17 @@ class VertexLoop:
         if bound.program.jumps:
             on_device = self.engine == "cuda"
             self._jumps = Jumps(bound, graph, self._executor, on_device=on_device)
+        if self._extrapolates:
+            self._extrapolation = Extrapolation(
+                bound,
+                graph,
+                self._executor,
+                self._exchange,
+                always=self._options.extrapolate == "always",
+                tol=self.tol,
+                max_iter=self.max_iter,
+                on_device=self.engine == "cuda",
+            )
         self._executor.start()
         self._take_stock()
 
@@ -271,6 +297,8 @@ class VertexLoop:
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones."""
         left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
+        if self._extrapolation is not None:  # it reads the states of these supersteps
+            left = min(left, self._extrapolation.supersteps(self._number))
         choice = self._plan.choose(self._counts, self._number, left)
         if self._jumps is not None:
             self._exchange.finish()
@@ -292,11 +320,14 @@ class VertexLoop:
             self.refuse_repeated(self._repetition, list(self.own_state().values()))
         norm = self._program.residual
         residuals = [math.nan]
+        extrapolated = False
         if norm is not None and choice.direction == "gather":
             changes = counts.changes or [(counts.total_change, counts.greatest_change)]
             residuals = [change[0 if norm.kind == "l1" else 1] for change in changes]
+            before = residuals[-2] if len(residuals) > 1 else self._residual
             self._residual = residuals[-1]
             self._measured = True
+            extrapolated = self._extrapolate(before)
         filters = {"gather": "all", "pull": "bitmap"}
         return Step(
             active=counts.active,
@@ -311,7 +342,23 @@ class VertexLoop:
             history=counts.history,
             modes=counts.modes,
             exchanges=counts.exchanges,
+            extrapolated=extrapolated,
         )
+
+    def _extrapolate(self, before: float) -> bool:
+        """Return whether the state has been replaced by a combination of earlier ones; collective.
+
+        Parameters
+        ----------
+        before : float
+            The residual of the superstep before the last.
+        """
+        if self._extrapolation is None or self.converged or self.diverged:
+            return False
+        replaced = self._extrapolation.after(self._number, before, self._residual)
+        if replaced:
+            self._counts.sums = self._exchange.merge(self._executor.counts()).sums
+        return replaced
 
     def refuse_repeated(self, repetition: Repetition, columns: Sequence[npt.NDArray[Any]]) -> None:
         """Give up a run without a limit if its states repeat, since they would repeat forever.
@@ -343,7 +390,8 @@ class VertexLoop:
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
         """Names of the arrays of `state` with an entry for each vertex."""
-        return (*self._program.state, "_queue")
+        kept = KEPT if self._extrapolates else ()
+        return (*self._program.state, "_queue", *kept)
 
     @property
     def by_arc_state(self) -> tuple[str, ...]:
@@ -371,6 +419,7 @@ class VertexLoop:
                 *program.edge_state.items(),
             ],
             "types": bound.types,
+            **({"extrapolate": self._options.extrapolate} if self._extrapolates else {}),
             **dict(zip(program.parameters, bound.values, strict=True)),
             **{
                 name: as_host(one) if name not in program.jumps else repr(program.jumps[name])
@@ -393,6 +442,7 @@ class VertexLoop:
             "_schedule": self._executor.schedule(),
             "_sums": self._counts.sums,
             "_loop": np.array([self._number, self._residual]),
+            **({} if self._extrapolation is None else self._extrapolation.state()),
         }
 
     def check(self, state: SavedState, graph: Any) -> None:
@@ -410,13 +460,18 @@ class VertexLoop:
         number = state.like("_loop", 2, np.float64)[0]
         whole = 0 <= number < 1 << 53 and number == int(number)
         state.require("_loop", whole, f"has {number} supersteps")
+        if self._extrapolates:
+            Extrapolation.check(state, owned)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from what `state` returned, after `start`."""
+        if self._extrapolation is not None:
+            self._extrapolation.restore(state)
         if not self._graph.whole:
             shard = Part(self._graph, on_device=False)
+            divided = set(self.by_vertex_state) - set(KEPT)
             state = {
-                name: shard.with_ghosts(column) if name in self.by_vertex_state else column
+                name: shard.with_ghosts(column) if name in divided else column
                 for name, column in state.items()
             }
         columns = {name: state[name] for name in self._program.state if name in state}

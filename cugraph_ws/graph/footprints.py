@@ -24,6 +24,7 @@ A run of a vertex program on the CPU, without the built graph; S bytes of state 
     without                       3 S n, new values and the result among them; 8 n for each constant
       sums of out-weights         of a directed graph, the CSR and its weights
       jumps                       24 n, and 8 n for each pointer
+      extrapolation               32 n for vectors, and 16 n while they are combined
       lists of messages           of the longest row: its messages, and 16 bytes each to sort floats
       state on edges, e bytes     2 e A, of its result among it, and for that 22 A and 4 ids an arc
     the result                    S n, predecessors 16 n, and the ids once or twice
@@ -211,6 +212,7 @@ def estimate_run(
     each: float = 8,
     has_csr: bool = False,
     longest: int = 0,
+    extrapolated: bool = True,
 ) -> int:
     """Estimate the memory of a run on the CPU without the built graph, with its result.
 
@@ -226,6 +228,8 @@ def estimate_run(
         Whether the CSR already exists.
     longest : int
         Arcs of the longest row, of which programs list the messages.
+    extrapolated : bool
+        Whether the run may keep vectors to extrapolate; it does without them if memory is short.
 
     Returns
     -------
@@ -243,6 +247,7 @@ def estimate_run(
                 each=each,
                 has_csr=has_csr or place > 0,
                 longest=longest,
+                extrapolated=False,
             )
             for place, one in enumerate(program.programs)
         )
@@ -271,7 +276,8 @@ def estimate_run(
         taken += (24 + 8 * len(pointers)) * vertices if pointers else 0
         if program.listing is not None:
             taken += _bytes_of_a_message(program) * longest
-        taken += (csr + values) * bool(sums)
+        vectors = 48 * vertices * (extrapolated and program.extrapolation is not None)
+        taken += max((csr + values) * bool(sums), vectors)  # sums are made before the run
     listed = (2 * state + 16 * follows + each * (1 + follows)) * vertices
     most = max(taken, listed + csr + values if "active" in program.functions else listed)
     return int(most) + by_arc

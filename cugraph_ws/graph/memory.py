@@ -132,6 +132,7 @@ def check_run_memory(program: Any, graph: Any) -> None:
         each=ids.nbytes / max(1, ids.size) or 8,
         has_csr=getattr(graph._arcs, "has_csr", False),
         longest=int(graph.csc.degrees.max(initial=0)) if lists_messages(program) else 0,
+        extrapolated=False,
     )
     if needed < _SMALL and LIMIT not in os.environ:
         return

@@ -35,6 +35,7 @@ from cugraph_ws.program.declarations import (
     VertexValue,
 )
 from cugraph_ws.program.jumps import check_jumps
+from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing, check_list_uses
 from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.program.source import FunctionSource, class_names, read_function
@@ -68,6 +69,7 @@ CLASS_SETTINGS = (
     "asynchronous",
     "validate",
     "message_order",
+    "extrapolation",
 )
 
 # The arguments that each function may take, by name and in any order.
@@ -219,6 +221,8 @@ class VertexProgram(Snapshot):
         Declared fields of the state of edges, by name.
     frozen : bool
         Whether it came from another process; then its sources hold that process's globals.
+    extrapolation : Linear or None
+        Which field runs may extrapolate, since a superstep maps it affinely.
     """
 
     name: str
@@ -245,6 +249,7 @@ class VertexProgram(Snapshot):
     fold: Fold | None = None
     edge_state: dict[str, EdgeState] = field(default_factory=dict)
     listing: Listing | None = None
+    extrapolation: Linear | None = None
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""
@@ -408,6 +413,7 @@ def vertex_program(cls: type) -> VertexProgram:
         aggregates=aggregates,
         fold=settings["combine"] if isinstance(settings.get("combine"), Fold) else None,
         listing=_listing(settings, functions),
+        extrapolation=settings.get("extrapolation"),
     )
     _check_names(program)
     check_jumps(program)
@@ -689,8 +695,30 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
         )
     if program.listing is not None:
         _check_listing(program, program.listing)
+    if program.extrapolation is not None:
+        _check_linear(program, program.extrapolation)
     if predecessors > 1:
         raise ProgramError(f"{program.name} declares {predecessors} predecessors; one is enough")
+
+
+def _check_linear(program: VertexProgram, declared: Any) -> None:
+    """Refuse an extrapolation of anything but the float64 field whose change the residual sums up."""
+    if not isinstance(declared, Linear):
+        raise ProgramError(f"{program.name}.extrapolation is {declared!r}; use linear('field')")
+    norm = program.residual
+    if norm is None or norm != Norm(declared.field, "l1"):
+        raise ProgramError(
+            f"{program.name}.extrapolation is of `{declared.field}`; it needs "
+            f"`residual = ws.l1_norm({declared.field!r})`"
+        )
+    if getattr(program.state[declared.field].type, "name", "") != "float64":
+        raise ProgramError(
+            f"{program.name}.extrapolation is of `{declared.field}`, which is not declared ws.float64"
+        )
+    if program.combine != "sum" or program.edge_state or program.jumps:
+        raise ProgramError(
+            f"{program.name}.extrapolation needs combine = sum, without state on edges and jumps"
+        )
 
 
 def _check_listing(program: VertexProgram, listing: Listing) -> None:

@@ -504,6 +504,11 @@ class CpuExecutor:
         """Attach undecided owned vertices to attached ones; return how many."""
         return self._trees.grow()
 
+    def recent(self, name: str) -> tuple[Array, Array]:
+        """Return a state field before and after the last superstep."""
+        place = list(self._context.bound.program.state).index(name)
+        return self._fresh[place], self._context.state[place]
+
     def by_position(self, place: int) -> Array:
         """Return the array of a vertex constant."""
         column: Array = self._part.constants[place]

@@ -599,6 +599,11 @@ class CudaExecutor:
         """Attach undecided vertices to attached ones; return how many."""
         return self.trees.grow()
 
+    def recent(self, name: str) -> tuple[Any, Any]:
+        """Return a state field before and after the last superstep."""
+        place = list(self._bound.program.state).index(name)
+        return self._states[1 - self._now][place], self._states[self._now][place]
+
     def by_position(self, place: int) -> Any:
         """Return the array of a vertex constant."""
         return self._constants[place]

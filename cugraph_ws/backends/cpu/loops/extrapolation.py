@@ -1,0 +1,69 @@
+"""Sums and combinations of vectors on the CPU; see `cugraph_ws.execution.extrapolation`.
+
+Each piece of vertices has its own sums, so these do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.kernels.cpu import extrapolation
+from cugraph_ws.runtime.threads import parallel
+
+__all__ = ["combine", "products"]
+
+Array = npt.NDArray[Any]
+
+PIECE = 1 << 15  # vertices
+
+
+def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
+    """Return the products of any two changes.
+
+    Parameters
+    ----------
+    vectors : sequence of six ndarrays of float64, each of shape (n,)
+        Of supersteps that follow each other; a change is the difference of two neighbours.
+
+    Returns
+    -------
+    ndarray of float64, shape (15,)
+        Of the first change with each, of the second with itself and each later one, and so on.
+    """
+    return _added(extrapolation.products, 15, tuple(vectors))
+
+
+def combine(
+    vectors: Sequence[Array], factors: Sequence[float], combined: Array
+) -> npt.NDArray[np.float64]:
+    """Write the combination of the last five vectors, with 0 in place of less.
+
+    Parameters
+    ----------
+    vectors : sequence of six ndarrays of float64, each of shape (n,)
+    factors : sequence of five floats
+        Their sum is 1.
+    combined : ndarray of float64, shape (n,)
+        Written: the sum of factor times vector, over the last five vectors.
+
+    Returns
+    -------
+    ndarray of float64, shape (2,)
+        The L1 norm of the sum of factor times change, over the five changes; and the sum of what was
+        below 0.
+    """
+    return _added(extrapolation.combine, 2, tuple(vectors), tuple(map(float, factors)), combined)
+
+
+def _added(loop: Callable[..., Any], width: int, *given: Any) -> npt.NDArray[np.float64]:
+    """Add up what a loop returns for each piece, in their order."""
+    size = len(given[0][0])
+    tasks = [(*given, low, min(low + PIECE, size)) for low in range(0, size, PIECE)]
+    added: npt.NDArray[np.float64] = np.zeros(width)
+    for one in parallel(loop, tasks):
+        added += one
+    return added

@@ -1,0 +1,286 @@
+"""Extrapolation between supersteps that map a field affinely, as those of PageRank do.
+
+If `f` maps distributions affinely, it maps a combination of vectors x₁ … x₅ with factors that sum to 1 to the
+same combination of f(x₁) … f(x₅).  So the change that a superstep would make of a combination is the
+combination of the known changes f(xᵢ) − xᵢ.  Factors that make its square sum least are found from the
+products of the changes, without a superstep: reduced rank extrapolation (Eddy 1979, Mešina 1977).
+Quadratic extrapolation (Kamvar, Haveliwala, Manning and Golub, "Extrapolation methods for accelerating
+PageRank computations", WWW 2003) finds factors of three vectors in nearly the same way.
+
+The combination of f(x₁) … f(x₅), with 0 in place of less and scaled to its sum again, replaces the state
+if the change of a superstep is then certain to be `GUARD` times the last one or less, in the L1 norm, in
+which `f` is a contraction.  So a run cannot diverge.  It ends, as any, when a superstep of the program changes
+the field by `tol` or less.
+
+Supersteps are counted by eights.  After the fourth of eight it is decided whether the last six vectors
+are kept; after the eighth they are combined.  An executor has the state before and after a superstep,
+so four vectors are kept beside it.  If combinations are refused again and again, fewer are made: after
+the nth in a row, n - 1 decisions are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends import loops
+from cugraph_ws.contract import Executor
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.exchange import Exchange
+from cugraph_ws.partition.part import Part
+from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.linear import Linear
+from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.memory import available_memory
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = ["KEPT", "Extrapolation", "factors_of", "why_not_extrapolated"]
+
+Array = Any  # NumPy's or CuPy's
+
+PERIOD = 8  # supersteps from one combination to the next
+DECIDED, SECOND = 4, 6  # of each eight, those after which two vectors are kept
+KEPT = ("_kept_first", "_kept_second", "_kept_third", "_kept_fourth")
+GUARD = 0.7  # of the last change: a combined change above it is not worth the work
+# Supersteps that a run must still need after a combination.  It takes as long as one or two.
+LEAST_LEFT = 6
+MOST_REFUSED = 1 << 32  # in a row
+PART = 4  # vectors may take 1/4 of the free memory
+# Singular values below this part of the greatest are rounding errors of the products
+RANK = 1e-13
+
+
+class Extrapolation:
+    """The vectors of a run that are kept, and the combinations that replace its state.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        Of a program that declares `extrapolation`.
+    graph : GraphView
+    executor : Executor
+    exchange : Exchange
+    always : bool
+        Whether vectors are combined in any case, not only where that saves supersteps.
+    tol : float or None
+        Bound of the residual.
+    max_iter : int or None
+        Greatest number of supersteps.
+    on_device : bool
+        Whether the executor computes on the GPU.
+    """
+
+    def __init__(
+        self,
+        bound: BoundProgram,
+        graph: GraphView,
+        executor: Executor,
+        exchange: Exchange,
+        *,
+        always: bool,
+        tol: float | None,
+        max_iter: int | None,
+        on_device: bool,
+    ) -> None:
+        program = bound.program
+        assert program.extrapolation is not None
+        self._declared: Linear = program.extrapolation
+        self._names = tuple(program.constants)
+        self._executor, self._exchange = executor, exchange
+        self._part = Part(graph, on_device=on_device)
+        self._loops = loops("extrapolation", on_device=on_device)
+        self._always, self._tol, self._max_iter = always, tol, max_iter
+        self._vectors: tuple[Array, ...] = ()  # memory for those that are kept
+        self._count = 0  # of vectors that are kept
+        self._refused = 0  # combinations in a row that were not good enough
+        self._pause = 0  # decisions that are left out
+        self._rate = 0.0  # greatest seen of one change to the one before
+
+    def supersteps(self, number: int) -> int:
+        """Return how many supersteps may run before `after` must be called.
+
+        Parameters
+        ----------
+        number : int
+            Number of the next superstep, from 0.
+        """
+        stop = (DECIDED, DECIDED, SECOND, SECOND, PERIOD)[self._count]
+        return (stop - number - 1) % PERIOD + 1
+
+    def after(self, number: int, before: float, residual: float) -> bool:
+        """Keep vectors, or replace the state by their combination; collective.
+
+        Parameters
+        ----------
+        number : int
+            Number of supersteps so far.
+        before, residual : float
+            The changes of the last two supersteps.
+
+        Returns
+        -------
+        bool
+            Whether the state has been replaced.
+        """
+        place = number % PERIOD
+        if before > 0.0 and (place == DECIDED or (place == 0 and self._count)):
+            # Changes shrink fast after a combination, but not for long
+            self._rate = max(self._rate, residual / before)
+        if place == DECIDED:
+            self._count = 0
+            if self._wanted(number, residual):
+                self._keep()
+        elif place == SECOND and self._count:
+            self._keep()
+        elif place == 0 and self._count == len(KEPT):
+            self._count = 0
+            if self._combine(residual):
+                self._refused = 0
+                return True
+            self._refused += 1
+            self._pause = self._refused - 1
+        return False
+
+    def _wanted(self, number: int, residual: float) -> bool:
+        """Return whether vectors are worth keeping; the same on all ranks."""
+        if self._max_iter is not None and number + PERIOD - DECIDED >= self._max_iter:
+            return False
+        if not self._always:
+            assert self._tol is not None
+            left = 0.0
+            if residual > 0.0:
+                left = math.inf
+                if 0.0 < self._rate < 1.0:
+                    left = math.log(self._tol / residual) / math.log(self._rate)
+            if left < LEAST_LEFT + PERIOD - DECIDED:
+                return False
+            if self._pause:
+                self._pause -= 1
+                return False
+        taken = 8 * (len(KEPT) + 1) * self._part.size
+        free = device().free_memory() if self._part.on_device else available_memory()
+        return not self._exchange.total(int(PART * taken > free))
+
+    def _recent(self) -> tuple[Array, Array]:
+        """Return the field before and after the last superstep, of owned vertices by position."""
+        owned = self._part.owned
+        before, after = self._executor.recent(self._declared.field)
+        return before[:owned], after[:owned]
+
+    def _keep(self) -> None:
+        """Copy the field before and after the last superstep."""
+        if not self._vectors:
+            xp, owned = self._part.xp, self._part.owned
+            self._vectors = tuple(xp.empty(owned, np.float64) for _ in KEPT)
+        for one in self._recent():
+            self._vectors[self._count][:] = one
+            self._count += 1
+
+    def _combine(self, residual: float) -> bool:
+        """Replace the state by a combination, if its change is small enough; collective."""
+        part, comm = self._part, self._part.halo.comm
+        vectors = (*self._vectors, *self._recent())
+        shown = comm.allgather(self._loops.products(vectors).tolist())
+        factors = factors_of(np.sum(shown, axis=0))
+        if factors is None:  # on all ranks
+            return False
+        combined = part.xp.empty(part.size, np.float64)
+        own = self._loops.combine(vectors, factors.tolist(), combined[: part.owned])
+        change, below = np.sum(comm.allgather(own.tolist()), axis=0).tolist()
+        # Each of what is added, and then taken away to keep the sum, changes a superstep twice at most
+        if not change + 4.0 * below <= GUARD * residual:
+            return False
+        if below > 0.0:
+            combined[: part.owned] /= 1.0 + below
+        self._exchange.finish()
+        part.halo.update(combined)
+        others: Mapping[str, Array] = {}
+        if self._declared.others is not None:
+            constants = {
+                name: self._executor.by_position(at) for at, name in enumerate(self._names)
+            }
+            others = self._declared.others(part.xp, combined, constants)
+        self._executor.begin({self._declared.field: combined, **others})
+        return True
+
+    # ------------------------------------------------------------------------------- checkpoints
+
+    def state(self) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the kept vectors by owned vertex, zeros in place of others, and the counts."""
+        part, found = self._part, {}
+        for place, name in enumerate(KEPT):
+            column = np.zeros(part.owned)
+            if place < self._count:
+                column = as_host(self._vectors[place][part.order])
+            found[name] = column
+        counts = (self._count, self._refused, self._pause)
+        return {**found, "_kept": np.array(counts, np.int64), "_rate": np.array([self._rate])}
+
+    @staticmethod
+    def check(state: SavedState, owned: int) -> None:
+        """Refuse vectors and counts that no run can have saved."""
+        for name in KEPT:
+            state.like(name, owned, np.float64)
+        count, refused, pause = state.integers("_kept", 3, 0, MOST_REFUSED).tolist()
+        state.require("_kept", count in (0, 2, 4), f"has {count} vectors")
+        state.require("_kept", pause <= refused, f"has a pause of {pause} after {refused}")
+        state.floats("_rate", 1, 0.0)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take what `state` returned."""
+        part = self._part
+        self._count, self._refused, self._pause = state["_kept"].tolist()
+        self._rate = float(state["_rate"][0])
+        if self._count:
+            self._vectors = tuple(part.xp.empty(part.owned, np.float64) for _ in KEPT)
+            for vector, name in zip(self._vectors, KEPT, strict=True):
+                vector[part.order] = part.xp.asarray(state[name])
+
+
+def factors_of(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+    """Return the factors that sum to 1 and make the combined change least.
+
+    Parameters
+    ----------
+    products : ndarray of float64, shape (15,)
+        Of any two of five changes.
+
+    Returns
+    -------
+    ndarray of float64, shape (5,), or None
+        None if the products are not finite.
+    """
+    if not np.isfinite(products).all():
+        return None
+    table = np.zeros((5, 5))
+    table[np.triu_indices(5)] = products
+    table += np.triu(table, 1).T
+    # Of the differences to the last change; scaled, since their sizes differ by orders of magnitude
+    last = table[4]
+    differences = table[:4, :4] - last[:4, None] - last[None, :4] + last[4]
+    right = last[4] - last[:4]
+    sizes = np.sqrt(np.maximum(np.diag(differences), 0.0))
+    sizes[sizes == 0.0] = 1.0
+    scaled = differences / np.outer(sizes, sizes)
+    found = np.linalg.lstsq(scaled, right / sizes, rcond=RANK)[0] / sizes
+    factors = np.append(found, 1.0 - found.sum())
+    return factors if np.isfinite(factors).all() else None
+
+
+def why_not_extrapolated(program: VertexProgram, *, in_place: bool) -> str | None:
+    """Return why a program's runs cannot be extrapolated, or None if they can.
+
+    Parameters
+    ----------
+    program : VertexProgram
+    in_place : bool
+        Whether supersteps must write into the state that they read.
+    """
+    if program.extrapolation is None:
+        return f"{program.name} does not declare that its supersteps are linear"
+    return "supersteps in place leave no earlier state" if in_place else None
