@@ -35,7 +35,7 @@ AGAIN = 0.01  # seconds between two releases of all that waits, once the links h
 
 def on_one_host(comm: Communicator) -> bool:
     """Return whether all ranks are on one host; collective."""
-    return len(set(comm.allgather(list(host())))) == 1
+    return len({tuple(one) for one in comm.allgather(list(host()))}) == 1
 
 
 class StreamQueue:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,10 +16,14 @@ from programs import Rank
 from shapes import build, rmat, undirected
 from test_cuda_frontier import SETTINGS, tuned
 from test_device_exchange import EXCHANGES, GRAPH, PROGRAMS, WHOLE
-from thread_ranks import over_hub, over_links, share, with_ordered_ghosts
+from thread_ranks import on_ranks, over_hub, over_links, share, with_ordered_ghosts
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.dask import hub_links, links
+from cugraph_ws.dask.host_hub import HostHub, segment_size
+from cugraph_ws.dask.hub_links import StreamQueue
+from cugraph_ws.runtime import driver, stream_words
 
 SMALL = 1 << 11  # bytes of a buffer: messages go in pieces
 ROOMS = (SMALL, 1 << 16)
@@ -154,3 +163,159 @@ def test_an_outbox_leaves_its_gpu_once(ranks, exchange):
     assert sent[1] == first - header
     peers = (ranks - 1) if exchange != "all" else ranks * (ranks - 1)
     assert [one * peers for one in sent] == linked[0][0]
+
+
+# ------------------------------------------------------------------------------ the driver, by its calls
+
+
+class Driver:
+    """CUDA's driver: notes what is called; registered memory has addresses that are 1 << 40 higher."""
+
+    def __init__(self):
+        self.noted = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def call(*given):
+            if name.startswith("cuMemHostGetDevicePointer"):
+                given[0]._obj.value = given[1].value + HIGHER
+            else:
+                self.noted.append((name.split("_")[0], *(one.value for one in given)))
+            return 0
+
+        return call
+
+
+class Stream:
+    def __init__(self, pointer, noted):
+        self.ptr, self.noted = pointer, noted
+
+    def wait_event(self, event):
+        self.noted.append(("waits", self.ptr))
+
+
+HIGHER = 1 << 40
+
+
+def test_calls_of_the_driver(monkeypatch):
+    """A long message is copied beside, and what follows `join` waits for it; a short one in line."""
+    library = Driver()
+    monkeypatch.setattr(driver, "_library", lambda: library)
+    noted = library.noted
+    main, side = Stream(1, noted), Stream(2, noted)
+    runtime = SimpleNamespace(
+        memcpyDefault=4,
+        memcpyAsync=lambda target, source, size, kind, stream: noted.append(
+            ("copy", target, source, size, stream)
+        ),
+    )
+    event = SimpleNamespace(record=lambda stream: noted.append(("records", stream.ptr)))
+    cuda = SimpleNamespace(
+        runtime=runtime, Stream=lambda **_: side, Event=lambda **_: event,
+        get_current_stream=lambda: main,
+        UnownedMemory=lambda pointer, size, owner, gpu: (pointer, size),
+        MemoryPointer=lambda memory, offset: memory,
+        Device=lambda: SimpleNamespace(id=0, synchronize=lambda: noted.append(("synchronize",))),
+    )  # fmt: skip
+    cupy = SimpleNamespace(cuda=cuda, ndarray=lambda shape, kind, at: at)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    room = 1 << 17
+    held = [np.zeros(segment_size(2, room), np.uint8) for _ in range(2)]
+    queue = StreamQueue([SimpleNamespace(bytes=one) for one in held])
+    hub = HostHub(queue, 0, 2, room)
+    own, other = (one.ctypes.data + HIGHER for one in held)
+    registered, noted[:] = list(noted), []
+    assert [one[1:3] for one in registered] == [(one.ctypes.data, len(one)) for one in held]
+    long = SimpleNamespace(nbytes=1 << 16, data=SimpleNamespace(ptr=77))
+    short = SimpleNamespace(nbytes=8, data=SimpleNamespace(ptr=99))
+    begin = own + 4096 + room
+    hub.publish([long], [1])
+    assert noted == [
+        ("records", 1), ("waits", 2), ("copy", begin, 77, 1 << 16, 2),
+        ("cuStreamWriteValue64", 2, own + 8, 1, 0),
+    ]  # fmt: skip
+    noted.clear()
+    hub.join()
+    hub.join()
+    assert noted == [("records", 2), ("waits", 1)]
+    hub.publish([short], [])
+    noted.clear()
+    hub.publish([short, short], [1])  # the half of the first message
+    acknowledged = own + 8 * (2 * 3 + 2 + 1)
+    assert noted[0] == ("cuStreamWaitValue64", 1, acknowledged, 1, 0)
+    assert [one[1] for one in noted[1:3]] == [begin, begin + 16]
+    noted.clear()
+    (came,) = hub.receive(1, [(np.int32, 3)])
+    assert came == (other + 4096 + room, 12)
+    hub.release(1)
+    assert noted == [
+        ("cuStreamWaitValue64", 1, other + 8, 1, 0),
+        ("cuStreamWriteValue64", 1, other + 8 * (2 * 3 + 1), 1, 0),
+    ]
+    noted.clear()
+    queue.close()
+    assert noted == [
+        ("synchronize",), *(("cuMemHostUnregister", one.ctypes.data) for one in held)
+    ]  # fmt: skip
+
+
+def test_a_driver_that_lacks_a_function(monkeypatch):
+    monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace())
+    with pytest.raises(ws.EngineError, match="too old, it has no cuStreamWriteValue64_v2"):
+        stream_words.store_word(0, 8, 1)
+
+
+# ---------------------------------------------------------------------------------- which links
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hosts", "gpus", "reaches", "found"),
+    [
+        ("auto", "aa", "12", True, "nccl"),
+        ("auto", "aa", "12", False, "hub"),
+        ("auto", "aa", "11", True, "hub"),
+        ("auto", "ab", "11", True, "nccl"),
+        ("auto", "ab", "12", False, "nccl"),
+        ("auto", "aa", ("", ""), False, "nccl"),
+        ("hub", "aa", "12", True, "hub"),
+        ("hub", "ab", "12", True, "nccl"),
+        ("nccl", "aa", "12", False, "nccl"),
+    ],
+)
+def test_which_links_are_made(monkeypatch, wanted, hosts, gpus, reaches, found):
+    monkeypatch.delenv("NCCL_P2P_DISABLE", raising=False)
+    place = threading.local()
+    runtime = SimpleNamespace(deviceCanAccessPeer=lambda own, other: reaches)
+    cuda = SimpleNamespace(
+        Device=lambda: SimpleNamespace(id=gpus.index(gpus[place.rank])), runtime=runtime
+    )
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
+    listed = [SimpleNamespace(uuid=one) for one in gpus]
+    monkeypatch.setattr(links, "installed_gpus", lambda: listed)
+    monkeypatch.setattr(hub_links, "host", lambda: (hosts[place.rank], ""))
+    monkeypatch.setattr(links, "NcclLinks", lambda comm, addresses: "nccl")
+    monkeypatch.setattr(links, "HubLinks", lambda comm, addresses: "hub")
+
+    def work(comm):
+        place.rank = comm.rank
+        return links.make_links(comm, ["a", "b"], wanted)
+
+    assert on_ranks(2, work) == [found] * 2
+
+
+@pytest.mark.parametrize(("gpus", "works"), [("12", True), ("11", False)])
+def test_where_a_hub_cannot_be_made(monkeypatch, gpus, works):
+    """NCCL serves GPUs that differ; of one that is shared it would say less."""
+
+    def refuse(comm, addresses):
+        raise ws.EngineError("no memory")
+
+    monkeypatch.setattr(links, "_apart", lambda comm: (gpus == "11", True))
+    monkeypatch.setattr(links, "installed_gpus", lambda: gpus)
+    monkeypatch.setattr(links, "NcclLinks", lambda comm, addresses: "nccl")
+    monkeypatch.setattr(links, "HubLinks", refuse)
+    with nullcontext() if works else pytest.raises(ws.EngineError, match="no memory"):
+        assert on_ranks(2, lambda comm: links.make_links(comm, ["a", "b"])) == ["nccl"] * 2
