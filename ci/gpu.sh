@@ -10,9 +10,10 @@
 #   ci/gpu.sh cluster                  Dask-CUDA on all GPUs of this machine; four workers share a single one
 #   ci/gpu.sh bench-cluster            benchmarks on all of them: builds, functions, exchange, memory;
 #                                      -build, -functions, -exchange: one of these; -hub: exchange
-#                                      through the host; -scaling: from one GPU to several, on graphs
-#                                      of several sizes and densities; -peers: cuGraph's own beside
-#                                      ours; -large: from Parquet to ranks in Parquet
+#                                      through the host; -ways: each way between GPUs; -scaling: from
+#                                      one GPU to several, on graphs of several sizes and densities;
+#                                      -peers: cuGraph's own beside ours; -large: from Parquet to ranks
+#                                      in Parquet
 #   ci/gpu.sh bench-schedules:KR24     one part of them, on one graph
 #   GPU_BENCH_DATA=FOLDER ci/gpu.sh bench-supersteps:data     on all edge lists of a folder
 #

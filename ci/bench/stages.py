@@ -60,6 +60,7 @@ CLUSTER = (  # needs several GPUs: each only where it is asked for by its name
     "bench-cluster-exchange",
     "bench-cluster-hub",
     "bench-cluster-linked",
+    "bench-cluster-ways",
     "bench-cluster-scaling",
     "bench-cluster-peers",
     "bench-cluster-large",

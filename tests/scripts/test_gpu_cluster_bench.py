@@ -135,18 +135,20 @@ class TestComparing:
                 off_by(wrong, right)
 
 
+@pytest.fixture
+def section():
+    return of("timing").Section("cluster", "g")
+
+
+@pytest.fixture
+def measured():
+    def make(job, library, seconds, alone=()):
+        return of("timing").Measured(job, "g", library, [seconds], alone=list(alone))
+
+    return make
+
+
 class TestFigures:
-    @pytest.fixture
-    def section(self):
-        return of("timing").Section("cluster", "g")
-
-    @pytest.fixture
-    def measured(self):
-        def make(job, library, seconds, alone=()):
-            return of("timing").Measured(job, "g", library, [seconds], alone=list(alone))
-
-        return make
-
     def test_jobs_match_targets_and_tables(self):
         bench, peers = of("cluster.jobs"), of("cluster.peers")
         names = {job.name for job in bench.JOBS}
@@ -322,6 +324,75 @@ class TestFigures:
         report = of("record").merge({}, "bench", "cluster g", facts)
         shown = of("page").pages(report)["cluster.md"]
         assert "## cluster g: two of them\n\n| work | ms |\n| --- | --- |\n| bfs | 3 |\n" in shown
+
+
+class TestWays:
+    """Each way between GPUs, on clusters and graphs that are made up."""
+
+    @pytest.fixture
+    def started(self, monkeypatch, measured):
+        bench, started = of("cluster.ways"), []
+
+        @contextlib.contextmanager
+        def cluster(*given, **named):
+            started.append(given or named)
+            yield None
+
+        class Several:
+            workers, values = 2, None
+
+            def __init__(self, name, client):
+                pass
+
+            def edges(self, kind):
+                return kind
+
+            def digest(self, frame):
+                return frame
+
+            def let_go(self):
+                pass
+
+        def race(section, name, entrants, *given, **named):
+            found = []
+            for one in entrants:
+                section.attempt(one.library, lambda one=one: one.check(one.run()))
+                found.append(measured(name, one.library, 1.0, [0.25]))
+            return found
+
+        def graph(edges, weight, links):
+            return types.SimpleNamespace(links=links, close=lambda: None)
+
+        for name, one in {
+            "workers": cluster, "sharing": cluster, "PartitionedGraph": Several, "race": race,
+        }.items():  # fmt: skip
+            monkeypatch.setattr(bench, name, one)
+        monkeypatch.setattr(bench.ws, "Graph", graph)
+        return bench, started
+
+    @pytest.mark.parametrize("gpus", [1, 2])
+    def test_all_ways_of_a_machine_are_timed(self, started, section, monkeypatch, gpus):
+        bench, clusters = started
+        monkeypatch.setattr(bench, "installed_gpus", lambda: [None] * gpus)
+
+        def call(graph, start, values, **options):
+            """Return a wrong digest by NCCL if it is fused and through the host."""
+            trace = pd.DataFrame({"bytes_sent": [5, 6], "milliseconds": [1.0, 2.0]})
+            wrong = graph.links == "nccl" and clusters[-1] == (bench.HUB,)
+            return types.SimpleNamespace(trace=trace, iterations=2, frame=[3.0, 4.0 + wrong])
+
+        jobs = [types.SimpleNamespace(name=one, weights=None, call=call) for one in ("PR", "HS")]
+        monkeypatch.setattr(bench, "EXCHANGED", jobs)
+        bench.ways("RM14", section, 3)
+        ways = bench.ON_SEVERAL if gpus > 1 else bench.ON_ONE
+        assert set(section.figures["ways"]) == {"PR"}
+        assert [row[1] for row in section.tables[0]["rows"]] == [
+            name for _, some in ways for name in some
+        ]
+        assert section.tables[0]["rows"][0][2:] == ["2", "250", "0.00"]
+        assert len(section.errors) == gpus - 1, "the wrong digest"
+        expected = [{"apart": False}, {"apart": True}] if gpus < 2 else [({},), (bench.HUB,)]
+        assert clusters == expected
 
 
 def test_stages_of_several_gpus_run_only_where_asked_for():

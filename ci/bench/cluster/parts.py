@@ -1,6 +1,6 @@
 """Several GPUs of one host: builds, functions, exchange, scaling, memory, Parquet; cuGraph's own beside them.
 
-All GPUs that there are take part, two at least.
+All GPUs that there are take part, two at least; of one alone, two workers share it in `ways`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import partial
 from bench.cluster.large import large
 from bench.cluster.pieces import cluster
 from bench.cluster.scaling import Scaling
+from bench.cluster.ways import ways
 from bench.gpu.cases import cases
 from bench.graphs import GENERATED, SCALING
 from bench.parts import Part, parser, read, sweep
@@ -40,6 +41,7 @@ def parts(peers: bool = False) -> dict[str, Part]:
         "cluster-exchange": piece("exchange"),
         "cluster-hub": piece("exchange", hub=True),
         "cluster-linked": piece("linked"),
+        "cluster-ways": Part(ways, ("RM22",), by_name=True),
         "cluster-scaling": Part(Scaling(), tuple(SCALING), by_name=True),
         "cluster-peers": piece("peers"),
         "cluster-large": Part(large, ("RM54V704E",), by_name=True),

@@ -17,7 +17,7 @@ from bench.cluster.workers import workers
 from bench.graphs import GENERATED
 from bench.timing import OURS, Entrant, Measured, Section, race
 
-__all__ = ["PROGRAMS_ON", "Scaling", "far", "scaling_figures", "scaling_table", "sizes"]
+__all__ = ["PROGRAMS_ON", "ROUNDING", "Scaling", "far", "scaling_figures", "scaling_table", "sizes"]
 
 EVERYWHERE = "SSSP"
 PROGRAMS_ON = ("RM16V134E", "RM44V704E")  # where all eight programs run: small and large

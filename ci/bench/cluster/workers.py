@@ -11,9 +11,10 @@ from unittest.mock import patch
 import cugraph_ws as ws
 from bench.places import python_path
 
-__all__ = ["HUB", "take_memory_as_workers", "workers"]
+__all__ = ["HUB", "sharing", "take_memory_as_workers", "workers"]
 
-# NCCL's way for GPUs that cannot read each other: through pinned memory of the host, the paper's hub
+SHARING = 2  # workers of an only GPU
+# As if GPUs could not read each other: through pinned memory of the host, the paper's hub
 HUB = {"NCCL_P2P_DISABLE": "1"}
 
 
@@ -24,6 +25,22 @@ def workers(environment: Mapping[str, str] | None = None, **options: Any) -> Any
     with patch.dict(os.environ, variables), ws.local_cluster(**options) as client:
         if len(client.nthreads()) < 2:
             raise RuntimeError("this part needs two GPUs")
+        yield client
+
+
+@contextmanager
+def sharing(*, apart: bool) -> Any:
+    """Start workers on the first GPU; if `apart`, as if each on a machine of its own, or NCCL would refuse."""
+    from distributed import Client, Nanny, Scheduler, SpecCluster
+
+    shared = {"CUDA_VISIBLE_DEVICES": "0", "PYTHONPATH": python_path()}
+    nannies = {}
+    for name in range(SHARING):
+        own = {"NCCL_SOCKET_IFNAME": "lo", "NCCL_HOSTID": f"machine {name}"} if apart else {}
+        nannies[name] = {"cls": Nanny, "options": {"nthreads": 1, "env": shared | own}}
+    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": None}}
+    with SpecCluster(workers=nannies, scheduler=scheduler) as cluster, Client(cluster) as client:
+        client.wait_for_workers(SHARING)
         yield client
 
 
