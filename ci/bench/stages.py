@@ -43,6 +43,7 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-frames",
     "bench-known",
     "bench-ranks",
+    "bench-extrapolation",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
     "bench-searches:road-like",

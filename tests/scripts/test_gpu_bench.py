@@ -6,10 +6,15 @@ import ctypes
 import json
 import sys
 import types
+import unittest.mock
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from ci_scripts import numpy_as_cupy, of
+
+import cugraph_ws as ws
 
 
 class TestTargets:
@@ -122,6 +127,26 @@ class TestRace:
         )
         for part in (*bench.PARTS.values(), *of("cluster.parts").PARTS.values()):
             assert set(part.graphs) <= set(graphs.GENERATED)
+
+
+class TestExtrapolation:
+    def test_supersteps_and_times_stand_side_by_side(self):
+        ring = np.arange(60)
+        ends = np.concatenate([ring, ring + 1]) % 60, np.concatenate([ring + 1, ring]) % 60
+        graph = ws.Graph(pd.DataFrame(dict(zip(("source", "destination"), ends, strict=True))))
+        start = {"nstart": {0: 1.0}}
+        case = types.SimpleNamespace(graph=lambda: graph, name="ring")
+        part, section = of("gpu.extrapolation"), of("timing").Section("extrapolation", "ring")
+        with unittest.mock.patch.object(part.ws, "run", partial(ws.run, **start)):
+            part.extrapolation(case, section, 1)
+        assert not section.errors
+        table = section.tables[0]
+        assert len(table["rows"]) == len(part.TOLERANCES)
+        for row in table["rows"]:
+            plain, ours, always = (int(text.split()[0]) for text in row[1:4])
+            assert plain > ours >= always
+            assert row[1].endswith("(0)")
+        assert [one.bound for one in section.targets] == [1.02] * len(part.TOLERANCES)
 
 
 class TestLoops:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from bench.gpu.cases import cases
 from bench.gpu.efficiency import efficiency
+from bench.gpu.extrapolation import extrapolation
 from bench.gpu.frames import frames
 from bench.gpu.frontiers import frontiers
 from bench.gpu.known import known
@@ -30,6 +31,7 @@ PARTS = {
     "frames": Part(frames, ("RM22", "RM33V335E", "KR24", "road-like")),
     "known": Part(known, ("KR20", "KR22", "grid")),
     "ranks": Part(ranks, UNSEEN),
+    "extrapolation": Part(extrapolation, ("RM22", "road-like", "small-world-22", "cliques")),
     "searches": Part(searches, ("RM22", "RM33V335E", "KR24", "road-like")),
     "frontiers": Part(frontiers, ("RM22", "KR24", "road-like")),
     "loops": Part(loops, ("road-like",)),
