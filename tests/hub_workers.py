@@ -10,7 +10,7 @@ from typing import Any
 from emulator.device import EmulatedDevice
 from thread_ranks import ThreadQueue
 
-__all__ = ["count_links", "equip"]
+__all__ = ["ProcessQueue", "count_links", "equip"]
 
 
 class ProcessQueue(ThreadQueue):

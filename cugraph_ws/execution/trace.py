@@ -27,7 +27,8 @@ class Trace:
     ----------
     superstep, active, edges, bytes_sent, bytes_useful : list of int
         Number of the superstep from 0, vertices that sent or computed, arcs read, bytes
-        exchanged, and the part of those that are values of changed vertices.
+        exchanged, and the part of those that are values of changed vertices.  Through a host's
+        memory (`links="hub"` of `Graph`) bytes count once, whatever the number of receivers.
     direction, filter : list of str
         What ran, and how the frontier was stored: "all", "list" or "bitmap"; on a GPU, lists
         are "online" or "ballot" (see `run`).
