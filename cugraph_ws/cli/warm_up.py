@@ -14,8 +14,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import suppress
 from queue import SimpleQueue
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
@@ -43,7 +44,8 @@ compile_tasks(cugraph_ws, sys.argv[1])
 
 FEW = 2  # jobs that leave no core to compile ahead
 ANSWER = "task: "  # begins a line that a process prints after each task
-TOGETHER = 8  # tasks at most that share a process
+TOGETHER = 8  # tasks at most that share a process which compiles
+CALLERS = 4  # processes that call what has been compiled
 LOOSE = 1.0  # a tolerance that the first superstep reaches
 
 Engine = Literal["cpu", "cuda"]
@@ -285,17 +287,18 @@ def _programs(words: Sequence[str]) -> list[tuple[str, tuple[tuple[str, str], ..
     return [(name, tuple(given)) for name, given in found]
 
 
-def _together(wanted: Sequence[Task]) -> list[list[Task]]:
-    """Return the tasks of each process: those on a GPU without a program's text share some.
+def _together(wanted: Sequence[Task], most: int | None) -> list[list[Task]]:
+    """Return the tasks of each process, on a GPU of `most` processes.
 
-    A process there imports cuDF, and compiles what all graphs need or waits for it; what such tasks launch is
-    compiled ahead from a list.
+    Without a bound, those on a GPU without a program's text share some: a process there imports cuDF, and
+    compiles what all graphs need or waits for it.
     """
     from cugraph_ws.runtime.compile_ahead import has_programs
 
-    shared = [one for one in wanted if one.engine == "cuda" and not has_programs(str(one))]
+    on_gpu = [one for one in wanted if one.engine == "cuda"]
+    shared = [one for one in on_gpu if most is not None or not has_programs(str(one))]
     alone = [[one] for one in wanted if one not in shared]
-    parts = -(-len(shared) // TOGETHER)
+    parts = min(-(-len(shared) // TOGETHER) if most is None else most, len(shared))
     return [*(shared[place::parts] for place in range(parts)), *alone]
 
 
@@ -303,23 +306,28 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
     """Run tasks in processes; yield each, its seconds, and what went wrong."""
     from cugraph_ws.runtime.compile_ahead import VARIABLE
 
-    processes = _together(wanted)
+    # What is listed is compiled by one pool, and then called by few processes, which begin meanwhile.
     listed = jobs > FEW and all(task.name in CALLS for task in wanted)
-    # What is listed is compiled by one pool for all processes.
+    processes = _together(wanted, CALLERS if listed else None)
     share = 0 if listed or jobs <= FEW else jobs // max(min(len(processes), jobs), 1)
     environment = {**os.environ, VARIABLE: str(share)}
+    compiled = _compile_listed(wanted, max(jobs - CALLERS, 1)) if listed else None
     ended: SimpleQueue[tuple[Task, float, str] | None] = SimpleQueue()
 
     def one(several: list[Task]) -> None:
         begun, left = time.perf_counter(), list(several)
         try:
             with subprocess.Popen(  # noqa: S603 - this interpreter, with words made here
-                [sys.executable, "-c", CHILD, json.dumps(several)],
+                [sys.executable, "-c", CHILD, json.dumps(several)], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
             ) as process, ThreadPoolExecutor(1) as reader:  # fmt: skip
+                assert process.stdin is not None
                 assert process.stdout is not None
                 assert process.stderr is not None
                 errors = reader.submit(process.stderr.read)
+                if compiled is not None:
+                    compiled.wait()
+                process.stdin.close()  # now it makes the calls
                 for line in process.stdout:
                     if line.startswith(ANSWER):
                         problem = json.loads(line.removeprefix(ANSWER))
@@ -333,7 +341,7 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
         finally:
             ended.put(None)
 
-    with ThreadPoolExecutor(jobs) as pool, _compilers(wanted if listed else (), jobs):
+    with ThreadPoolExecutor(jobs) as pool:
         running = [pool.submit(one, several) for several in processes]
         for _ in processes:
             while (done := ended.get()) is not None:
@@ -342,21 +350,27 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
             each.result()
 
 
-@contextmanager
-def _compilers(wanted: Sequence[Task], processes: int) -> Iterator[None]:
-    """Compile what tasks are listed to launch on a GPU, while others make the calls."""
+def _compile_listed(wanted: Sequence[Task], processes: int) -> Event:
+    """Compile what tasks are listed to launch on a GPU; return what is set when that is done."""
     from cugraph_ws.backends.cuda.listed_programs import jobs_of
     from cugraph_ws.runtime.compile_ahead import Pool
     from cugraph_ws.runtime.driver import installed_gpus
 
     calls = [str(task) for task in wanted if task.engine == "cuda"]
-    pool = Pool(processes)
-    try:
-        for gpu in installed_gpus()[:1] if calls else ():
-            pool.add(jobs_of(calls, gpu.capability))
-        yield
-    finally:
-        pool.close()
+    done = Event()
+
+    def compile_all() -> None:
+        pool = Pool(processes)
+        try:
+            for gpu in installed_gpus()[:1] if calls else ():
+                pool.add(jobs_of(calls, gpu.capability))
+            pool.wait()
+        finally:
+            pool.close()
+            done.set()
+
+    Thread(target=compile_all, daemon=True, name="compile what is listed").start()
+    return done
 
 
 # ---------------------------------------------------------------------------- in a task's process
@@ -376,6 +390,10 @@ def compile_tasks(package: Any, given: str) -> None:
         Task(name, engine, weights, directed, tuple(map(tuple, parameters)))
         for name, engine, weights, directed, parameters in json.loads(given)
     ]
+    if any(task.engine == "cuda" for task in several):
+        with suppress(ImportError):
+            import cudf  # noqa: F401 - takes seconds, and is needed
+    sys.stdin.read()  # until the calls may begin
     for task in several:
         problem = ""
         try:

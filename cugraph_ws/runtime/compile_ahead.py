@@ -208,6 +208,7 @@ class Pool:
         """Wait for a job; None if none comes."""
         with self._ready:
             self._idle += 1
+            self._ready.notify_all()
             try:
                 self._ready.wait_for(lambda: self._waiting or not self._most, IDLE)
                 if not self._waiting:
@@ -217,6 +218,13 @@ class Pool:
                 return job
             finally:
                 self._idle -= 1
+
+    def wait(self) -> None:
+        """Wait until all jobs are done, or no process is left to do them."""
+        with self._ready:
+            self._ready.wait_for(
+                lambda: not self._running or (not self._waiting and self._idle == self._running)
+            )
 
     def close(self) -> None:
         """Let no more jobs begin, and end the processes."""
@@ -246,6 +254,7 @@ class Pool:
                         self._processes.remove(process)
         with self._ready:
             self._running -= 1
+            self._ready.notify_all()
 
     def _feed(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None

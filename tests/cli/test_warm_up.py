@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -187,15 +188,55 @@ def test_large_graphs_need_loops_over_tiles_too(name, engine, layouts):
 
 def test_tasks_without_a_program_share_processes_on_a_gpu():
     wanted = tasks(["sssp", "core_number", "jaccard"], ["cpu", "cuda"], ["float64"])
-    found = [[str(one) for one in several] for several in warm_up._together(wanted)]
+    found = [[str(one) for one in several] for several in warm_up._together(wanted, None)]
     assert found[0] == ["core_number, cuda", "core_number, cuda, undirected", "jaccard, cuda"]
     assert all(len(several) == 1 for several in found[1:])
     assert sorted(one for several in found for one in several) == sorted(map(str, wanted))
 
 
+def test_what_is_compiled_before_is_called_by_few_processes():
+    wanted = tasks(["sssp", "core_number", "jaccard"], ["cpu", "cuda"], ["float64"])
+    found = warm_up._together(wanted, 2)
+    assert [len(several) for several in found[:2]] == [2, 2]
+    assert {one.engine for several in found[:2] for one in several} == {"cuda"}
+    assert all(len(several) == 1 and several[0].engine == "cpu" for several in found[2:])
+    assert sorted(one for several in found for one in several) == sorted(wanted)
+
+
+def test_calls_begin_when_what_is_listed_is_compiled(monkeypatch):
+    """The processes begin meanwhile; what the pool has done comes before every call."""
+    order, gate = [], Event()
+
+    class Pool:
+        def __init__(self, processes):
+            assert processes == 12
+
+        def add(self, jobs):
+            order.append([job.name for job in jobs])
+
+        def wait(self):
+            assert not gate.wait(0.5), "a call has begun"
+
+        def close(self):
+            order.append("closed")
+
+    child = "import sys; sys.stdin.read(); print('task: \"\"', flush=True)"
+    monkeypatch.setattr(warm_up, "CHILD", child)
+    monkeypatch.setattr("cugraph_ws.runtime.compile_ahead.Pool", Pool)
+    gpu = SimpleNamespace(capability=(9, 0))
+    monkeypatch.setattr("cugraph_ws.runtime.driver.installed_gpus", lambda: [gpu])
+    for _, _, problem in warm_up._each(tasks(["pagerank"], ["cuda"], [])[:1], 16):
+        gate.set()
+        order.append(problem)
+    jobs, *others = order
+    assert "superstep" in jobs
+    assert others == ["closed", ""]
+
+
 def test_a_process_that_is_killed_is_named_with_its_tasks(monkeypatch):
     killed = "import os, sys; print('task: \"\"', flush=True); os.kill(os.getpid(), 9)"
     monkeypatch.setattr(warm_up, "CHILD", killed)
+    monkeypatch.setattr(warm_up, "CALLERS", 1)
     wanted = tasks(["core_number"], ["cuda"], [])
     found = {str(task): problem for task, _, problem in warm_up._each(wanted, 4)}
     assert found == {"core_number, cuda": "", "core_number, cuda, undirected": "exit -9"}

@@ -128,6 +128,21 @@ def test_jobs_are_done_once(pool):
     assert sorted(done()) == [job.name for job in JOBS]
 
 
+def test_jobs_are_waited_for(pool):
+    made, done = pool
+    made.wait()  # nothing to wait for
+    made.add(JOBS)
+    made.wait()
+    assert sorted(done()) == [job.name for job in JOBS]
+
+
+@pytest.mark.parametrize("command", [[sys.executable, "-c", "pass"], ["/nowhere/python"]])
+def test_nothing_is_waited_for_where_no_process_begins(command):
+    made = Pool(3, command)
+    made.add(JOBS)
+    made.wait()
+
+
 def test_what_a_call_compiles_is_not_compiled_ahead(pool):
     made, done = pool
     made.take(JOBS[0])
