@@ -106,7 +106,11 @@ def number_for_all(number: Any, argument: str, dtype: npt.DTypeLike) -> Any:
     InputError
         As `cast_numbers`.
     """
-    return cast_numbers(open_values([number], argument), dtype)[0]
+    if type(number) is float:  # conversion by Arrow would take as long as a superstep
+        column = Column(argument, argument, np.array([number]), pa.float64())
+    else:
+        column = open_values([number], argument)
+    return cast_numbers(column, dtype)[0]
 
 
 def _numeric(column: Column) -> Array:
