@@ -441,8 +441,9 @@ def edge_frame(part: Part, chosen: Array, extra: Mapping[str, Array]) -> Any:
     if not graph.directed:
         once = xp.flatnonzero(source <= destination)
         arcs, source, destination = arcs[once], source[once], destination[once]
-    order = order_of_pairs(xp, destination, source, graph.number_of_vertices)
-    arcs, source, destination = arcs[order], source[order], destination[order]
+    if not part.numbers_are_positions:  # else arcs are in this order
+        order = order_of_pairs(xp, destination, source, graph.number_of_vertices)
+        arcs, source, destination = arcs[order], source[order], destination[order]
     carried = {name: part.arc_values(name)[arcs] for name in graph.edge_attributes}
     columns = {**carried, **{name: one[arcs] for name, one in extra.items()}}
     if not graph.device_resident:

@@ -1,5 +1,7 @@
 """Strongly connected components: trimming, reach both ways from one vertex, then colouring.
 
+A single CPU searches depth first instead (Tarjan, 1972): on two cores no parallel method is faster.
+
 Vertices without an edge from, or to, a remaining vertex are components by themselves, and are
 trimmed.  The vertices that one of high degree reaches, and that reach it, are usually the giant
 component (Fleischer, Hendrickson and Pinar, IPDPS Workshops 2000).  The rest is coloured: every vertex takes
@@ -106,6 +108,8 @@ class StronglyConnectedComponents(ArrayLoop):
         self._searches = None  # a single GPU's: each search is one launch
         if on_device and near.part.halo.alone and near.part.directed and near.part.size:
             self._searches = loops("strong_components", on_device=True).Searches(near.part)
+        self._depth_first: Any = None
+        self._search_depth_first = near.part.halo.alone and not on_device
         self.converged = graph.number_of_vertices == 0
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -115,6 +119,8 @@ class StronglyConnectedComponents(ArrayLoop):
 
     def step(self) -> Step:
         """Trim what can be trimmed, then find components by a pivot or by colours."""
+        if self._search_depth_first:
+            return self._step_depth_first()
         near, before = self.near, self.near.total(self._left().sum())
         self._trim()
         if near.total(self._left().sum()):
@@ -127,13 +133,23 @@ class StronglyConnectedComponents(ArrayLoop):
         self.converged = left == 0
         return Step(before, before, direction="gather", filter="list", bytes_sent=sent)
 
+    def _step_depth_first(self) -> Step:
+        """Search on; what a checkpoint has of earlier steps are whole components."""
+        if self._depth_first is None:
+            found = loops("strong_components", on_device=False)
+            self._depth_first = found.DepthFirst(self.near.part, self._root)
+        before, read = self._depth_first.left, self._depth_first.step()
+        self.done += 1
+        self.converged = self._depth_first.left == 0
+        return Step(before, read, direction="depth first", filter="all")
+
     def columns(self) -> dict[str, Column]:
         """Return the label of each owned vertex; collective."""
         near, part = self.near, self.near.part
         root = part.by_number(self._root)
         numbers = near.xp.arange(part.low, part.low + part.owned)
         known = root >= 0
-        if part.halo.alone and part.on_device:  # a sort takes longer than atomics
+        if part.halo.alone:  # a sort takes longer
             least = near.xp.full(part.owned, MOST)
             near.xp.minimum.at(least, root[known], numbers[known])
             labels = near.xp.where(known, least[near.xp.maximum(root, 0)], NONE)

@@ -19,6 +19,7 @@ from verify import Array, Edges
 import cugraph_ws as ws
 from cugraph_ws.algorithms.neighbourhood import numbers_of, priorities
 from cugraph_ws.algorithms.spanning_tree import LIGHT, _lightest, lightest_forest
+from cugraph_ws.backends.cpu.loops import strong_components as cpu_strong_components
 from cugraph_ws.backends.cpu.loops.jumps import lower
 from cugraph_ws.partition.part import Part
 
@@ -113,14 +114,15 @@ ROUNDS = {
 
 @pytest.mark.parametrize("name", ROUNDS)
 def test_strong_components_by_launches_of_many_rounds(name: str) -> None:
-    """Each step settles the vertices that it settles on the CPU."""
+    """Each step settles the vertices that it settles on two ranks of the CPU."""
     edges = ROUNDS[name]
     with build(edges) as graph:
-        expected = ws.run(ws.StronglyConnectedComponents(), graph, engine="cpu")
+        expected = on_ranks(
+            2, lambda comm: ws.run(ws.StronglyConnectedComponents(), share(graph, comm)).trace
+        )
         with emulated(seed=3):
             found = ws.run(ws.StronglyConnectedComponents(), graph, engine="cuda")
-        assert found.frame.equals(expected.frame)
-        assert found.trace["active"].tolist() == expected.trace["active"].tolist()
+        assert found.trace["active"].tolist() == expected[0]["active"].tolist()
         assert column(found.frame, "labels").tolist() == strong_labels(edges).tolist()
 
 
@@ -131,7 +133,21 @@ def test_strong_components_of_an_undirected_graph_are_components() -> None:
         assert strong.equals(ws.weakly_connected_components(graph))
 
 
-def test_strong_components_go_on_from_a_checkpoint(tmp_path: Any) -> None:
+@pytest.mark.parametrize("most", [1, 5, 50])
+def test_a_depth_first_search_goes_on(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(cpu_strong_components, "ARCS_A_STEP", most)
+    edges = ROUNDS["many"]
+    with build(edges) as graph:
+        found = ws.run(ws.StronglyConnectedComponents(), graph, engine="cpu")
+        assert len(found.trace) >= len(edges.source) // (most + 10)
+        assert (np.diff(found.trace["active"]) <= 0).all()
+        assert column(found.frame, "labels").tolist() == strong_labels(edges).tolist()
+
+
+def test_strong_components_go_on_from_a_checkpoint(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cpu_strong_components, "ARCS_A_STEP", 100)
     path = tmp_path / "state.parquet"
     with build(LARGE["chains"]) as graph:
         with pytest.raises(ws.ConvergenceError) as caught:

@@ -13,6 +13,7 @@ import networkit
 from bench.cpu.algorithms import algorithms, programs
 from bench.cpu.building import first_result, make_csc, peak_memory
 from bench.cpu.cases import cases
+from bench.cpu.known import known
 from bench.parts import Part, parser, read, sweep
 
 __all__ = ["PARTS", "main"]
@@ -35,6 +36,7 @@ PARTS = {
     "memory": Part(peak_memory, QUICK.graphs),
     "algorithms": Part(algorithms, QUICK.graphs),
     "programs": Part(programs, QUICK.graphs),
+    "known": Part(known, QUICK.graphs),
 }
 
 

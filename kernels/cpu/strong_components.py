@@ -1,0 +1,117 @@
+"""Strongly connected components of a whole graph, by one depth-first search that can be interrupted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.kernels.cpu.jit import jit
+
+__all__ = ["FOUND", "search"]
+
+Array = npt.NDArray[Any]
+
+FOUND = 4  # entry of `place`
+
+
+@jit
+def search(
+    offsets: npt.NDArray[np.int64],
+    indices: Array,
+    low: Array,
+    root: npt.NDArray[np.int64],
+    arc: npt.NDArray[np.int64],
+    path: Array,
+    begun: Array,
+    stack: Array,
+    place: npt.NDArray[np.int64],
+    most: int,
+) -> int:
+    """Go on with the search until it ends, or has followed at least `most` arcs.
+
+    Tarjan's algorithm with Pearce's arrays: `low` serves as low-link and as mark, so an arc costs one
+    read.  The vertex after which an arc was interrupted is looked at again, which merges its low-link.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray
+        Rows of neighbours.
+    low : ndarray of int, shape (vertices,)
+        0 where a vertex is new; else the least preorder number, from 1, that is known to be reachable;
+        the greatest value of the type where the component is known.
+    root : ndarray of int64, shape (vertices,)
+        The first vertex found of each component; -1 where it is not known.
+    arc : ndarray of int64, shape (vertices,)
+        The next arc of each vertex of the path.
+    path, begun : ndarray of int, shape (vertices,)
+        Vertices of the path from the start, and their preorder numbers.
+    stack : ndarray of int, shape (vertices,)
+        Vertices that are done, whose component is not.
+    place : ndarray of int64, shape (5,)
+        The next vertex to start at, vertices visited, lengths of path and stack, vertices whose
+        component is known.
+    most : int
+
+    Returns
+    -------
+    int
+        Arcs followed.
+
+    References
+    ----------
+    .. [1] R. E. Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing
+       1, 1972.
+    .. [2] D. J. Pearce, "A space-efficient algorithm for finding strongly connected components",
+       Information Processing Letters 116, 2016.
+    """
+    size = len(low)
+    known = np.iinfo(low.dtype).max
+    start, visited, depth, stacked, found = place[0], place[1], place[2], place[3], place[4]
+    read = 0
+    while read < most:
+        if depth == 0:
+            while start < size and low[start] != 0:
+                start += 1
+            if start == size:
+                break
+            vertex = start
+            visited += 1
+            low[vertex], arc[vertex] = visited, offsets[vertex]
+            path[0], begun[0], depth = vertex, visited, 1
+        else:
+            vertex = path[depth - 1]
+        least, here, end = low[vertex], arc[vertex], offsets[vertex + 1]
+        first, fresh = here, -1
+        while here < end:
+            there = low[indices[here]]
+            if there == 0:
+                fresh = indices[here]
+                break
+            least = min(least, there)
+            here += 1
+        read += here - first + 1
+        low[vertex], arc[vertex] = least, here
+        if fresh >= 0:
+            visited += 1
+            low[fresh], arc[fresh] = visited, offsets[fresh]
+            path[depth], begun[depth] = fresh, visited
+            depth += 1
+            continue
+        depth -= 1
+        number = begun[depth]
+        if least < number:
+            stack[stacked] = vertex
+            stacked += 1
+            continue
+        while stacked > 0 and low[stack[stacked - 1]] >= number:
+            stacked -= 1
+            low[stack[stacked]] = known
+            root[stack[stacked]] = vertex
+            found += 1
+        low[vertex] = known
+        root[vertex] = vertex
+        found += 1
+    place[0], place[1], place[2], place[3], place[4] = start, visited, depth, stacked, found
+    return read
