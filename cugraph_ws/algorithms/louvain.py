@@ -279,7 +279,8 @@ class Louvain(BaseLoop):
         communities = self._label, self._totals, self._sizes
         if len(order):
             self._mover.move(communities, self._factor, order, ends)
-        self._called = self._near_moved(label)
+        level = self._level
+        self._called = self._backend.near_moved(level.rows, level.sources, label, self._label)
         self._best = self._quality()
         active, arcs = len(order), len(self._level.indices)
         self._sweeps += 1
@@ -384,15 +385,6 @@ class Louvain(BaseLoop):
                 ones = part.xp.ones(arcs, np.int64)
                 return Level(sources, indices, ones, offsets, near.degrees.astype(np.int64), 0)
         return contract(part.xp, *both_ways(part), self._vertices)
-
-    def _near_moved(self, before: Array) -> Array:
-        """Mark the neighbours, in other communities, of vertices that have moved."""
-        xp, level, label = self._xp, self._level, self._label
-        called = xp.zeros(len(label), np.bool_)
-        arcs = xp.flatnonzero((label != before)[level.sources])
-        heads = level.indices[arcs]
-        called[heads[label[level.sources[arcs]] != label[heads]]] = True
-        return called
 
     def _put(self, label: Array) -> None:
         """Put the vertices of the level into communities."""
@@ -514,7 +506,7 @@ def merge(xp: Any, level: Level, dense: Array, count: int) -> Level:
 
 def _merged(xp: Any, keys: Array, weights: Array) -> tuple[Array, Array]:
     """Return distinct keys, ascending, and the sums of their weights."""
-    order = xp.argsort(keys, kind="stable")
+    order = xp.argsort(keys)  # weights are integers: their order does not matter
     keys, weights = keys[order], weights[order]
     first = xp.flatnonzero(
         xp.concatenate([xp.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]])

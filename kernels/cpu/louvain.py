@@ -9,22 +9,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.kernels.cpu.jit import inline, jit
+from cugraph_ws.kernels.cpu.jit import jit
 
-__all__ = ["apply_moves", "choose_communities", "list_movable", "move_classes"]
+__all__ = [
+    "apply_moves",
+    "choose_communities",
+    "list_movable",
+    "mark_near_moved",
+    "move_classes",
+    "weight_inside",
+]
 
 Integers = npt.NDArray[np.int64]
-
-FREE = -1  # a slot of a table without a community
-
-
-@inline
-def slot_of(keys: Integers, mask: int, label: int) -> int:
-    """Return the slot of a community in a table, or the free one where it belongs."""
-    slot: int = (label * 5 + (label >> 12)) & mask
-    while keys[slot] != FREE and keys[slot] != label:
-        slot = (slot + 1) & mask
-    return slot
 
 
 @jit
@@ -36,6 +32,7 @@ def choose_communities(
     strict: bool,
     listed: Integers,
     chosen: Integers,
+    scratch: tuple[Integers, Integers],
     lo: int,
     hi: int,
 ) -> None:
@@ -58,45 +55,34 @@ def choose_communities(
     listed : ndarray of int64
     chosen : ndarray of int64
         Written: a community for each listed vertex.
+    scratch : tuple of two ndarrays of int64, shape (vertices,)
+        Weights by community, zeros before and after; room for a list of communities.
     lo, hi : int
         Range of the list.
     """
     offsets, indices, weights = rows
     labels, totals, marks = communities
-    longest = 0
+    sums, near = scratch
     for place in range(lo, hi):
         vertex = listed[place]
-        longest = max(longest, offsets[vertex + 1] - offsets[vertex])
-    size = 4
-    while size < 2 * longest:
-        size *= 2
-    keys, sums = np.empty(size, np.int64), np.empty(size, np.int64)
-    for place in range(lo, hi):
-        vertex = listed[place]
-        first, last = offsets[vertex], offsets[vertex + 1]
-        size = 4
-        while size < 2 * (last - first):
-            size *= 2
-        keys[:size] = FREE
-        own, inside = labels[vertex], 0
-        for arc in range(first, last):
+        own, count = labels[vertex], 0
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
             label = labels[indices[arc]]
-            if label == own:
-                inside += weights[arc]
-                continue
-            slot = slot_of(keys, size - 1, label)
-            if keys[slot] == FREE:
-                keys[slot], sums[slot] = label, 0
-            sums[slot] += weights[arc]
+            near[count] = label
+            count += sums[label] == 0  # of weight 0, one may be listed twice
+            sums[label] += weights[arc]
         rate = degrees[vertex] * factor
-        best, most = own, inside - rate * (totals[own] - degrees[vertex])
-        for slot in range(size):
-            label = keys[slot]
-            if label == FREE:
+        best, most = own, sums[own] - rate * (totals[own] - degrees[vertex])
+        sums[own] = 0
+        for entry in range(count):
+            label = near[entry]
+            weight = sums[label]
+            sums[label] = 0
+            if label == own:
                 continue
             if (strict or label > own) and marks[own] == 1 and marks[label] == 1:
                 continue
-            gain = sums[slot] - rate * totals[label]
+            gain = weight - rate * totals[label]
             if gain > most or (gain == most and best != own and label < best):
                 best, most = label, gain
         chosen[place] = best
@@ -159,6 +145,7 @@ def move_classes(
     strict: bool,
     order: Integers,
     ends: Integers,
+    scratch: tuple[Integers, Integers],
 ) -> int:
     """Let classes of vertices move, one after the other, in one thread; return how many moved.
 
@@ -175,6 +162,8 @@ def move_classes(
     order : ndarray of int64, shape (vertices,)
     ends : ndarray of int64, shape (classes,)
         Where each class ends.
+    scratch
+        See `choose_communities`.
     """
     labels, totals, _ = communities
     chosen, listed = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
@@ -184,8 +173,56 @@ def move_classes(
         if strict:
             members = listed[: list_movable(communities, marks, may, members, listed)]
         choose_communities(
-            rows, degrees, (labels, totals, marks), factor, strict, members, chosen, 0, len(members)
-        )
+            rows, degrees, (labels, totals, marks), factor, strict, members, chosen, scratch, 0,
+            len(members),
+        )  # fmt: skip
         moved += apply_moves(degrees, communities, marks, strict, members, chosen)
         first = end
     return moved
+
+
+@jit
+def weight_inside(
+    rows: tuple[Integers, Integers, Integers], labels: Integers, lo: int, hi: int
+) -> int:
+    """Return the sum of the weights of arcs of the rows from `lo` to `hi` within a community."""
+    offsets, indices, weights = rows
+    total = 0
+    for vertex in range(lo, hi):
+        own = labels[vertex]
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            if labels[indices[arc]] == own:
+                total += weights[arc]
+    return total
+
+
+@jit
+def mark_near_moved(
+    offsets: Integers,
+    indices: Integers,
+    before: Integers,
+    labels: Integers,
+    called: npt.NDArray[np.bool_],
+    lo: int,
+    hi: int,
+) -> None:
+    """Mark the neighbours, in other communities, of vertices from `lo` to `hi` that have moved.
+
+    Parameters
+    ----------
+    offsets, indices : ndarray
+        Rows of neighbours.
+    before, labels : ndarray of int64, shape (vertices,)
+        Communities before and after.
+    called : ndarray of bool, shape (vertices,)
+        The marks; other threads write the same.
+    lo, hi : int
+        Range of vertices.
+    """
+    for vertex in range(lo, hi):
+        own = labels[vertex]
+        if own == before[vertex]:
+            continue
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            if labels[indices[arc]] != own:
+                called[indices[arc]] = True

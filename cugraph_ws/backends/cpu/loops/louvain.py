@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,13 @@ from cugraph_ws.kernels.cpu.louvain import (
     apply_moves,
     choose_communities,
     list_movable,
+    mark_near_moved,
     move_classes,
+    weight_inside,
 )
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["Mover", "sum_by", "sum_inside"]
+__all__ = ["Mover", "near_moved", "sum_by", "sum_inside"]
 
 Integers = npt.NDArray[np.int64]
 Rows = tuple[Integers, Integers, Integers]
@@ -50,8 +54,34 @@ def sum_inside(rows: Rows, sources: Integers, labels: Integers) -> int:
     sources : ndarray of int64, shape (arcs,)
     labels : ndarray of int64, shape (vertices,)
     """
-    _, indices, weights = rows
-    return int(np.where(labels[sources] == labels[indices], weights, 0).sum())
+    return int(sum(parallel(weight_inside, [(rows, labels, *cut) for cut in _cuts(rows)])))
+
+
+def near_moved(
+    rows: Rows, sources: Integers, before: Integers, labels: Integers
+) -> npt.NDArray[np.bool_]:
+    """Mark the neighbours, in other communities, of vertices that have moved.
+
+    Parameters
+    ----------
+    rows : tuple of (offsets, indices, weights)
+    sources : ndarray of int64, shape (arcs,)
+    before, labels : ndarray of int64, shape (vertices,)
+
+    Returns
+    -------
+    ndarray of bool, shape (vertices,)
+    """
+    offsets, indices, _ = rows
+    called = np.zeros(len(labels), np.bool_)
+    tasks = [(offsets, indices, before, labels, called, *cut) for cut in _cuts(rows)]
+    parallel(mark_near_moved, tasks)
+    return called
+
+
+def _cuts(rows: Rows) -> list[tuple[int, int]]:
+    """Return ranges of vertices for tasks."""
+    return cut_offsets(rows[0], min(4 * number_of_threads(), 1 + len(rows[1]) // ARCS_A_TASK))
 
 
 class Mover:
@@ -66,6 +96,7 @@ class Mover:
 
     def __init__(self, rows: Rows, degrees: Integers) -> None:
         self._rows, self._degrees = rows, degrees
+        self._scratch: list[tuple[Integers, Integers]] = []  # what no thread uses now
 
     def move(
         self,
@@ -96,12 +127,13 @@ class Mover:
         marks = np.zeros(len(sizes), np.int64) if strict else sizes
         allowed = marks if may is None else may
         if number_of_threads() == 1 or len(self._rows[1]) <= ARCS_A_TASK * len(ends):
-            return int(
-                move_classes(
-                    self._rows, self._degrees, communities, marks, allowed, factor, strict, order,
-                    np.array(ends, np.int64),
-                )
-            )  # fmt: skip
+            with self._room() as scratch:
+                return int(
+                    move_classes(
+                        self._rows, self._degrees, communities, marks, allowed, factor, strict,
+                        order, np.array(ends, np.int64), scratch,
+                    )
+                )  # fmt: skip
         moved, first, listed = 0, 0, np.empty(len(order), np.int64)
         for end in ends:
             members = order[first:end]
@@ -120,11 +152,24 @@ class Mover:
         offsets: Any = np.zeros(len(listed) + 1, np.int64)
         np.cumsum(rows[0][listed + 1] - rows[0][listed], out=offsets[1:])
         pieces = min(4 * number_of_threads(), 1 + int(offsets[-1]) // ARCS_A_TASK)
-        parallel(
-            choose_communities,
-            [
-                (rows, self._degrees, communities, factor, strict, listed, chosen, *cut)
-                for cut in cut_offsets(offsets, pieces)
-            ],
-        )
+
+        def choose(low: int, high: int) -> None:
+            with self._room() as scratch:
+                choose_communities(
+                    rows, self._degrees, communities, factor, strict, listed, chosen, scratch, low,
+                    high,
+                )  # fmt: skip
+
+        parallel(choose, cut_offsets(offsets, pieces))
         return chosen
+
+    @contextmanager
+    def _room(self) -> Iterator[tuple[Integers, Integers]]:
+        """Lend a thread the arrays that `choose_communities` needs."""
+        try:
+            scratch = self._scratch.pop()
+        except IndexError:  # other threads have all there are
+            size = len(self._degrees)
+            scratch = np.zeros(size, np.int64), np.empty(size, np.int64)
+        yield scratch
+        self._scratch.append(scratch)

@@ -14,7 +14,7 @@ import numpy as np
 from cugraph_ws.backends.cuda.label_tables import BLOCK, FAR, KINDS, FarRows, by_kind, kinds_of
 from cugraph_ws.runtime.device import device
 
-__all__ = ["Mover", "sum_by", "sum_inside"]
+__all__ = ["Mover", "near_moved", "sum_by", "sum_inside"]
 
 Array = Any  # CuPy's
 Rows = tuple[Array, Array, Array]
@@ -37,6 +37,16 @@ def sum_inside(rows: Rows, sources: Array, labels: Array) -> int:
             "sum_inside", here.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, labels, sums
         )
     return int(here.to_host(sums)[0])
+
+
+def near_moved(rows: Rows, sources: Array, before: Array, labels: Array) -> Array:
+    """Mark the neighbours, in other communities, of vertices that have moved."""
+    xp = device().xp
+    called = xp.zeros(len(labels), np.bool_)
+    arcs = xp.flatnonzero((labels != before)[sources])
+    heads = rows[1][arcs]
+    called[heads[labels[sources[arcs]] != labels[heads]]] = True
+    return called
 
 
 class Mover:
