@@ -6,11 +6,11 @@ only what this file declares; which loop over edges runs, and where, is up to th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,10 @@ import numpy.typing as npt
 __all__ = [
     "BoundaryUpdate",
     "Choice",
+    "ChooseWay",
     "Counts",
     "Direction",
+    "Entry",
     "Executor",
     "Layout",
     "LayoutCost",
@@ -28,9 +30,12 @@ __all__ = [
     "Schedule",
     "Setup",
     "Strategy",
+    "Way",
     "choose_engine",
 ]
 
+# What a message consists of: vertices that have changed, all of a boundary, a bit for each, all owned ones
+Way = Literal["vr", "ms", "bits", "all"]
 Direction = Literal["gather", "pull", "push", "fused", "scatter"]
 Schedule = Literal["dense", "frontier", "worklist"]
 LayoutName = Literal["csc", "csr", "tiles", "gshards", "windows"]
@@ -243,6 +248,9 @@ class BoundaryUpdate:
     bits : ndarray of uint8 or None
         Instead of `places`, a bit for each vertex that the receiver holds; then `fields` have one
         entry, the value of all vertices whose bit is set.
+    of_all : bool
+        Whether it is about all vertices that the sender owns, in its order, not those that the receiver
+        holds.
     """
 
     places: npt.NDArray[Any] | None
@@ -250,6 +258,16 @@ class BoundaryUpdate:
     active: npt.NDArray[np.bool_] | None = None
     useful: int = 0
     bits: npt.NDArray[np.uint8] | None = None
+    of_all: bool = False
+
+    @property
+    def way(self) -> Way:
+        """What it consists of."""
+        if self.of_all:
+            return "all"
+        if self.bits is not None:
+            return "bits"
+        return "ms" if self.places is None else "vr"
 
     @property
     def arrays(self) -> list[npt.NDArray[Any]]:
@@ -288,6 +306,35 @@ class BoundaryUpdate:
         return BoundaryUpdate(None, fields, active, self.useful)
 
 
+class Entry(NamedTuple):
+    """Bytes of a vertex in a message: its values, its place if listed, its active flag if not.
+
+    Attributes
+    ----------
+    width, place, flag : int
+    """
+
+    width: int
+    place: int = 4
+    flag: int = 0
+
+
+class ChooseWay(Protocol):
+    """Chooses what a message consists of."""
+
+    def __call__(self, useful: int, count: int, entry: Entry, alike: Callable[[], bool]) -> Way:
+        """Return "vr", "ms" or "bits".
+
+        Parameters
+        ----------
+        useful, count : int
+            How many vertices of the boundary have changed, and how many it has.
+        entry : Entry
+        alike : callable
+            Returns whether all changed vertices have the same values.
+        """
+
+
 class Executor(Protocol):
     """One program on one partition.
 
@@ -298,7 +345,7 @@ class Executor(Protocol):
     Attributes
     ----------
     knows_changes_early : bool
-        Whether it knows what has changed when it packs, and can choose the shorter message.
+        Whether it knows what has changed when it packs, so that the best message can be chosen then.
     """
 
     knows_changes_early: bool
@@ -319,14 +366,14 @@ class Executor(Protocol):
         """
 
     def pack(
-        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, trees: bool = False
+        self, boundary: npt.NDArray[np.int64], *, refine: bool | ChooseWay, trees: bool = False
     ) -> BoundaryUpdate:
         """Return the state of the owned vertices `boundary`, which one peer holds as ghosts.
 
         With `refine`, only vertices with ghosts out of date since the last superstep are sent:
-        those that are active now, or, after a dense one, whose state has changed.  None, for
-        executors with `knows_changes_early`, chooses whichever takes fewer bytes.  With `trees`, return
-        instead whether each vertex has a predecessor or is a root.
+        those that are active now, or, after a dense one, whose state has changed.  Executors with
+        `knows_changes_early` also take what chooses.  With `trees`, return instead whether each vertex
+        has a predecessor or is a root.
 
         An engine may return before the message is filled, and its length known; `seal` waits for
         it.

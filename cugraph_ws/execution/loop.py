@@ -55,6 +55,10 @@ class Step:
         Name of the phase, in a run of several.
     extrapolated : bool
         Whether an extrapolation has replaced the state that the last superstep left.
+    exchange : str
+        What messages consisted of; see `Trace`.
+    predicted : float
+        Seconds that the exchange was predicted to take.
     """
 
     active: int
@@ -72,6 +76,8 @@ class Step:
     exchanges: Sequence[tuple[int, int]] = ()
     phase: str = ""
     extrapolated: bool = False
+    exchange: str = ""
+    predicted: float = 0.0
 
 
 NO_EDGE_STATE = (
@@ -179,8 +185,8 @@ class Result(Generic[FrameT]):
         Why the run ended.
     trace : DataFrame
         One row per superstep: superstep, direction, filter, active, edges, milliseconds,
-        residual, bytes_sent, bytes_useful, partitions, fused, layout, extrapolated; of phases also
-        phase.
+        residual, bytes_sent, bytes_useful, partitions, fused, layout, extrapolated, exchange,
+        predicted; of phases also phase.
     synchronous : bool
         Whether the states are those after `iterations` supersteps, each of which read only the
         states that the previous one left. If not, messages were taken out of order: the fixpoint is

@@ -44,6 +44,12 @@ class Trace:
         algorithm with a loop of its own.
     extrapolated : list of bool
         Whether an extrapolation replaced the state that the superstep left.
+    exchange : list of str
+        What the messages between partitions consisted of: "vr", changed vertices; "ms", all of a boundary;
+        "all", all that a partition owns; "bits", a bit for each vertex of a boundary and one value.  Where
+        they differ, "vr+ms".  Empty if nothing was sent.
+    predicted : list of float
+        Milliseconds that the exchange was predicted to take, its packing and unpacking included.
     phase : list of str or None
         In a run of several phases: the phase of the superstep.
     """
@@ -61,6 +67,8 @@ class Trace:
     fused: list[bool] = field(default_factory=list)
     layout: list[str] = field(default_factory=list)
     extrapolated: list[bool] = field(default_factory=list)
+    exchange: list[str] = field(default_factory=list)
+    predicted: list[float] = field(default_factory=list)
     phase: list[str] | None = None
 
     def add(self, step: Step, seconds: float, holders: int) -> None:
@@ -94,6 +102,8 @@ class Trace:
         self.fused.extend([fused] * count)
         self.layout.extend([step.layout] * count)
         self.extrapolated.extend([False] * (count - 1) + [step.extrapolated])
+        self.exchange.extend([step.exchange] * count)
+        self.predicted.extend([1000.0 * step.predicted / count] * count)
         if self.phase is not None:
             self.phase.extend([step.phase] * count)
 
@@ -114,6 +124,8 @@ class Trace:
             "fused": np.array(self.fused, np.bool_),
             "layout": self.layout,
             "extrapolated": np.array(self.extrapolated, np.bool_),
+            "exchange": self.exchange,
+            "predicted": np.array(self.predicted, np.float64),
             **named,
         }
 

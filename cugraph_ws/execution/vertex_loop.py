@@ -24,6 +24,7 @@ from cugraph_ws.frames.base import Below, Masked, VertexNumbers
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import own_constants
 from cugraph_ws.partition.exchange import Exchange
+from cugraph_ws.partition.exchange_times import names_of
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram, bind
@@ -343,6 +344,8 @@ class VertexLoop:
             modes=counts.modes,
             exchanges=counts.exchanges,
             extrapolated=extrapolated,
+            exchange=names_of(traffic.ways),
+            predicted=traffic.predicted,
         )
 
     def _extrapolate(self, before: float) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import or_
+from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
+from cugraph_ws.partition.exchange_times import Parts, bit_of, times_between
 from cugraph_ws.partition.refinement import ExchangeMethod, Sender
 from cugraph_ws.partition.shard import ShardGraph
 
@@ -19,7 +23,7 @@ Array = npt.NDArray[Any]
 
 
 class Traffic(NamedTuple):
-    """Bytes sent by an exchange.
+    """What an exchange sent, and how long it was predicted to take.
 
     Attributes
     ----------
@@ -28,20 +32,34 @@ class Traffic(NamedTuple):
     useful : int
         Bytes of the values of vertices that changed or became active: the least that must be sent
         (Khorasani, Gupta, Bhuyan 2015, Table I).
+    ways : int
+        What messages consisted of; see `exchange_times.names_of`.
+    predicted : float
+        Seconds; of the rank that takes longest.
     """
 
     sent: int = 0
     useful: int = 0
+    ways: int = 0
+    predicted: float = 0.0
 
     @classmethod
-    def of(cls, updates: Iterable[BoundaryUpdate]) -> Traffic:
+    def of(cls, updates: Iterable[BoundaryUpdate], predicted: float = 0.0) -> Traffic:
         """Return the traffic of messages."""
         listed = list(updates)
         return cls(
             sum(update.nbytes for update in listed),
             # if one value stands for many vertices, all its bytes are useful
             sum(min(update.useful * update.width, update.nbytes) for update in listed),
+            reduce(or_, (bit_of(update.way) for update in listed), 0),
+            predicted,
         )
+
+    @classmethod
+    def merged(cls, parts: Sequence[Traffic]) -> Traffic:
+        """Return the traffic of all ranks, or of several supersteps."""
+        sent, useful, ways, predicted = zip(*parts, strict=True)
+        return cls(sum(sent), sum(useful), reduce(or_, ways), max(predicted))
 
 
 class Exchange(Protocol):
@@ -151,42 +169,77 @@ class RankExchange(Exchange):
         self._comm = shard.comm
         held = shard.boundaries if boundaries is None else boundaries
         self._ghosts = shard.ghosts if ghosts is None else ghosts
-        self._sender = Sender(held, self._comm.rank, shard.owned, method, dense=dense)
         self._on_host = boundaries is None
+        self._sender = Sender(
+            held,
+            self._comm.rank,
+            shard.owned,
+            method,
+            dense=dense,
+            times=times_between(self._comm),
+            may_send_all=self._on_host,
+        )
+        # Of the last superstep: what each rank predicted, and what this one took
+        self._predicted: list[Parts] = []
+        self._took = Parts()
         # positions of this rank's ghosts in their owners' messages, if owners send all vertices
         self._theirs = held
-        if self._sender.everything:
-            self._theirs = [buffer[0] for buffer in self._comm.alltoall([[one] for one in held])]
         if self._on_host:
             self._arcs_there = _arcs_of_boundaries(shard)
+            self._theirs = [
+                shard.positions[first:last] - low
+                for (first, last), low in zip(self._ghosts, shard.cuts[:-1], strict=True)
+            ]
+        elif self._sender.everything:
+            self._theirs = [buffer[0] for buffer in self._comm.alltoall([[one] for one in held])]
 
     def exchange(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep; return the counts of all ranks, and the traffic."""
+        begun = perf_counter()
         packed = self._sender.pack(executor)
         updates = self._sender.seal(executor, packed)
+        sealed = perf_counter()
+        predicted = self._predict(updates)
         counts = executor.counts()
         if self._on_host and choice.direction != "gather":
             arcs = sum(
                 _arcs_of(
-                    update.only(self._sender.boundaries[peer])
-                    if self._sender.everything
-                    else update,
+                    update.only(self._sender.boundaries[peer]) if update.of_all else update,
                     self._arcs_there[peer],
                 )
                 for peer, update in updates.items()
             )
             counts = replace(counts, arcs=counts.arcs + arcs)
-        head = _pack_counts(counts, Traffic.of(updates.values()))
+        traffic = Traffic.of(updates.values(), sum(predicted))
+        head = _pack_counts(counts, traffic, predicted, self._took)
+        leaves = perf_counter()
         buffers = self._comm.alltoall(
             [[*head, *_pack(updates.get(peer))] for peer in range(self._comm.size)]
         )
+        arrived = perf_counter()
         everyone = []
         for peer, buffer in enumerate(buffers):
             everyone.append(_unpack_counts(buffer[: len(head)]))
             self._take(executor, peer, _unpack(buffer[len(head) :]))
-        merged = Counts.merged([one for one, _ in everyone])
-        sent, useful = (sum(some) for some in zip(*(one for _, one in everyone), strict=True))
-        return merged, Traffic(sent, useful)
+        handling = sealed - begun + perf_counter() - arrived
+        if not executor.knows_changes_early:  # the end of the superstep is part of that
+            handling = predicted.handling
+        each, traffics, predictions, took = zip(*everyone, strict=True)
+        if self._predicted:
+            self._sender.times.learn(self._predicted, took)
+        self._predicted = list(predictions)
+        self._took = Parts(sending=arrived - leaves, handling=handling)
+        return Counts.merged(each), Traffic.merged(traffics)
+
+    def _predict(self, updates: dict[int, BoundaryUpdate]) -> Parts:
+        """Return how long messages are predicted to take."""
+        times = self._sender.times
+        offers = [self._sender.offer(peer, update) for peer, update in updates.items()]
+        return Parts(
+            times.rates.latency,
+            sum(float(one.sending) for one in offers),
+            sum(float(one.handling) for one in offers),
+        )
 
     def update_trees(self, executor: Executor) -> None:
         """Update which ghosts have been reached by the tree growth."""
@@ -203,13 +256,16 @@ class RankExchange(Exchange):
         first, last = self._ghosts[peer]
         if update is None or first == last:
             return
-        if self._sender.everything and not trees:
-            update = update.only(self._theirs[peer])
+        if update.of_all and not trees:
+            theirs = self._theirs[peer]
+            if not self._on_host or len(theirs) < len(update.fields[0]):
+                update = update.only(theirs)
         executor.unpack(first, last, update, trees=trees)
 
     def merge(self, counts: Counts) -> Counts:
         """Return the counts of all ranks, including ghosts' arcs."""
-        buffers = self._comm.alltoall([_pack_counts(counts, Traffic())] * self._comm.size)
+        head = _pack_counts(counts, Traffic(), Parts(), Parts())
+        buffers = self._comm.alltoall([head] * self._comm.size)
         return Counts.merged([_unpack_counts(buffer)[0] for buffer in buffers])
 
     def total(self, number: int) -> int:
@@ -246,7 +302,7 @@ def _pack(update: BoundaryUpdate | None) -> list[Array]:
         return []
     none = np.empty(0, np.int64)
     optional = [update.places, update.active, update.bits]
-    flags = np.array([*(one is not None for one in optional), update.useful])
+    flags = np.array([*(one is not None for one in optional), update.useful, update.of_all])
     return [flags, *(none if one is None else one for one in optional), *update.fields]
 
 
@@ -257,29 +313,39 @@ def _unpack(buffer: Sequence[Array]) -> BoundaryUpdate | None:
     places, active, bits = (
         one if there else None for one, there in zip(optional, flags, strict=False)
     )
-    return BoundaryUpdate(places, tuple(buffer[4:]), active, int(flags[3]), bits)
+    useful, of_all = int(flags[3]), bool(flags[4])
+    return BoundaryUpdate(places, tuple(buffer[4:]), active, useful, bits, of_all)
 
 
-def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:
-    """Encode counts as three arrays."""
-    numbers = [counts.active, counts.arcs, counts.waiting, counts.read, counts.beyond, *traffic]
-    changes = [counts.total_change, counts.greatest_change, *counts.sums]
+def _pack_counts(counts: Counts, traffic: Traffic, predicted: Parts, took: Parts) -> list[Array]:
+    """Encode counts, and what an exchange sends and takes, as three arrays."""
+    *sizes, seconds = traffic
+    numbers = [counts.active, counts.arcs, counts.waiting, counts.read, counts.beyond, *sizes]
+    changes = [
+        counts.total_change,
+        counts.greatest_change,
+        seconds,
+        *predicted,
+        *took,
+        *counts.sums,
+    ]
     history = np.array(counts.history, np.int64).reshape(-1, 2)
     return [np.array(numbers, np.int64), np.array(changes, np.float64), history]
 
 
-def _unpack_counts(buffer: Sequence[Array]) -> tuple[Counts, Traffic]:
+def _unpack_counts(buffer: Sequence[Array]) -> tuple[Counts, Traffic, Parts, Parts]:
     numbers, changes, history = buffer
-    active, arcs, waiting, read, beyond, *traffic = numbers.tolist()
+    active, arcs, waiting, read, beyond, sent, useful, ways = numbers.tolist()
+    total, greatest, seconds, *parts = changes[:9].tolist()
     counts = Counts(
         active=active,
         arcs=arcs,
         waiting=waiting,
         read=read,
-        total_change=float(changes[0]),
-        greatest_change=float(changes[1]),
+        total_change=total,
+        greatest_change=greatest,
         history=[tuple(row) for row in history.tolist()],
-        sums=changes[2:].copy(),
+        sums=changes[9:].copy(),
         beyond=beyond,
     )
-    return counts, Traffic(*traffic)
+    return counts, Traffic(sent, useful, ways, seconds), Parts(*parts[:3]), Parts(*parts[3:])

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from cugraph_ws.contract import BoundaryUpdate, Executor
+from cugraph_ws.contract import BoundaryUpdate, ChooseWay, Entry, Executor
+from cugraph_ws.partition.exchange_times import HOST, ExchangeTimes, Offer
 from cugraph_ws.runtime.device import array_module
 
 __all__ = ["ExchangeMethod", "Refinement", "Sender"]
 
 ExchangeMethod = Literal["auto", "vr", "ms", "all"]
-PLACE = 4  # bytes of an entry's place in the boundary
-WORD = 32  # bits of a GPU's word
 
 
 class Refinement:
@@ -24,28 +25,37 @@ class Refinement:
     vertex to every peer.  The maximal subset (MS) is the vertices that the peer has arcs from: the
     boundary. Vertex Refinement (VR) sends those of the boundary that changed.
 
-    An entry of VR also carries its place, so MS sends less if nearly all vertices change.  If
-    sizes are known before packing, `auto` chooses the smallest message; there it also considers
-    one bit for each vertex with one value for all.  Otherwise it chooses by what the last
-    superstep changed.  A message declares its encoding, so partitions need not agree on a choice.
+    An entry of VR also carries its place, and is found, packed and unpacked by itself, so MS takes
+    less time if many vertices change.  `auto` chooses what is predicted to take least
+    (`exchange_times.py`).  If sizes are known before packing, it chooses for each message; there it
+    also considers one bit for each vertex with one value for all.  Otherwise it chooses by what the
+    last superstep changed.  A message declares its encoding, so partitions need not agree on a choice.
 
     Parameters
     ----------
     method : {"auto", "vr", "ms", "all"}
-        The method; `auto` chooses between VR and MS for each message.
+        The method.
     dense : bool
         Whether every superstep computes all vertices.  Then most vertices change in the first
         superstep, and messages need not say which are active.
+    times : ExchangeTimes, optional
+        By default with the rates of hosts.
 
     Attributes
     ----------
     first : bool
         Whether only changed vertices are sent after the first superstep.
+    flag : int
+        Bytes of a vertex's active flag in a message with all vertices.
+    times : ExchangeTimes
     """
 
-    def __init__(self, method: ExchangeMethod, *, dense: bool = False) -> None:
+    def __init__(
+        self, method: ExchangeMethod, *, dense: bool = False, times: ExchangeTimes | None = None
+    ) -> None:
         self._method = method
-        self._flag = 0 if dense else 1  # bytes of a vertex's active flag in MS
+        self.flag = 0 if dense else 1
+        self.times = ExchangeTimes(HOST) if times is None else times
         self._refines: dict[int, bool] = {}
         self.first = method == "vr" or (method == "auto" and not dense)
 
@@ -58,6 +68,10 @@ class Refinement:
     def free(self) -> bool:
         """Whether the method is chosen for each message."""
         return self._method == "auto"
+
+    def entry(self, width: int) -> Entry:
+        """Return the bytes of a vertex whose values have `width` bytes."""
+        return Entry(width, flag=self.flag)
 
     def refines(self, peer: int) -> bool:
         """Return whether only changed vertices are sent to a peer.
@@ -82,29 +96,9 @@ class Refinement:
             Number of the partition's vertices that the peer holds as ghosts.
         """
         if self.free:
-            self._refines[peer] = self.listed(update.useful, update.width) < self.whole(
-                boundary, update.width
-            )
-
-    def listed(self, number: Any, width: int) -> Any:
-        """Return the bytes of a message that lists its vertices.
-
-        Parameters
-        ----------
-        number : int or ndarray of int
-            Number of vertices.
-        width : int
-            Bytes of the values of one vertex.
-        """
-        return number * (width + PLACE)
-
-    def bits(self, number: Any, width: int) -> Any:
-        """Return the bytes of a message with one bit for each vertex, in words, and one value."""
-        return -(-number // WORD) * (WORD // 8) + width
-
-    def whole(self, number: Any, width: int) -> Any:
-        """Return the bytes of a message with all vertices of a boundary; see `listed`."""
-        return number * (width + self._flag)
+            entry = self.entry(update.width)
+            listed = self.times.listed(update.useful, boundary, entry, peer)
+            self._refines[peer] = bool(listed.beats(self.times.whole(boundary, entry, peer)))
 
 
 class Sender:
@@ -120,8 +114,10 @@ class Sender:
         Number of its owned vertices.
     method : {"auto", "vr", "ms", "all"}
         See `Refinement`.
-    dense : bool
+    dense, times
         See `Refinement`.
+    may_send_all : bool
+        Whether `auto` considers ALL too.
     """
 
     def __init__(
@@ -132,16 +128,27 @@ class Sender:
         method: ExchangeMethod,
         *,
         dense: bool,
+        times: ExchangeTimes | None = None,
+        may_send_all: bool = False,
     ) -> None:
         self.boundaries = boundaries
+        self._counts = [len(boundary) for boundary in boundaries]
         self._place, self._owned = place, owned
-        self._chosen = Refinement(method, dense=dense)
+        self._chosen = Refinement(method, dense=dense, times=times)
+        self._may_send_all = may_send_all
+        self._sends_all = self._chosen.everything
+        self._sealed: dict[int, tuple[int, Entry]] = {}  # useful vertices of the last messages
         self._everyone: Any = None
 
     @property
     def everything(self) -> bool:
-        """Whether every peer is sent all vertices."""
+        """Whether every peer is always sent all vertices."""
         return self._chosen.everything
+
+    @property
+    def times(self) -> ExchangeTimes:
+        """What predicts how long messages take."""
+        return self._chosen.times
 
     def pack(
         self, executor: Executor, *, trees: bool = False, refines: Sequence[bool] | None = None
@@ -151,17 +158,19 @@ class Sender:
         `refines` says for each peer whether only changed vertices are sent.  Without it, the choice
         depends on the messages sealed before.
         """
-        if self._chosen.everything and not trees:
+        exact = self._chosen.free and executor.knows_changes_early
+        if exact and self._may_send_all and not trees:
+            self._sends_all = self._all_is_best()
+        if self._sends_all and not trees:
             if not self._owned:
                 return {}
             update = executor.pack(self._all(), refine=False)
             return {peer: update for peer in range(len(self.boundaries)) if peer != self._place}
-        exact = self._chosen.free and executor.knows_changes_early
 
-        def refine(peer: int) -> bool | None:
+        def refine(peer: int) -> bool | ChooseWay:
             if refines is not None:
                 return refines[peer]
-            return None if exact else self._chosen.refines(peer)
+            return partial(self.times.choose, peer) if exact else self._chosen.refines(peer)
 
         return {
             peer: executor.pack(boundary, refine=refine(peer), trees=trees)
@@ -174,10 +183,42 @@ class Sender:
     ) -> dict[int, BoundaryUpdate]:
         """Return the messages cut to their filled length."""
         sealed = dict(zip(packed, executor.seal(list(packed.values())), strict=True))
-        if not trees:
-            for peer, update in sealed.items():
-                self._chosen.learn(peer, update, len(self.boundaries[peer]))
+        if trees:
+            return sealed
+        if self._sends_all:
+            sealed = {peer: replace(one, of_all=True) for peer, one in sealed.items()}
+        for peer, update in sealed.items():
+            useful, count = update.useful, self._counts[peer]
+            if self._sends_all:  # known of all owned vertices only
+                useful = useful * count // self._owned
+            self._sealed[peer] = useful, self._chosen.entry(update.width)
+            self._chosen.learn(peer, update, count)
         return sealed
+
+    def offer(self, peer: int, update: BoundaryUpdate) -> Offer:
+        """Return what is predicted of a sealed message; the packing of ALL is divided among peers."""
+        count = self._counts[peer]
+        entry, way = self._chosen.entry(update.width), update.way
+        if way == "all":
+            packs = 1 / (len(self._counts) - 1)
+            return self.times.everyone(self._owned, {peer: count}, entry, packs=packs)
+        if way == "vr":
+            return self.times.listed(update.useful, count, entry, peer)
+        return (self.times.bits if way == "bits" else self.times.whole)(count, entry, peer)
+
+    def _all_is_best(self) -> bool:
+        """Return whether ALL is predicted to take less than the best message for each peer."""
+        if not self._sealed:
+            return False
+        best = Offer(0, 0.0, 0.0)
+        for peer, (useful, entry) in self._sealed.items():
+            listed = self.times.listed(useful, self._counts[peer], entry, peer)
+            whole = self.times.whole(self._counts[peer], entry, peer)
+            chosen = listed if listed.beats(whole) else whole
+            best = Offer(*(one + other for one, other in zip(best, chosen, strict=True)))
+        counts = {peer: one for peer, one in enumerate(self._counts) if peer != self._place}
+        everyone = self.times.everyone(self._owned, counts, entry)
+        return bool(everyone.beats(best))
 
     def _all(self) -> Any:
         """Return the positions of all owned vertices."""

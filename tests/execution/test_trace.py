@@ -13,7 +13,7 @@ from cugraph_ws.execution.trace import Trace
 
 COLUMNS = [
     "superstep", "direction", "filter", "active", "edges", "milliseconds", "residual",
-    "bytes_sent", "bytes_useful", "partitions", "fused", "layout", "extrapolated",
+    "bytes_sent", "bytes_useful", "partitions", "fused", "layout", "extrapolated", "exchange", "predicted",
 ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ import cugraph_ws as ws
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.partition.cut import even_offsets, own_constants, shards_of
-from cugraph_ws.partition.exchange import NoExchange
+from cugraph_ws.partition.exchange import NoExchange, Traffic
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import bind
@@ -584,7 +584,7 @@ def test_one_partition_exchanges_nothing():
         executor = CudaExecutor(bound, ProgramPart(graph, bound, on_device=True))
         executor.start()
         executor.superstep(_gather(0), executor.counts().sums)
-        assert NoExchange().exchange(executor, _gather(0))[1] == (0, 0)
+        assert NoExchange().exchange(executor, _gather(0))[1] == Traffic()
 
 
 # --------------------------------------------------------------------------------- random graphs

@@ -20,7 +20,7 @@ from cugraph_ws.backends.cpu.queues import Queues
 from cugraph_ws.backends.cpu.start import declared_frontier, first_frontier
 from cugraph_ws.backends.cpu.tiled import TiledRows, why_not_tiled
 from cugraph_ws.backends.planner import gathers_from_all
-from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
+from cugraph_ws.contract import BoundaryUpdate, Choice, ChooseWay, Counts, Entry
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.arcs import Order
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
@@ -431,7 +431,7 @@ class CpuExecutor:
     # ------------------------------------------------------------------------ boundary exchange
 
     def pack(
-        self, boundary: npt.NDArray[np.int64], *, refine: bool | None, trees: bool = False
+        self, boundary: npt.NDArray[np.int64], *, refine: bool | ChooseWay, trees: bool = False
     ) -> BoundaryUpdate:
         """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""
         if trees:
@@ -439,16 +439,21 @@ class CpuExecutor:
         places = active = None
         changed = self._find_changed()[boundary]
         useful = int(np.count_nonzero(changed))
-        if refine is None:
+        if not isinstance(refine, bool):
+
+            def alike() -> bool:  # a level of a search, say
+                values = (column[boundary[changed]] for column in self._context.state)
+                return all((one == one[0]).all() for one in values)
+
             width = sum(column.itemsize for column in self._context.state)
-            place, flag = np.dtype(self._context.index).itemsize, 0 if self._gathered else 1
-            listed, whole = useful * (width + place), len(boundary) * (width + flag)
-            refine = listed < whole
-            if useful and -(-len(boundary) // 8) + width < min(listed, whole):
-                values = [column[boundary[changed]] for column in self._context.state]
-                if all((one == one[0]).all() for one in values):  # a level of a search, say
-                    fields = tuple(one[:1] for one in values)
-                    return BoundaryUpdate(None, fields, None, useful, np.packbits(changed))
+            place = np.dtype(self._context.index).itemsize
+            entry = Entry(width, place, 0 if self._gathered else 1)
+            way = refine(useful, len(boundary), entry, alike)
+            if way == "bits":
+                first = boundary[changed.argmax()]
+                fields = tuple(column[first : first + 1].copy() for column in self._context.state)
+                return BoundaryUpdate(None, fields, None, useful, np.packbits(changed))
+            refine = way == "vr"
         if refine:
             places = np.flatnonzero(changed).astype(self._context.index)
             boundary = boundary[places]

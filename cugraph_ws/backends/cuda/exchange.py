@@ -9,8 +9,11 @@ host waits for them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,8 +22,16 @@ import numpy.typing as npt
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
-from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
+from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor, Way
 from cugraph_ws.partition.exchange import RankExchange, Traffic
+from cugraph_ws.partition.exchange_times import (
+    CLOSE,
+    GPU,
+    ExchangeTimes,
+    LastingTimes,
+    Offer,
+    bit_of,
+)
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.partition.refinement import ExchangeMethod, Refinement
 from cugraph_ws.partition.shard import ShardGraph
@@ -31,6 +42,18 @@ __all__ = ["DeviceRankExchange"]
 
 LEVELS = 8  # levels of tree growth that are queued before the host reads how many were attached
 LEAST_APART = 1 << 18  # vertices sent to a rank, from which most are sent before a superstep ends
+EXPOSED = 0.3  # of the time on the way of messages that mostly leave while a superstep computes
+BY_HOST = 4e-11  # seconds of a byte to or from host memory
+SLOWEST_APART = 2e-11  # seconds of a byte; over slower links, pieces take longer than a whole
+WORD = 4  # bytes of a GPU's word
+
+
+def times_over(links: Links) -> ExchangeTimes:
+    """Return the predictions over links, with their rates where these have been measured."""
+    measured = getattr(links, "measured", None)
+    if measured is None:
+        return ExchangeTimes(GPU if links.hub is None else replace(GPU, byte=BY_HOST))
+    return ExchangeTimes(replace(GPU, byte=measured[0], latency=measured[1]))
 
 
 def _extents(shard: ShardGraph, part: ProgramPart, *, outward: bool) -> npt.NDArray[np.int64]:
@@ -97,11 +120,17 @@ class DeviceRankExchange(RankExchange):
         self._owned, self._arcs, self._inner = extents[:, :3].sum(axis=0).tolist()
         self._whole, slots = self._most(extents[:, 3:], extents[:, :1])
         self._flows = self._whole > 0
-        self._words = words = figures + size
-        self._places = np.arange(1, size + 1)[:, None] * words - size + slots  # in all headers
+        self._figures, self._words = figures, (words := figures + size + 1)
+        self._places = np.arange(size)[:, None] * words + figures + slots  # in all headers
         self._headers = device().xp.empty(size * words, np.float64)
         self._table = device().pinned(size * words, np.float64)
-        self._chosen = Refinement(method, dense=not frontier)
+        times = times_over(links)
+        self._chosen = Refinement(method, dense=not frontier, times=times)
+        self._pieces = times.rates.byte <= SLOWEST_APART  # whether to send most while computing
+        self._lasting = LastingTimes()
+        self._clock: deque[tuple[bool, float]] = deque(maxlen=2)  # what the last exchanges did
+        self._told = device().pinned(1, np.float64)
+        self._told[0], self._begun = 0.0, perf_counter()
         self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
         self._known = False
         self._choose(np.full((size, size), self._chosen.first))
@@ -122,7 +151,12 @@ class DeviceRankExchange(RankExchange):
 
     def _leaving(self, sizes: npt.NDArray[np.int64]) -> int:
         """Return the bytes that leave all GPUs, of messages' bytes by sender and receiver."""
-        return int(sizes.sum())
+        return int(self._by_rank(sizes).sum())
+
+    def _by_rank(self, sizes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what each rank sends, of messages by sender and receiver."""
+        found: npt.NDArray[Any] = sizes.sum(axis=1)
+        return found
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Store which ranks send which others changed vertices only."""
@@ -142,7 +176,7 @@ class DeviceRankExchange(RankExchange):
             or self._frontier
             or self._sender.everything
             or not executor.in_parts
-            or int(self._whole.max(initial=0)) < LEAST_APART
+            or not self._may_part(executor)
         ):
             return
         if self._heads is None:
@@ -152,6 +186,11 @@ class DeviceRankExchange(RankExchange):
             ]
             self._heads = np.array(self._comm.allgather(heads), np.int64)
         executor.midway = partial(self._send_tails, executor)
+
+    def _may_part(self, executor: CudaExecutor) -> bool:
+        """Whether most of a whole message can be sent while a superstep computes the rest."""
+        large = int(self._whole.max(initial=0)) >= LEAST_APART
+        return large and self._pieces and not self._frontier and executor.in_parts
 
     def _send_tails(self, executor: CudaExecutor) -> None:
         """Send the vertices that a superstep has computed, while the rest of it runs."""
@@ -215,7 +254,7 @@ class DeviceRankExchange(RankExchange):
         history, each = [], []
         for active, _, read, sent in whole:
             history.append((self._active, read))
-            each.append((self._chosen.listed(sent, width), sent * width))
+            each.append((sent * sum(self._chosen.entry(width)[:2]), sent * width))
             self._active = active
         counts = Counts(active=self._active, sums=np.zeros(0))
         if whole:
@@ -226,12 +265,15 @@ class DeviceRankExchange(RankExchange):
             each.append((traffic.sent, traffic.useful))
         counts.history, counts.modes = history, [("push", "online")] * len(history)
         counts.read, counts.exchanges = sum(read for _, read in history), each
-        return counts, Traffic(*map(sum, zip(*each, strict=True)))
+        sent, useful = map(sum, zip(*each, strict=True))
+        return counts, Traffic(sent, useful, bit_of("vr"))
 
     def _exchange_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
         """Do the exchange after a single superstep."""
-        packed = self._pack(executor)
-        self._links.gather(executor.header(), self._headers)
+        packed, header = self._pack(executor), executor.header()
+        if self._chosen.free:
+            device().copy_in(self._told, header[-1:])
+        self._links.gather(header, self._headers)
         device().copy_out(self._headers, self._table)
         mark = self._links.mark()
         executor.read_headers(self._headers, self._comm.size)
@@ -241,24 +283,79 @@ class DeviceRankExchange(RankExchange):
                 executor.begin_next()
         self._apart = False
         self._links.wait(mark)
+        self._told[0], self._begun = (now := perf_counter()) - self._begun, now
         lengths, width = self._table.take(self._places) * self._flows, executor.refinement.width
-        useful = lengths.astype(np.int64)
-        if_listed = self._chosen.listed(useful, width)
-        if_whole = self._chosen.whole(self._whole, width)
+        useful, entry, times = (
+            lengths.astype(np.int64),
+            self._chosen.entry(width),
+            self._chosen.times,
+        )
+        if_listed = times.listed(useful, self._whole, entry)
+        if_whole = times.whole(self._whole, entry)
         if self._chosen.free and isinstance(executor.refinement, FrontierRefinement):
-            in_bits = self._chosen.bits(self._whole, width)
+            in_bits = times.bits(self._whole, entry, word=WORD)
             alike = self._listed & (lengths > useful)
-            self._bits = alike & (in_bits < if_listed)
-            if_listed = np.where(self._bits, in_bits, if_listed)
+            self._bits = alike & in_bits.beats(if_listed)
+            if_listed = if_listed.or_else(in_bits, self._bits)
         if not self._known:
             self._swap(executor, packed, np.where(self._listed, useful, self._whole))
-        sent = np.where(self._listed, if_listed, if_whole)
-        if self._chosen.free:
-            self._choose(if_listed < if_whole)
-        self._plan_next(executor)
-        return self._counts(executor), Traffic(
-            self._leaving(sent), self._leaving(useful * self._flows) * width
+        sent = if_whole.or_else(if_listed, self._listed)
+        predicted = self._price(executor, sent, self._listed)
+        traffic = Traffic(
+            self._leaving(sent.nbytes),
+            self._leaving(useful * self._flows) * width,
+            self._ways(),
+            float(predicted.sending),
         )
+        if self._chosen.free:
+            self._learn(predicted)
+            self._choose(self._best(executor, if_listed, if_whole))
+        self._plan_next(executor)
+        return self._counts(executor), traffic
+
+    def _ways(self) -> int:
+        """Return what messages consist of, as `names_of` reads it."""
+        if self._sender.everything:
+            return bit_of("all")
+        found: dict[Way, npt.NDArray[np.bool_]] = {
+            "bits": self._bits,
+            "vr": self._listed & ~self._bits,
+            "ms": self._flows & ~self._listed,
+        }
+        return sum(bit_of(way) for way, where in found.items() if bool(where.any()))
+
+    def _price(self, executor: CudaExecutor, offers: Offer, listed: npt.NDArray[np.bool_]) -> Offer:
+        """Return all bytes of an exchange, and the seconds of the rank that takes longest."""
+        lists = bool(listed.any())
+        exposed = 1.0 if lists or not self._may_part(executor) else EXPOSED
+        each = self._by_rank(offers.sending * exposed + offers.handling)
+        wait = self._chosen.times.rates.wait if lists else 0.0
+        return Offer(self._leaving(offers.nbytes), float(each.max()) + wait, 0.0)
+
+    def _learn(self, predicted: Offer) -> None:
+        """Take the time of a superstep, which all headers have, for the way of the exchange before it."""
+        took = float(self._table.reshape(self._comm.size, -1)[:, -1].max())
+        if len(self._clock) == 2 and not self._frontier:
+            self._lasting.learn(*self._clock[0], took)
+        self._clock.append((bool(self._listed.any()), float(predicted.sending)))
+
+    def _best(
+        self, executor: CudaExecutor, if_listed: Offer, if_whole: Offer
+    ) -> npt.NDArray[np.bool_]:
+        """Return which ranks shall send which others changed vertices only."""
+        listed: npt.NDArray[np.bool_] = if_listed.beats(if_whole) & self._flows
+        none: npt.NDArray[np.bool_] = np.zeros_like(listed)
+        if not listed.any():
+            return none
+        whole = self._price(executor, if_whole, none)
+        mixed = self._price(executor, if_whole.or_else(if_listed, listed), listed)
+        if abs(whole.sending - mixed.sending) > CLOSE:
+            now = bool(self._listed.any())
+            whole, mixed = (
+                one._replace(sending=self._lasting.estimate(way, one.sending, now))
+                for way, one in ((False, whole), (True, mixed))
+            )
+        return listed if mixed.beats(whole) else none
 
     def update_trees(self, executor: Executor) -> None:
         """Send which boundary vertices have been attached to the predecessor forest.
@@ -303,7 +400,7 @@ class DeviceRankExchange(RankExchange):
 
     def _counts(self, executor: CudaExecutor) -> Counts:
         """Return the counts of all ranks, read from their headers; see `Counts.merged`."""
-        records = self._table.reshape(self._comm.size, -1)[:, : -self._comm.size]
+        records = self._table.reshape(self._comm.size, -1)[:, : self._figures]
         counted = self._active if self._frontier else self._owned
         counts = executor.merged_counts(records, counted if self._owned else None, self._arcs)
         self._active = counts.active
@@ -337,7 +434,8 @@ class DeviceRankExchange(RankExchange):
         listed = self._listed[:, rank].tolist()
         going: list[list[Any]] = [[] for _ in range(size)]
         coming: list[list[Any]] = [[] for _ in range(size)]
-        own = self._table[(rank + 1) * self._words - size : (rank + 1) * self._words]
+        first = rank * self._words + self._figures
+        own = self._table[first : first + size]
         for peer, update in packed.items():
             if not self._listed[rank, peer]:
                 going[peer] = update.arrays

@@ -36,7 +36,7 @@ from cugraph_ws.backends.cuda.refinement import DeviceRefinement
 from cugraph_ws.backends.cuda.rows import expand_rows
 from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape
 from cugraph_ws.backends.cuda.start import mark_starters
-from cugraph_ws.contract import BoundaryUpdate, Choice, Counts
+from cugraph_ws.contract import BoundaryUpdate, Choice, ChooseWay, Counts
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.program_part import ProgramPart
@@ -198,8 +198,8 @@ class CudaExecutor:
 
     @cached_property
     def _header(self) -> Any:
-        """What other GPUs read: the latest record, and the lengths of messages."""
-        return self._device.xp.zeros(self._width + len(self._lengths), np.float64)
+        """What other GPUs read: the latest record, the lengths of messages, and a number of the host."""
+        return self._device.xp.zeros(self._width + len(self._lengths) + 1, np.float64)
 
     @cached_property
     def _layout(self) -> Any:
@@ -468,13 +468,14 @@ class CudaExecutor:
 
         Returns
         -------
-        device array of float64, shape (figures and aggregates + updates,)
-            The same array in every superstep; zeros if there are no vertices.
+        device array of float64, shape (figures and aggregates + updates + 1,)
+            The same array in every superstep; zeros if there are no vertices.  The last number is not
+            written.
         """
         if self._part.size:
             now = self.refinement.now
             if now not in self._header_launches:
-                part, slots = self._part, len(self._header) - self._width
+                part, slots = self._part, len(self._lengths)
                 self._header_launches[now] = self._kernels.prepare(
                     "write_header", *launch_shape(self._device, max(len(self._header), part.size - part.owned)),
                     self._control, self._records, self._lengths, slots, self._header, part.owned, part.size,
@@ -552,7 +553,9 @@ class CudaExecutor:
         )
         return not whole and bool(self._layout_class.in_parts)
 
-    def pack(self, boundary: Any, *, refine: bool | None, trees: bool = False) -> BoundaryUpdate:
+    def pack(
+        self, boundary: Any, *, refine: bool | ChooseWay, trees: bool = False
+    ) -> BoundaryUpdate:
         """Return the message with the state of `boundary`, owned vertices that are a peer's ghosts."""
         if trees:
             return BoundaryUpdate(None, (self.trees.is_attached(boundary),))

@@ -147,9 +147,10 @@ class HubRankExchange(DeviceRankExchange):
         self._held = held
         return np.where(held > 0, self._outboxes.sizes[:, None], 0), np.zeros_like(held)
 
-    def _leaving(self, sizes: npt.NDArray[np.int64]) -> int:
-        """Return the bytes that leave all GPUs: each message leaves its GPU once."""
-        return int(sizes.max(axis=1).sum())
+    def _by_rank(self, sizes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what each rank sends: each message leaves its GPU once."""
+        found: npt.NDArray[Any] = sizes.max(axis=1)
+        return found
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Store which ranks send changed vertices only."""
