@@ -96,6 +96,20 @@ def small_world(n: int, reach: int, rewired: float) -> tuple[DeviceArray, Device
     return source, destination
 
 
+def web(n: int, m: int) -> tuple[DeviceArray, DeviceArray]:
+    """Link pages mostly to near ones, as in a crawl that is sorted by address, and some to a few popular ones."""
+    import cupy
+
+    random = cupy.random.RandomState(5)
+    source = (n * random.random_sample(m) ** 1.5).astype(cupy.int64)
+    reach = (30 * (random.random_sample(m) ** -0.8 - 1)).astype(cupy.int64) + 1
+    ahead = cupy.where(random.random_sample(m) < 0.5, reach, -reach)
+    popular = (n * random.random_sample(m) ** 4).astype(cupy.int64)
+    near = random.random_sample(m) < 0.8
+    destination = cupy.where(near, (source + ahead) % n, popular)
+    return source.astype(cupy.int32), destination.astype(cupy.int32)
+
+
 def cliques(count: int, size: int) -> tuple[DeviceArray, DeviceArray]:
     """Draw a chain of cliques, each linked to the next by an edge in each direction."""
     import cupy
@@ -167,6 +181,9 @@ GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] 
     "uniform-22": (1 << 22, lambda: uniform(1 << 22, 100_000_000)),
     "small-world-22": (1 << 22, lambda: small_world(1 << 22, 12, 0.1)),
     "cliques": (1 << 18, lambda: cliques(1 << 12, 64)),
+    # Of the size and shape of soc-Slashdot0811 and cnr-2000
+    "social-77K": (77_360, partial(rmat, 77_360, 905_468, GRAPH500)),
+    "web-325K": (325_557, lambda: web(325_557, 3_216_152)),
     "RM100K": (1 << 15, partial(rmat, 1 << 15, 100_000, PAPER)),  # a call's own time shows
 }
 UNSEEN = ("kronecker-22", "skewed-22", "uniform-22", "small-world-22", "cliques")

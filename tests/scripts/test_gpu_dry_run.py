@@ -203,6 +203,62 @@ class TestParts:
         page = (tmp_path / "record" / "frames.md").read_text()
         assert page.count("| cugraph_ws |") == 2
 
+    def test_products(self, gpu, tmp_path):
+        given = ["products", "--graphs", "tiny", "--repeats", "1"]
+        assert of("gpu.parts").main([*given, "--output", str(tmp_path / "b.json")]) == 0
+        (section,) = json.loads((tmp_path / "b.json").read_text())["sections"]
+        assert section["errors"] == []
+        ((_, found),) = section["timings"].items()
+        assert [*found] == ["cugraph_ws", "cuSPARSE", "cuSPARSE, our order"]
+        assert [row[0] for row in section["targets"]] == [
+            "cuSPARSE, our order ÷ PageRank's superstep", "cuSPARSE ÷ PageRank's superstep",
+        ]  # fmt: skip
+
+    def test_small_graphs_of_the_shape_of_real_ones(self, gpu, monkeypatch):
+        source, destination = of("graphs").web(1000, 9000)
+        assert (
+            0 <= min(source.min(), destination.min()) <= max(source.max(), destination.max()) < 1000
+        )
+        near = np.abs(source - destination) < 100
+        assert 0.6 < near.mean() < 0.95
+        assert np.bincount(destination).max() > 50
+
+    def test_loads(self, gpu, monkeypatch, tmp_path):
+        """Counted, and said that they are not measured; or why Nsight Compute has no figures."""
+        loads = of("gpu.loads")
+        monkeypatch.setattr(loads.shutil, "which", lambda name: None)
+        given = ["loads", "--graphs", "tiny", "--repeats", "1"]
+        assert of("gpu.parts").main([*given, "--output", str(tmp_path / "b.json")]) == 0
+        (section,) = json.loads((tmp_path / "b.json").read_text())["sections"]
+        assert section["errors"] == []
+        counted, measured = section["tables"]
+        layouts = ["virtual warps of 4", "virtual warps of 32", "csc", "gshards", "windows"]
+        assert [row[0] for row in counted["rows"]] == layouts
+        assert [*section["figures"]["loads"]] == layouts
+        assert "not in PATH" in measured["rows"][0][0]
+
+    def test_loads_by_nsight_compute(self, monkeypatch):
+        loads = of("gpu.loads")
+        monkeypatch.setattr(loads.shutil, "which", lambda name: name)
+        said = [f"  {name} % 64.00" for name in loads.METRICS[:1]]
+        said += [f"  {name}  16" for name in loads.METRICS[1:]]
+
+        def run(command, **options):
+            refused = "windows" in command
+            text = "==ERROR== ERR_NVGPUCTRPERM - no permission" if refused else "\n".join(said)
+            return types.SimpleNamespace(stdout=text, stderr="")
+
+        monkeypatch.setattr(loads.subprocess, "run", run)
+        rows = loads.measured("tiny")
+        assert rows[0] == ["csc", "superstep", "64.0%", "50.0%"]
+        assert [row[1] for row in rows] == [
+            "superstep",
+            "virtual_warps",
+            "gather_shards",
+            "fill_slots",
+        ]
+        assert "ERR_NVGPUCTRPERM" in rows[-1][0]
+
     def test_layouts(self, gpu, monkeypatch, tmp_path):
         """Every layout and size, whose launches a clock of ours times instead of the GPU's events."""
         layouts = of("gpu.layouts")

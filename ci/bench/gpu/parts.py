@@ -14,7 +14,9 @@ from bench.gpu.frames import frames
 from bench.gpu.frontiers import frontiers
 from bench.gpu.known import known
 from bench.gpu.layouts import layouts
+from bench.gpu.loads import loads
 from bench.gpu.loops import loops
+from bench.gpu.products import SMALL, products
 from bench.gpu.ranks import ranks
 from bench.gpu.schedules import schedules
 from bench.gpu.searches import searches
@@ -26,6 +28,7 @@ __all__ = ["PARTS", "main"]
 
 PARTS = {
     "supersteps": Part(supersteps, ("RM20", "RM22", "RM33V335E", "KR24", "road-like")),
+    "products": Part(products, (*SMALL, "RM20", "RM22", "KR24", "road-like")),
     "schedules": Part(schedules, ("RM22", "RM33V335E", "KR24", "road-like", "ER25V201E")),
     "layouts": Part(layouts, ("RM22", "KR24", "RM33V335E")),
     "frames": Part(frames, ("RM22", "RM33V335E", "KR24", "road-like")),
@@ -35,6 +38,7 @@ PARTS = {
     "searches": Part(searches, ("RM22", "RM33V335E", "KR24", "road-like")),
     "frontiers": Part(frontiers, ("RM22", "KR24", "road-like")),
     "loops": Part(loops, ("road-like",)),
+    "loads": Part(loads, ("RM20", "RM22", "road-like")),
     "efficiency": Part(efficiency, ("RM22", "road-like"), by_name=True),
 }
 
