@@ -47,6 +47,9 @@ ANSWER = "task: "  # begins a line that a process prints after each task
 TOGETHER = 8  # tasks at most that share a process which compiles
 CALLERS = 4  # processes that call what has been compiled
 LOOSE = 1.0  # a tolerance that the first superstep reaches
+EXTRAPOLATED = {
+    "tol": 0.0, "max_iter": 9, "extrapolate": "always", "fail_on_nonconvergence": False,
+}  # fmt: skip
 
 Engine = Literal["cpu", "cuda"]
 
@@ -143,7 +146,7 @@ CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "multi_source_sssp": lambda _: {"starts": [HUB, 1]},
     "neural_network": lambda _: {"activation": 0.5, "fixed": [HUB], "tol": LOOSE},
     "overlap": lambda _: {"vertex_pair": "edges"},
-    "pagerank": lambda _: {"tol": LOOSE},
+    "pagerank": lambda _: EXTRAPOLATED,
     "personalized_pagerank": lambda _: {"seeds": [HUB, 1], "tol": LOOSE},
     "sorensen": lambda _: {"vertex_pair": "edges"},
     "sssp": lambda _: {"start": HUB},
