@@ -2,8 +2,7 @@
 # Style, types and the whole suite, in a virtual environment made for it.
 #
 # The suite runs twice.  First the tests of what runs compiled, uncompiled: coverage cannot look
-# into machine code, and a kernel must mean the same as plain Python.  Then everything, compiled;
-# that every CUDA kernel compiles, the zoo of programs and random ones are looked at by themselves.
+# into machine code, and a kernel must mean the same as plain Python.  Then everything, compiled.
 # Coverage of both together is gated; pytest has the last word.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,7 +13,8 @@ export PATH="$PWD/.venv-test/bin:$PATH" CI="${CI:-1}"
 
 ruff check .
 ruff format --check .
-mypy
+mypy &
+types=$!
 if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
     SKIP=ruff-check,ruff-format,mypy pre-commit run --all-files
 fi
@@ -24,10 +24,7 @@ mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
 coverage erase
 # Emulated kernels are plain Python in either run: tests of them (their names say "gpu" or "cuda") run once, with the rest.
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" --cov --cov-report= "${uncompiled[@]}"
-# Without coverage, which would follow every step of the compiler and of programs in plain Python, for several
-# times as long: the zoo, and random programs.  What they run through, other tests cover.
-uncovered=(tests/program/test_cuda_compile.py tests/program/test_zoo.py tests/fuzz/test_programs.py)
-pytest -n "$workers" --dist loadgroup "${uncovered[@]}"
+wait "$types"
 # Tests that start clusters of processes, one group, run one after the other beside all others.  They
 # wait now and then, for faults to be noticed, so there is one worker more than cores.
-pytest -n "$((workers + 1))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
+pytest -n "$((workers + 1))" --dist loadgroup --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,13 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("(\w+)"\)$""", re.MULTILINE)
 
 FOLLOWED = pytest.StashKey[bool]()
+# Coverage would follow every step of the compiler and of programs in plain Python, for several
+# times as long.  What these run through, other tests cover.
+UNFOLLOWED = (
+    "tests/program/test_cuda_compile.py",
+    "tests/program/test_zoo.py",
+    "tests/fuzz/test_programs.py",
+)
 EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluster_device_)")
 
 
@@ -107,19 +115,41 @@ def mark_followed(items: list[pytest.Item]) -> None:
         seen |= values
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Have coverage rest while it need not follow."""
-    if item.stash[FOLLOWED]:
-        return (yield)
+@contextmanager
+def unfollowed() -> Iterator[None]:
+    """Have coverage rest."""
     tracer, of_threads = sys.gettrace(), threading.gettrace()
     sys.settrace(None)
     threading.settrace(None)  # type: ignore[arg-type]
     try:
-        return (yield)
+        yield
     finally:
         threading.settrace(of_threads)  # type: ignore[arg-type]
         sys.settrace(tracer)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Have coverage rest in some modules, whose fixtures it need not follow either."""
+    with unfollowed() if item.nodeid.startswith(UNFOLLOWED) else nullcontext():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Have coverage rest where it need not follow."""
+    with nullcontext() if item.stash[FOLLOWED] else unfollowed():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without looking for garbage: all of it stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
