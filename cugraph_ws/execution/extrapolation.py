@@ -50,6 +50,8 @@ GUARD = 0.7  # of the last change: a combined change above it is not worth the w
 # Supersteps that a run must still need after a combination.  It takes as long as one or two.
 LEAST_LEFT = 6
 MOST_REFUSED = 1 << 32  # in a row
+# Arcs of a rank from which a GPU's supersteps take long enough: a combination takes 1 to 2 ms there
+LEAST_ARCS = 24_000_000
 PART = 4  # vectors may take 1/4 of the free memory
 # Singular values below this part of the greatest are rounding errors of the products
 RANK = 1e-13
@@ -95,6 +97,8 @@ class Extrapolation:
         self._part = Part(graph, on_device=on_device)
         self._loops = loops("extrapolation", on_device=on_device)
         self._always, self._tol, self._max_iter = always, tol, max_iter
+        few = on_device and graph.number_of_arcs < LEAST_ARCS * self._part.halo.comm.size
+        self._never = few and not always
         self._vectors: tuple[Array, ...] = ()  # memory for those that are kept
         self._count = 0  # of vectors that are kept
         self._refused = 0  # combinations in a row that were not good enough
@@ -109,6 +113,8 @@ class Extrapolation:
         number : int
             Number of the next superstep, from 0.
         """
+        if self._never:
+            return 1 << 62
         stop = (DECIDED, DECIDED, SECOND, SECOND, PERIOD)[self._count]
         return (stop - number - 1) % PERIOD + 1
 
@@ -127,6 +133,8 @@ class Extrapolation:
         bool
             Whether the state has been replaced.
         """
+        if self._never:
+            return False
         place = number % PERIOD
         if before > 0.0 and (place == DECIDED or (place == 0 and self._count)):
             # Changes shrink fast after a combination, but not for long

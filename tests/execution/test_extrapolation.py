@@ -46,6 +46,11 @@ def communities(groups: int, size: int) -> Edges:
 SLOW = communities(12, 5)
 
 
+@pytest.fixture(autouse=True)
+def on_small_graphs_too(monkeypatch):
+    monkeypatch.setattr(extrapolation, "LEAST_ARCS", 0)
+
+
 def ran(edges: Edges, extrapolate: str, **options) -> ws.Result:
     with build(edges) as graph:
         return ws.run(PageRank, graph, extrapolate=extrapolate, **{**LATE, **options})
@@ -229,6 +234,22 @@ def test_the_last_superstep_is_plain():
 def test_runs_that_end_soon_are_left_alone():
     assert marked(ran(SLOW, "auto", tol=1e-3)) == []
     assert marked(ran(SLOW, "always", tol=1e-3)) == [8]
+
+
+def test_a_gpu_extrapolates_where_supersteps_take_long(monkeypatch):
+    """Below so many arcs a rank a combination takes longer than what it saves."""
+    with emulated():
+        for least, ranks, expected in (
+            (SLOW.n, 1, True),
+            (1 << 30, 1, False),
+            (len(SLOW.source), 2, False),
+        ):
+            monkeypatch.setattr(extrapolation, "LEAST_ARCS", least)
+            found = ran(SLOW, "auto", engine="cuda", partitions=ranks)
+            assert bool(marked(found)) == expected
+            check_pagerank(SLOW, ranks_of(found), LATE["tol"])
+        assert marked(ran(SLOW, "always", engine="cuda")) != []
+    assert marked(ran(SLOW, "auto", engine="cpu")) != []
 
 
 def test_short_memory_is_left_alone(monkeypatch):
