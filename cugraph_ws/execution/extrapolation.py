@@ -170,6 +170,8 @@ class Extrapolation:
             if self._pause:
                 self._pause -= 1
                 return False
+        if self._vectors:  # on all ranks
+            return True
         taken = 8 * (len(KEPT) + 1) * self._part.size
         free = device().free_memory() if self._part.on_device else available_memory()
         return not self._exchange.total(int(PART * taken > free))

@@ -284,7 +284,8 @@ class CudaExecutor:
                 other[part.owned :] = one[
                     part.owned :
                 ]  # of what comes later both copies are written
-        self._prepare()
+        if self._frontier or not self._launches:  # others' arguments never change
+            self._prepare()
 
     @cached_property
     def _edges(self) -> tuple[Any, ...]:
