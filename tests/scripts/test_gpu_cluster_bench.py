@@ -214,13 +214,19 @@ class TestFigures:
             (pytest.approx(2.0), True),
             (pytest.approx(1.5), True),
         ]
+        found["PR"]["auto"], found["BFS"]["auto"] = {"seconds": 0.0204}, {"seconds": 0.011}
         bench.exchange_targets(section, 2, hub=True)
-        assert [one.met for one in section.targets[2:]] == [True, False], "more is asked for there"
+        assert [one.met for one in section.targets[2:4]] == [True, False], "more is asked for there"
         assert "through the host" in section.targets[2].name
+        auto = section.targets[4]
+        assert (auto.measured, auto.mean, auto.met) == (
+            pytest.approx(1.1), pytest.approx(1.06), False,
+        )  # fmt: skip
+        assert "worst of 2 programs" in auto.name
         bench.exchange_table(section, 2)
         (table,) = section.tables
         rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-        assert rows[0]["ALL ÷ VR"] == "1.50"
+        assert (rows[0]["ALL ÷ VR"], rows[0]["auto ÷ best"]) == ("1.50", "1.02")
         assert rows[0]["VR: computing + communication, ms"] == "15 + 5"
         assert rows[0]["MS: computing + communication, ms"] == ""
         assert (rows[0]["VR, MB"], rows[0]["MS, MB"], rows[0]["ALL useful"]) == (
