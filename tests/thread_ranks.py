@@ -148,6 +148,7 @@ class ThreadLinks:
     """Links between threads: an array is sent by being copied into a queue."""
 
     hub: HostHub | None = None
+    measured: tuple[float, float] | None = None
 
     def __init__(
         self,

@@ -47,7 +47,11 @@ class GpuLinks:
         Memory of all ranks' GPUs that each can address.
     hub : Hub or None
         Host memory through which all arrays go.
+    measured : (float, float) or None
+        See `Links`; set by `cluster_scan`.
     """
+
+    measured: tuple[float, float] | None = None
 
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
         from cupy.cuda import Event, get_current_stream

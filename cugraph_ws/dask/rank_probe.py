@@ -20,13 +20,15 @@ from distributed import Worker, get_worker
 from cugraph_ws.algorithms.pagerank import PageRank
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.dask.gpu_topology import gpu_links
+from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.dask.tasks import RankContext, at_work
-from cugraph_ws.dask.worker import DaskCommunicator
+from cugraph_ws.dask.worker import DaskCommunicator, rank_plugin
 from cugraph_ws.execution.options import Engine
 from cugraph_ws.execution.run import run
 from cugraph_ws.graph.generators import rmat
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.driver import installed_gpus
 from cugraph_ws.runtime.host import host
 from cugraph_ws.runtime.memory import available_memory
@@ -38,6 +40,7 @@ SECONDS = 0.5  # of the measurement of a worker's speed
 SUPERSTEPS = 100  # of one run; runs are repeated until that time is over
 PATIENCE = 600.0  # seconds for a single superstep
 SIZE = 1 << 23  # bytes of a message, to measure the bytes per second of a link
+GPU_SIZE = 1 << 25  # the same between GPUs
 FULL, EMPTY = 4, 16  # full and empty exchanges per link; the fastest counts
 
 
@@ -63,6 +66,14 @@ def probe_rank(context: RankContext, wanted: Engine = "auto") -> dict[str, Any]:
         measure = _supersteps(engine)
         comm.allgather(None)  # wait, so as not to measure while other ranks compile
         links = _links(comm)
+        comm.allgather(None)
+        plugin = rank_plugin()
+        for rank, (rate, latency) in links.items():
+            plugin.measured[context.addresses[rank]] = 1 / rate, latency
+        own_gpus = all(engine_of(everyone, rank) == "cuda" for rank in range(comm.size))
+        if own_gpus and engine == "cuda" and comm.size > 1:
+            with plugin.links.lend(comm, context.addresses, context.run) as linked:
+                links = between_gpus(linked)
         comm.allgather(None)
         speed = measure()
     gpu_to_gpu = gpu_links(facts["gpu"]["uuid"]) if engine == "cuda" else {}
@@ -158,6 +169,41 @@ def _links(comm: DaskCommunicator) -> dict[int, tuple[float, float]]:
         if other != comm.rank:
             found[other] = SIZE / max(full, 1e-9), empty
         comm.allgather(None)  # wait, so as not to send while another pair measures
+    return found
+
+
+def between_gpus(comm: NcclCommunicator) -> dict[int, tuple[float, float]]:
+    """Measure the links between GPUs as `_links` does, for runs that use them too; collective.
+
+    Parameters
+    ----------
+    comm : NcclCommunicator
+        Its links keep what all ranks can rely on: the slowest pair's rate and latency.
+
+    Returns
+    -------
+    dict
+        By rank: bytes per second each way, and seconds of a message of a byte.
+    """
+    xp = device().xp
+    message, room = (xp.zeros(GPU_SIZE, np.uint8) for _ in range(2))
+    found = {}
+    for partners in pairs(comm.size):
+        other = partners[comm.rank]
+        took = []
+        for size in (1, GPU_SIZE):
+            going, coming = (
+                [[array[:size]] if peer == other != comm.rank else [] for peer in range(comm.size)]
+                for array in (message, room)
+            )
+            took.append(_fastest(partial(comm.links.exchange, going, coming), FULL))
+        if other != comm.rank:
+            found[other] = GPU_SIZE / max(took[1], 1e-9), took[0]
+        comm.allgather(None)  # wait, so as not to send while another pair measures
+    slowest = comm.allgather(
+        [max(1 / rate for rate, _ in found.values()), max(one for _, one in found.values())]
+    )
+    comm.links.measured = max(one for one, _ in slowest), max(one for _, one in slowest)
     return found
 
 

@@ -96,6 +96,9 @@ class RankPlugin(WorkerPlugin):
         Links between this worker's GPU and others.
     started : StartedTasks
         Work that began by a direct task start.
+    measured : dict
+        By the address of another worker: seconds of a byte and of a message on the way to it, as
+        `cluster_scan` has found them.
     programs : dict
         Cached programs, by their pickled form, the latest last.  What binding finds out about a
         program is cached with it.
@@ -106,6 +109,7 @@ class RankPlugin(WorkerPlugin):
 
     def __init__(self) -> None:
         self.shards: dict[Any, Any] = {}
+        self.measured: dict[str, tuple[float, float]] = {}
         self.events: dict[Any, tuple[str, Any]] = {}
 
     def setup(self, worker: Worker) -> None:
@@ -382,6 +386,14 @@ class DaskCommunicator:
             return None
         held: int = psutil.Process().memory_info().rss
         return max(0, int(limit * share) - held)
+
+    @property
+    def measured(self) -> dict[int, tuple[float, float]] | None:
+        """Seconds of a byte and of a message to each other rank; None if not all are known."""
+        known = self._plugin.measured
+        if not all(self._addresses[rank] in known for rank in self._others):
+            return None
+        return {rank: known[self._addresses[rank]] for rank in self._others}
 
     @property
     def transport(self) -> Transport:

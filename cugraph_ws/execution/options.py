@@ -280,7 +280,8 @@ class Options:
             "program",
             "What partitions send each other: the boundary vertices that have changed (`vr`, Vertex "
             "Refinement), all boundary vertices (`ms`, the maximal subset), or all owned vertices (`all`, a "
-            "baseline). By default `vr` or `ms`, whichever is smaller.",
+            "baseline). By default what is predicted to take least time, from rates of links and of packing "
+            "(`ws.cluster_scan` measures links) and from the last supersteps; the trace says what was chosen.",
         ),
     )
     layout: WantedLayout = field(

@@ -86,10 +86,13 @@ class Links(Protocol):
         Memory of all ranks' GPUs, None if one cannot address another's.
     hub : Hub or None
         Host memory through which all messages go; None if they go from GPU to GPU.
+    measured : (float, float) or None
+        Seconds of a byte and of a message, the same on all ranks; None if not measured.
     """
 
     window: Window | None
     hub: Hub | None
+    measured: tuple[float, float] | None
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
         """Send arrays and receive into others; complete when it returns, for the host too.

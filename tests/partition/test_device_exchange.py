@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,7 @@ from cugraph_ws.backends.cuda.refinement import DeviceRefinement
 from cugraph_ws.dask.control_channel import Transport
 from cugraph_ws.dask.nccl import NcclLinks
 from cugraph_ws.errors import WorkerLostError
+from cugraph_ws.partition.exchange_times import Rates
 from cugraph_ws.runtime.communicator import SingleRank
 
 EXCHANGES = ("vr", "ms", "all", "auto")
@@ -201,6 +203,93 @@ def test_ghosts_are_up_to_date_where_nothing_comes_after_everything_came(ranks):
     assert_same(linked, mailed)
     useful = linked[0][1]["bytes_useful"].tolist()
     assert useful[3] > useful[4] > useful[5] == 0
+
+
+@ws.vertex_program
+class Still:
+    """What neighbours read rises three times and then stays; the run goes on."""
+
+    value: ws.float64
+    turn: ws.float64
+    residual = ws.l1_norm("turn")
+
+    def init(vertex):
+        return 1.0, 0.0
+
+    def compute(src):
+        return src.value
+
+    combine = sum
+
+    def apply(old, gathered, p):
+        return old.value + (1.0 if p.superstep < 3 else 0.0), 1.0 * p.superstep
+
+
+class Clock(threading.local):
+    """A time for each rank, and whether it lists what has changed."""
+
+    now = 0.0
+    listed = False
+
+
+@pytest.mark.parametrize(("rates", "last"), [({"byte": 1e-3}, "vr"), ({"look": 1.0}, "ms")])
+def test_auto_takes_what_is_predicted_to_take_least(rates, last, monkeypatch):
+    """In the end nothing changes: bytes say "vr", unless it takes long to look."""
+    free = Rates(0.0, 0.0, look=0.0, take=0.0, put=0.0, copy=0.0, fill=0.0)
+    monkeypatch.setattr(device_exchange, "GPU", replace(free, **rates))
+    monkeypatch.setattr(device_exchange, "perf_counter", lambda: 0.0)
+    (trace, *others), frames = still()
+    assert all(trace.equals(other) for other in others)
+    assert set(trace["exchange"].iloc[:3]) == {"ms"}
+    assert trace["exchange"].iloc[-2] == last
+    assert (trace["predicted"].iloc[:3] > 0).all() == ("byte" in rates)
+    assert frames == still(exchange="vr")[1]
+
+
+def test_ways_that_took_longer_are_left(monkeypatch):
+    """Predictions prefer lists; supersteps with them take ten times as long, as all headers say."""
+    clock, choose = Clock(), device_exchange.DeviceRankExchange._choose
+
+    def chosen(self, refines):
+        choose(self, refines)
+        clock.listed = bool(self._listed.any())
+
+    def tick():
+        clock.now += 10.0 if clock.listed else 1.0
+        return clock.now
+
+    free = Rates(1e-3, 0.0, look=0.0, take=0.0, put=0.0, copy=0.0, fill=0.0)
+    monkeypatch.setattr(device_exchange, "GPU", free)
+    monkeypatch.setattr(device_exchange, "perf_counter", tick)
+    monkeypatch.setattr(device_exchange.DeviceRankExchange, "_choose", chosen)
+    (trace, *others), _ = still()
+    assert all(trace.equals(other) for other in others)
+    ways = trace["exchange"].tolist()
+    first = ways.index("vr")
+    last = len(ways) - 1 - ways[::-1].index("vr")
+    assert ways[first : last + 1] == ["vr"] * (last + 1 - first)
+    assert 2 <= last + 1 - first <= 5
+    assert set(ways[last + 1 :]) == {"ms"}
+    assert len(ways) > last + 4
+
+
+def still(exchange="auto"):
+    """Return the traces of three ranks without their times, and the bits of their results."""
+
+    def work(comm):
+        result = ws.run(
+            Still,
+            share(graph, comm),
+            engine="cuda",
+            direction="gather",
+            max_iter=16,
+            exchange=exchange,
+        )
+        return result.trace.drop(columns="milliseconds"), result.frame
+
+    with build(GRAPH) as graph, emulated(seed=3):
+        ranks = over_links(3, work)
+    return [trace for trace, _ in ranks], [frame.to_numpy().tobytes() for _, frame in ranks]
 
 
 APART = {

@@ -50,10 +50,8 @@ WORD = 4  # bytes of a GPU's word
 
 def times_over(links: Links) -> ExchangeTimes:
     """Return the predictions over links, with their rates where these have been measured."""
-    measured = getattr(links, "measured", None)
-    if measured is None:
-        return ExchangeTimes(GPU if links.hub is None else replace(GPU, byte=BY_HOST))
-    return ExchangeTimes(replace(GPU, byte=measured[0], latency=measured[1]))
+    byte, latency = links.measured or (GPU.byte if links.hub is None else BY_HOST, GPU.latency)
+    return ExchangeTimes(replace(GPU, byte=byte, latency=latency))
 
 
 def _extents(shard: ShardGraph, part: ProgramPart, *, outward: bool) -> npt.NDArray[np.int64]:
