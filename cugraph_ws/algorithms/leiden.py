@@ -183,7 +183,7 @@ class Leiden(Louvain):
         begun = self._of_vertices(community)
         self._member = self._of_vertices(refined)
         self._finished.append(self._member)
-        self._begin(merge(xp, level, refined, count))
+        self._begin(merge(xp, self._backend, level, refined, count))
         self._begun = begun
         self._place(begun)
 

@@ -405,7 +405,7 @@ class Louvain(BaseLoop):
         if count == len(level.degrees) or len(self._finished) >= self._max_level:
             self.converged = True
             return
-        self._begin(merge(xp, level, dense, count))
+        self._begin(merge(xp, self._backend, level, dense, count))
 
     @property
     def _factor(self) -> float:
@@ -485,34 +485,13 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
     return Level(rows, columns, weights, offsets, degrees, inside)
 
 
-def merge(xp: Any, level: Level, dense: Array, count: int) -> Level:
+def merge(xp: Any, backend: Any, level: Level, dense: Array, count: int) -> Level:
     """Make communities, numbered from 0 to `count` - 1, the vertices of a level."""
-    members = xp.argsort(dense, kind="stable")
-    ends = xp.searchsorted(dense[members], xp.arange(count + 1))
-    degrees = row_sums(xp, level.degrees[members], ends)
-    one, other = dense[level.sources], dense[level.indices]
-    up = xp.flatnonzero(one < other)  # the other half is the same, turned around
-    keys, weights = _merged(xp, one[up] * count + other[up], level.weights[up])
-    low = keys // max(1, count)
-    high = keys - low * count
-    rows, columns = xp.concatenate([low, high]), xp.concatenate([high, low])
-    order = xp.argsort(rows * count + columns)
-    rows, columns = rows[order], columns[order]
-    offsets = xp.searchsorted(rows, xp.arange(count + 1)).astype(np.int64)
-    inside = _total(degrees) - 2 * _total(weights)
-    both = xp.concatenate([weights, weights])[order]
-    return Level(rows, columns, both, offsets, degrees, inside)
-
-
-def _merged(xp: Any, keys: Array, weights: Array) -> tuple[Array, Array]:
-    """Return distinct keys, ascending, and the sums of their weights."""
-    order = xp.argsort(keys)  # weights are integers: their order does not matter
-    keys, weights = keys[order], weights[order]
-    first = xp.flatnonzero(
-        xp.concatenate([xp.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]])
-    )
-    ends = xp.concatenate([first, xp.full(1, len(keys), first.dtype)])
-    return keys[first], row_sums(xp, weights, ends)
+    degrees = backend.sum_by(dense, level.degrees, count)
+    offsets, indices, weights = backend.merged(level.rows, level.sources, dense, count)
+    inside = _total(degrees) - _total(weights)
+    sources = row_numbers(xp, offsets, len(indices))
+    return Level(sources, indices, weights, offsets, degrees, inside)
 
 
 def _only(xp: Any, called: Array, order: Array, ends: list[int]) -> tuple[Array, list[int]]:

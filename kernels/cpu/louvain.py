@@ -9,14 +9,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.kernels.cpu.jit import jit
+from cugraph_ws.kernels.cpu.jit import inline, jit
 
 __all__ = [
     "apply_moves",
     "choose_communities",
     "list_movable",
     "mark_near_moved",
+    "merge_rows",
     "move_classes",
+    "pack_rows",
     "weight_inside",
 ]
 
@@ -185,14 +187,19 @@ def move_classes(
 def weight_inside(
     rows: tuple[Integers, Integers, Integers], labels: Integers, lo: int, hi: int
 ) -> int:
-    """Return the sum of the weights of arcs of the rows from `lo` to `hi` within a community."""
+    """Return the sum of the weights of arcs within a community, of one arc of each two.
+
+    Those of the vertices from `lo` to `hi` to greater ones; rows are ascending.
+    """
     offsets, indices, weights = rows
     total = 0
     for vertex in range(lo, hi):
         own = labels[vertex]
-        for arc in range(offsets[vertex], offsets[vertex + 1]):
+        arc = offsets[vertex + 1] - 1
+        while arc >= offsets[vertex] and indices[arc] > vertex:
             if labels[indices[arc]] == own:
                 total += weights[arc]
+            arc -= 1
     return total
 
 
@@ -226,3 +233,84 @@ def mark_near_moved(
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             if labels[indices[arc]] != own:
                 called[indices[arc]] = True
+
+
+@jit
+def merge_rows(
+    rows: tuple[Integers, Integers, Integers],
+    labels: Integers,
+    members: tuple[Integers, Integers],
+    merged: tuple[Integers, Integers, Integers, Integers],
+    scratch: tuple[Integers, Integers],
+    lo: int,
+    hi: int,
+) -> None:
+    """Add up, for communities from `lo` to `hi`, the weights of arcs to each other community.
+
+    Parameters
+    ----------
+    rows : tuple of (offsets, indices, weights)
+    labels : ndarray of int64, shape (vertices,)
+        From 0, without gaps.
+    members : tuple of (vertices, ends)
+        The vertices of community c are those from place `ends[c]` to `ends[c + 1]`.
+    merged : tuple of (begins, lengths, communities, weights)
+        `begins` has where the room for each row is; the others are written, rows ascending.
+    scratch : tuple of two ndarrays of int64
+        As for `choose_communities`.
+    lo, hi : int
+        Range of communities.
+    """
+    offsets, indices, weights = rows
+    vertices, ends = members
+    begins, lengths, to, added = merged
+    sums, near = scratch
+    for community in range(lo, hi):
+        count = 0
+        for place in range(ends[community], ends[community + 1]):
+            vertex = vertices[place]
+            for arc in range(offsets[vertex], offsets[vertex + 1]):
+                label = labels[indices[arc]]
+                if label == community:
+                    continue
+                if sums[label] == 0:  # of weight 0, one may be listed again
+                    near[count] = label
+                    count += 1
+                    if count == len(near):
+                        count = without_repeats(near, count)
+                sums[label] += weights[arc]
+        count = without_repeats(near, count)
+        begin = begins[community]
+        for entry in range(count):
+            to[begin + entry] = near[entry]
+            added[begin + entry] = sums[near[entry]]
+            sums[near[entry]] = 0
+        lengths[community] = count
+
+
+@inline
+def without_repeats(values: Integers, count: int) -> int:
+    """Sort the first values, and return how many are left without repetitions, which come first."""
+    values[:count].sort()
+    kept = 0
+    for place in range(count):
+        if kept == 0 or values[place] != values[kept - 1]:
+            values[kept] = values[place]
+            kept += 1
+    return kept
+
+
+@jit
+def pack_rows(
+    merged: tuple[Integers, Integers, Integers, Integers],
+    rows: tuple[Integers, Integers, Integers],
+    lo: int,
+    hi: int,
+) -> None:
+    """Copy rows that have room between them to where they have none, from `lo` to `hi`."""
+    begins, lengths, to, added = merged
+    offsets, indices, weights = rows
+    for row in range(lo, hi):
+        for place in range(lengths[row]):
+            indices[offsets[row] + place] = to[begins[row] + place]
+            weights[offsets[row] + place] = added[begins[row] + place]

@@ -31,6 +31,7 @@ from verify import Array, Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import louvain as algorithm
+from cugraph_ws.backends import loops
 from cugraph_ws.backends.cpu.loops import louvain as on_cpu
 
 pytestmark = pytest.mark.filterwarnings("ignore:directed=False:cugraph_ws.GraphWarning")
@@ -207,8 +208,9 @@ def test_what_is_refused() -> None:
         ws.louvain(edges.assign(weight=-1.0))
 
 
+@pytest.mark.parametrize("on_device", [False, True])
 @pytest.mark.parametrize("name", ["random", "rmat", "all isolated", "two components", "clique"])
-def test_levels_are_those_of_sorted_arcs(name: str) -> None:
+def test_levels_are_those_of_sorted_arcs(name: str, on_device: bool) -> None:
     """The first level of a simple graph is read from its rows; merged ones sort each edge once."""
     simple = oracles.igraph_graph(undirected(SHAPES[name])).simplify()
     ends = np.array(simple.get_edgelist(), np.int64).reshape(-1, 2).T
@@ -222,7 +224,14 @@ def test_levels_are_those_of_sorted_arcs(name: str) -> None:
             np.testing.assert_array_equal(one, other)
         dense, most = algorithm.without_gaps(np, rng.integers(0, count, count) // 3)
         loops_of = level.degrees - algorithm.row_sums(np, level.weights, level.offsets)
-        merged = algorithm.merge(np, level, dense, most)
+        weighs = (level.sources + level.indices) % 3 > 0  # some weigh nothing
+        weights = np.where(weighs, 2 * level.weights, 0)
+        totals = algorithm.row_sums(np, weights, level.offsets)
+        level = level._replace(weights=weights, degrees=totals + loops_of)
+        with emulated():
+            backend = loops("louvain", on_device=on_device)
+            merged = algorithm.merge(np, backend, level, dense, most)
+            again = algorithm.merge(np, backend, merged, np.zeros(most, np.int64), 1)
         expected = algorithm.contract(
             np,
             np.concatenate([dense[level.sources], dense]),
@@ -232,7 +241,6 @@ def test_levels_are_those_of_sorted_arcs(name: str) -> None:
         )
         for one, other in zip(merged, expected, strict=True):
             np.testing.assert_array_equal(one, other)
-        again = algorithm.merge(np, merged, np.zeros(most, np.int64), 1)
         assert again.inside == level.degrees.sum() == again.degrees.sum()
 
 
@@ -241,3 +249,21 @@ def test_later_sweeps_look_near_moves() -> None:
         active = ws.run(ws.Louvain(), graph).trace["active"].to_numpy()
     assert active[0] == 900
     assert (active[1:4] < 900).all()
+
+
+def test_arcs_without_weight_are_merged_too() -> None:
+    """They leave a sum at 0, so a community is listed anew for each, and the list is cut meanwhile."""
+    count = 12
+    source, target = (one.ravel() for one in np.indices((count, count)))
+    apart = source != target
+    source, target = source[apart], target[apart]
+    weights = np.where((source + target) % 5 == 0, 3, 0)
+    rows = np.arange(0, count * count, count - 1), target, weights
+    labels = np.arange(count) // 6
+    found = on_cpu.merged(rows, source, labels, 2)
+    sums = weights[labels[source] < labels[target]].sum()
+    assert [one.tolist() for one in found] == [[0, 1, 2], [1, 0], [sums, sums]]
+    with emulated():
+        expected = loops("louvain", on_device=True).merged(rows, source, labels, 2)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)

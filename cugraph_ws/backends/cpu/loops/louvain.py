@@ -14,12 +14,14 @@ from cugraph_ws.kernels.cpu.louvain import (
     choose_communities,
     list_movable,
     mark_near_moved,
+    merge_rows,
     move_classes,
+    pack_rows,
     weight_inside,
 )
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["Mover", "near_moved", "sum_by", "sum_inside"]
+__all__ = ["Mover", "merged", "near_moved", "sum_by", "sum_inside"]
 
 Integers = npt.NDArray[np.int64]
 Rows = tuple[Integers, Integers, Integers]
@@ -54,7 +56,7 @@ def sum_inside(rows: Rows, sources: Integers, labels: Integers) -> int:
     sources : ndarray of int64, shape (arcs,)
     labels : ndarray of int64, shape (vertices,)
     """
-    return int(sum(parallel(weight_inside, [(rows, labels, *cut) for cut in _cuts(rows)])))
+    return 2 * int(sum(parallel(weight_inside, [(rows, labels, *cut) for cut in _cuts(rows)])))
 
 
 def near_moved(
@@ -79,6 +81,63 @@ def near_moved(
     return called
 
 
+def merged(rows: Rows, sources: Integers, labels: Integers, count: int) -> Rows:
+    """Add up the weights of arcs between communities.
+
+    Parameters
+    ----------
+    rows : tuple of (offsets, indices, weights)
+    sources : ndarray of int64, shape (arcs,)
+    labels : ndarray of int64, shape (vertices,)
+        From 0 to `count` - 1; none is missing.
+    count : int
+
+    Returns
+    -------
+    tuple of (offsets, indices, weights)
+        Rows of the communities without themselves, ascending.
+    """
+    vertices = np.argsort(labels, kind="stable")
+    ends = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(labels, minlength=count), out=ends[1:])
+    room = np.zeros(len(labels) + 1, np.int64)
+    np.cumsum(np.diff(rows[0])[vertices], out=room[1:])
+    begins = room[ends]
+    lengths, to, added = (np.empty(size, np.int64) for size in (count, room[-1], room[-1]))
+    found = begins, lengths, to, added
+    scratch = Scratch(count)
+
+    def merge(low: int, high: int) -> None:
+        with scratch.lent() as own:
+            merge_rows(rows, labels, (vertices, ends), found, own, low, high)
+
+    cuts = cut_offsets(begins, min(4 * number_of_threads(), 1 + int(room[-1]) // ARCS_A_TASK))
+    parallel(merge, cuts)
+    offsets = np.zeros(count + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    packed = offsets, np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64)
+    parallel(pack_rows, [(found, packed, *cut) for cut in cuts])
+    return packed
+
+
+class Scratch:
+    """Lends threads what a sum by community needs: zeros, and room for a list of communities."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._free: list[tuple[Integers, Integers]] = []
+
+    @contextmanager
+    def lent(self) -> Iterator[tuple[Integers, Integers]]:
+        """Lend two arrays of int64; the first must be zeros again at the end."""
+        try:
+            own = self._free.pop()
+        except IndexError:  # other threads have all there are
+            own = np.zeros(self._size, np.int64), np.empty(self._size + 1, np.int64)
+        yield own
+        self._free.append(own)
+
+
 def _cuts(rows: Rows) -> list[tuple[int, int]]:
     """Return ranges of vertices for tasks."""
     return cut_offsets(rows[0], min(4 * number_of_threads(), 1 + len(rows[1]) // ARCS_A_TASK))
@@ -96,7 +155,7 @@ class Mover:
 
     def __init__(self, rows: Rows, degrees: Integers) -> None:
         self._rows, self._degrees = rows, degrees
-        self._scratch: list[tuple[Integers, Integers]] = []  # what no thread uses now
+        self._scratch = Scratch(len(degrees))
 
     def move(
         self,
@@ -127,7 +186,7 @@ class Mover:
         marks = np.zeros(len(sizes), np.int64) if strict else sizes
         allowed = marks if may is None else may
         if number_of_threads() == 1 or len(self._rows[1]) <= ARCS_A_TASK * len(ends):
-            with self._room() as scratch:
+            with self._scratch.lent() as scratch:
                 return int(
                     move_classes(
                         self._rows, self._degrees, communities, marks, allowed, factor, strict,
@@ -154,7 +213,7 @@ class Mover:
         pieces = min(4 * number_of_threads(), 1 + int(offsets[-1]) // ARCS_A_TASK)
 
         def choose(low: int, high: int) -> None:
-            with self._room() as scratch:
+            with self._scratch.lent() as scratch:
                 choose_communities(
                     rows, self._degrees, communities, factor, strict, listed, chosen, scratch, low,
                     high,
@@ -162,14 +221,3 @@ class Mover:
 
         parallel(choose, cut_offsets(offsets, pieces))
         return chosen
-
-    @contextmanager
-    def _room(self) -> Iterator[tuple[Integers, Integers]]:
-        """Lend a thread the arrays that `choose_communities` needs."""
-        try:
-            scratch = self._scratch.pop()
-        except IndexError:  # other threads have all there are
-            size = len(self._degrees)
-            scratch = np.zeros(size, np.int64), np.empty(size, np.int64)
-        yield scratch
-        self._scratch.append(scratch)

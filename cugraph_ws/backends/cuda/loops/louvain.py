@@ -14,7 +14,7 @@ import numpy as np
 from cugraph_ws.backends.cuda.label_tables import BLOCK, FAR, KINDS, FarRows, by_kind, kinds_of
 from cugraph_ws.runtime.device import device
 
-__all__ = ["Mover", "near_moved", "sum_by", "sum_inside"]
+__all__ = ["Mover", "merged", "near_moved", "sum_by", "sum_inside"]
 
 Array = Any  # CuPy's
 Rows = tuple[Array, Array, Array]
@@ -47,6 +47,28 @@ def near_moved(rows: Rows, sources: Array, before: Array, labels: Array) -> Arra
     heads = rows[1][arcs]
     called[heads[labels[sources[arcs]] != labels[heads]]] = True
     return called
+
+
+def merged(rows: Rows, sources: Array, labels: Array, count: int) -> Rows:
+    """Add up the weights of arcs between communities, by sorting."""
+    xp = device().xp
+    one, other = labels[sources], labels[rows[1]]
+    up = xp.flatnonzero(one < other)  # the other half is the same, turned around
+    keys, weights = one[up] * count + other[up], rows[2][up]
+    order = xp.argsort(keys)  # weights are integers: their order does not matter
+    keys, weights = keys[order], weights[order]
+    first = xp.flatnonzero(
+        xp.concatenate([xp.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]])
+    )
+    before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(weights)])
+    ends = xp.concatenate([first, xp.full(1, len(keys), first.dtype)])
+    keys, weights = keys[first], before[ends[1:]] - before[ends[:-1]]
+    low = keys // max(1, count)
+    high = keys - low * count
+    one, other = xp.concatenate([low, high]), xp.concatenate([high, low])
+    order = xp.argsort(one * count + other)
+    offsets = xp.searchsorted(one[order], xp.arange(count + 1)).astype(np.int64)
+    return offsets, other[order], xp.concatenate([weights, weights])[order]
 
 
 class Mover:
