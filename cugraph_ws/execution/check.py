@@ -263,7 +263,10 @@ class _Check:
     def loop(self, options: Options) -> VertexLoop | PhasedLoop | PartitionedLoop:
         """Return a started run."""
         loop: VertexLoop | PhasedLoop | PartitionedLoop
-        loop = _unstarted(self.program, self.arguments, replace(options, predecessors=False))
+        options = replace(
+            options, predecessors=False, extrapolate="never"
+        )  # superstep by superstep
+        loop = _unstarted(self.program, self.arguments, options)
         if options.partitions > 1:
             loop = PartitionedLoop(loop, options.partitions)
         loop.start(self.graph)

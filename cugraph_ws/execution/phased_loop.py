@@ -64,6 +64,10 @@ class PhasedLoop:
     phased = True
 
     def __init__(self, phases: Phases, arguments: Mapping[str, Any], options: Options) -> None:
+        if options.extrapolate == "always":
+            raise InputError(
+                f"extrapolate='always': {phases.name} runs in phases, whose supersteps are counted; leave it out"
+            )
         if options.tol is not None and phases.until is None:
             raise InputError(
                 f"tol={options.tol!r}: {phases.name} has no `until`, so there is no norm to compare "
@@ -78,7 +82,12 @@ class PhasedLoop:
             VertexLoop(
                 one.program,
                 given,
-                replace(options, tol=None, max_iter=options.max_iter if one.limit is None else one.limit),
+                replace(
+                    options,
+                    tol=None,
+                    max_iter=options.max_iter if one.limit is None else one.limit,
+                    extrapolate="never",
+                ),
             )
             for one, given in zip(phases.phases, phases.shares(arguments), strict=True)
         ]  # fmt: skip

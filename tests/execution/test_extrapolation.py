@@ -272,6 +272,15 @@ def test_refused_combinations_are_tried_less_and_less(monkeypatch):
     assert 3 <= len(tried) < periods / 2
 
 
+def test_check_compares_plain_supersteps():
+    """With a limit a run decides otherwise than without: states after as many supersteps may differ."""
+    with build(SLOW) as graph:
+        report = ws.check(PageRank, graph)
+        assert marked(ws.run(PageRank, graph)) != []
+    assert not report.differences
+    assert report.supersteps > 40, "not one was replaced"
+
+
 # --- checkpoints ---------------------------------------------------------------------------------
 
 
@@ -392,6 +401,16 @@ def test_what_cannot_be_extrapolated_is_refused_if_it_is_asked_for():
         with pytest.raises(InputError, match="extrapolate='sometimes' is not known"):
             ws.pagerank(graph, extrapolate="sometimes")
         assert marked(ws.run(PageRank, graph, in_place=True)) == []
+
+
+def test_phases_are_plain():
+    twice = ws.phases(PageRank, rounds=2)
+    with build(SLOW) as graph:
+        with pytest.raises(InputError, match=r"extrapolate='always': .* runs in phases"):
+            ws.run(twice, graph, extrapolate="always")
+        result = ws.run(twice, graph)
+    assert marked(result) == []
+    assert result.iterations > 20
 
 
 def test_pagerank_takes_it():
