@@ -1,4 +1,4 @@
-"""Figures 9 and 10 of the Warp Segmentation paper, drawn of a report, and its tables over all graphs.
+"""Figures 9 and 10 of the Warp Segmentation paper and CuSha's sensitivity, drawn of a report, and their tables.
 
 Pictures are SVG, the same bytes whenever they are drawn of the same report; tables and pictures together are
 the folder's README.md.
@@ -17,6 +17,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
+from bench.cusha import cusha_tables, sensitivities
 from bench.paper import (
     PROGRAMS,
     Section,
@@ -28,14 +29,14 @@ from bench.paper import (
     useful_table,
 )
 
-__all__ = ["breakdown_figure", "draw", "scaling_figure", "series", "shares"]
+__all__ = ["breakdown_figure", "draw", "scaling_figure", "sensitivity_figure", "series", "shares"]
 
 BLUE, ORANGE, GREEN, GREY = "#2b6ca3", "#d9722b", "#4a8f4a", "#666666"
 METHODS = ("VR", "MS", "ALL")
 PARTS = {"computing": BLUE, "communication": ORANGE}
 MARKS = ("o", "s", "^", "D")
 COLOURS = (GREY, BLUE, ORANGE, GREEN)
-HEAD = """# Section V of the Warp Segmentation paper, measured here
+HEAD = """# Section V of the Warp Segmentation paper and CuSha's tables, measured here
 
 Made by `python -m bench report` of the record in the folder above, which `ci/gpu.sh` has written.  What is measured, and
 how, is in [ci/bench/README.md](../../../ci/bench/README.md).
@@ -81,6 +82,11 @@ def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str,
         pictures["figure-10"] = partial(scaling_figure, report)
     else:
         missing["Figure 10"] = ASK_SCALING
+    tables += cusha_tables(report)
+    for graph in sensitivities(report):
+        pictures["-".join(["sensitivity", *re.findall(r"[\w-]+", graph)])] = partial(
+            sensitivity_figure, report, graph
+        )
     if not pictures and not tables:
         return [], missing
     folder.mkdir(parents=True, exist_ok=True)
@@ -213,4 +219,25 @@ def scaling_figure(report: Mapping[str, Any]) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("SSSP, supersteps, ms")
     panels[0].legend(frameon=False)
+    return figure
+
+
+# ---------------------------------------------------------------------------------- sensitivity
+
+
+def sensitivity_figure(report: Mapping[str, Any], graph: str) -> Figure:
+    """Return what a superstep of PageRank takes over the size of shards, a line for each layout."""
+    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for place, (layout, line) in enumerate(sensitivities(report)[graph].items()):
+        sizes, times = zip(*line, strict=True)
+        if sizes == (0,):
+            axes.axhline(times[0], color=COLOURS[place], linestyle="--", label=layout)
+        else:
+            axes.plot(sizes, times, marker=MARKS[place], color=COLOURS[place], label=layout)
+    axes.set(xlabel="KiB of shared memory of a shard", ylabel="superstep, ms", ylim=(0, None))
+    axes.set_title(f"PageRank, {graph}", loc="left", fontweight="bold")
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
     return figure

@@ -49,6 +49,7 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-searches:road-like",
     "bench-frontiers",
     "bench-loops",
+    "bench-shards",
     "bench-products",
     "bench-loads",
     "bench-efficiency",

@@ -223,6 +223,26 @@ class TestParts:
         assert 0.6 < near.mean() < 0.95
         assert np.bincount(destination).max() > 50
 
+    def test_shards(self, gpu, monkeypatch, tmp_path):
+        """Programs over every layout, what it takes, and a first run by parts."""
+        monkeypatch.setattr(of("gpu.shards"), "SUPERSTEPS", 1)
+        monkeypatch.setattr(of("gpu.shards"), "DENSE", ("pagerank", "circuit"))
+        monkeypatch.setattr(of("gpu.shards"), "TOL", 0.1)
+        given = ["shards", "--graphs", "tiny", "--repeats", "1"]
+        assert of("gpu.parts").main([*given, "--output", str(tmp_path / "b.json")]) == 0
+        (section,) = json.loads((tmp_path / "b.json").read_text())["sections"]
+        assert section["errors"] == []
+        figures, layouts = section["figures"], ["csc", "gshards", "windows"]
+        assert {name: [*times] for name, times in figures["shards"].items()} == {
+            "PR": layouts, "CS": layouts,
+        }  # fmt: skip
+        assert [*figures["space"]] == [*figures["breakdown"]] == layouts
+        assert figures["edges"] == 40
+        tables = of("cusha").cusha_tables({"bench": {"shards tiny": section}})
+        assert [table.title.partition(":")[0] for table in tables] == [
+            "Table II", "Table VI", "CuSha's space overhead", "CuSha's breakdown of time",
+        ]  # fmt: skip
+
     def test_loads(self, gpu, monkeypatch, tmp_path):
         """Counted, and said that they are not measured; or why Nsight Compute has no figures."""
         loads = of("gpu.loads")

@@ -20,6 +20,7 @@ from bench.gpu.products import SMALL, products
 from bench.gpu.ranks import ranks
 from bench.gpu.schedules import schedules
 from bench.gpu.searches import searches
+from bench.gpu.shards import shards
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
 from bench.parts import Part, parser, read, sweep
@@ -31,6 +32,9 @@ PARTS = {
     "products": Part(products, (*SMALL, "RM20", "RM22", "KR24", "road-like")),
     "schedules": Part(schedules, ("RM22", "RM33V335E", "KR24", "road-like", "ER25V201E")),
     "layouts": Part(layouts, ("RM22", "KR24", "RM33V335E")),
+    "shards": Part(
+        shards, ("social-77K", "web-325K", "RM22", "road-like", "RM16V134E", "RM33V335E")
+    ),
     "frames": Part(frames, ("RM22", "RM33V335E", "KR24", "road-like")),
     "known": Part(known, ("KR20", "KR22", "grid")),
     "ranks": Part(ranks, UNSEEN),
