@@ -20,6 +20,7 @@ from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.kernels.cuda.layout import BOX_WORDS
 from cugraph_ws.partition.cut import shard_of
+from cugraph_ws.partition.exchange_times import GPU
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.device import device
@@ -148,7 +149,7 @@ class ThreadLinks:
     """Links between threads: an array is sent by being copied into a queue."""
 
     hub: HostHub | None = None
-    measured: tuple[float, float] | None = None
+    measured = (GPU.byte, GPU.latency)
 
     def __init__(
         self,

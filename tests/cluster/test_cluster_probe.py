@@ -327,12 +327,13 @@ def test_links_between_gpus_are_kept_by_what_all_ranks_found(monkeypatch):
     rates, latencies = zip(*(pair for found, _ in ranks for pair in found.values()), strict=True)
     slowest = 1 / min(rates), max(latencies)
     assert [kept for _, kept in ranks] == [slowest] * 3
-    times = times_over(types.SimpleNamespace(measured=slowest, hub=None))
+    times = times_over(types.SimpleNamespace(measured=slowest, hub=None, window=None))
     assert (times.rates.byte, times.rates.latency) == slowest
-    by_host = times_over(types.SimpleNamespace(measured=None, hub=object()))
-    assert (
-        by_host.rates.byte > times_over(types.SimpleNamespace(measured=None, hub=None)).rates.byte
+    peers, by_host, by_network = (
+        times_over(types.SimpleNamespace(measured=None, hub=hub, window=window)).rates.byte
+        for hub, window in ((None, object()), (object(), None), (None, None))
     )
+    assert peers < by_host < by_network
 
 
 LISTED = "0, GPU-aaaa\n1, GPU-bbbb\n2, GPU-cccc\n"

@@ -43,14 +43,15 @@ __all__ = ["DeviceRankExchange"]
 LEVELS = 8  # levels of tree growth that are queued before the host reads how many were attached
 LEAST_APART = 1 << 18  # vertices sent to a rank, from which most are sent before a superstep ends
 EXPOSED = 0.3  # of the time on the way of messages that mostly leave while a superstep computes
-BY_HOST = 4e-11  # seconds of a byte to or from host memory
+BY_HOST, BY_NETWORK = 4e-11, 1e-10  # seconds of a byte through host memory, and between hosts
 SLOWEST_APART = 2e-11  # seconds of a byte; over slower links, pieces take longer than a whole
 WORD = 4  # bytes of a GPU's word
 
 
 def times_over(links: Links) -> ExchangeTimes:
     """Return the predictions over links, with their rates where these have been measured."""
-    byte, latency = links.measured or (GPU.byte if links.hub is None else BY_HOST, GPU.latency)
+    between = BY_NETWORK if links.window is None else GPU.byte
+    byte, latency = links.measured or (between if links.hub is None else BY_HOST, GPU.latency)
     return ExchangeTimes(replace(GPU, byte=byte, latency=latency))
 
 
