@@ -34,6 +34,7 @@ Array = Any  # NumPy's or CuPy's
 
 TURNS = 1 << 32  # the first turn of refinements, beyond those of sweeps
 REFINING = 4  # most sweeps of a refinement
+STRAGGLERS = 1000  # a sweep that moves one vertex in so many, or fewer, is the last of a refinement
 
 
 def leiden(
@@ -63,7 +64,8 @@ def leiden(
     max_level : int
         Maximum number of levels, at least 1.
     threshold : float
-        The moves of a level end when a sweep raises modularity by less than this.
+        The moves of a level end when a sweep raises modularity by less than this or, in a level
+        of more than 256 vertices, by less than 0.003 times what it has gained.
     resolution : float
         Higher values give smaller communities; see `modularity`.
     hierarchy : bool
@@ -196,7 +198,7 @@ class Leiden(Louvain):
             parent = as_host(parent)
         _, first, inverse = xp.unique(parent, return_index=True, return_inverse=True)
         self._put(first[inverse].astype(np.int64))
-        self._best = self._quality()
+        self._best = self._entered = self._quality()
 
     def _quality_on_host(self) -> float:
         """Return the modularity of communities that are on the host."""
@@ -220,8 +222,9 @@ class Leiden(Louvain):
         refined = xp.arange(count)
         communities = refined, level.degrees.copy(), xp.ones(count, np.int64)
         for turn in range(REFINING):
-            order, ends = self._classes(TURNS + len(self._finished) * REFINING + turn)
-            if not mover.move(communities, self._factor, order, ends, may=may):
+            classes = self._classes(TURNS + len(self._finished) * REFINING + turn)
+            moved = mover.move(communities, self._factor, *classes, may=may)
+            if moved <= count // STRAGGLERS:
                 break
         return refined
 

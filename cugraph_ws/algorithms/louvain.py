@@ -53,8 +53,12 @@ Array = Any  # NumPy's or CuPy's
 
 CLASSES = 16  # of vertices that move at once
 ONE_BY_ONE = 256  # vertices of a level in which each is a class: that finds better communities
-ON_HOST = 1 << 16  # arcs of a level up to which a GPU leaves it to the CPU
+ON_HOST = 1 << 18  # arcs of a level up to which a GPU leaves it to the CPU
 MOST_SWEEPS = 100  # of a level
+# In larger levels, a sweep looks only at vertices beside enough moves, of one in so many of their
+# degrees, and one that gains less than this part of what the level has gained is the last.
+STIRRED = 50
+TAIL = 0.003
 UNIT = 2.0**61  # squares of shares are rounded to its inverse, and summed as integers
 MOST_SEED = 2**63 - 1
 BYTES_AN_ARC = 72  # of all ranks' arcs, while they are sorted
@@ -87,8 +91,9 @@ def louvain(
     max_level : int
         Maximum number of levels, at least 1.
     threshold : float
-        A level ends when a sweep over its vertices raises modularity by less than this; the run
-        ends when a level does.
+        A level ends when a sweep over its vertices raises modularity by less than this or, in a
+        level of more than 256 vertices, by less than 0.003 times what it has gained.  The run ends
+        when no vertices of a level merge.
     resolution : float
         Higher values give smaller communities; see `modularity`.
     hierarchy : bool
@@ -237,7 +242,10 @@ class Louvain(BaseLoop):
     _label: Array  # a community for each vertex of the level
     _totals: Array  # by community: the sum of degrees
     _sizes: Array  # by community: the number of vertices
+    _inside: int  # the weights of arcs within communities
+    _entered: float  # the modularity with which the level began
     _called: Array | None  # by vertex of the level: whether a sweep looks at it; None for all
+    _stirred: Array  # by vertex: of its neighbours' moves since then, the weights
 
     def __init__(
         self,
@@ -266,30 +274,39 @@ class Louvain(BaseLoop):
         self._xp, self._on_device = part.xp, on_device
         self._member = part.xp.arange(self._vertices)
         self._begin(self._first_level())
-        self._best = self._quality()
+        self._best = self._entered = self._quality()
         self.converged = self._twice == 0
 
     def step(self) -> Step:
         """Let each vertex of the level move once; end the level if that gains little."""
-        before, label = self._best, self._label
-        self._label = label.copy()
-        order, ends = self._classes(len(self._finished) * MOST_SWEEPS + self._sweeps)
-        if self._called is not None:
-            order, ends = _only(self._xp, self._called, order, ends)
+        level, best, before = self._level, self._best, self._label
+        large = len(before) > ONE_BY_ONE
+        self._label = before.copy()
+        turn = len(self._finished) * MOST_SWEEPS + self._sweeps
+        listed, classes, count = self._classes(turn, self._called)
         communities = self._label, self._totals, self._sizes
-        if len(order):
-            self._mover.move(communities, self._factor, order, ends)
-        level = self._level
-        self._called = self._backend.near_moved(level.rows, level.sources, label, self._label)
-        self._best = self._quality()
-        active, arcs = len(order), len(self._level.indices)
+        moved = self._mover.move(communities, self._factor, listed, classes, count)
+        if moved:
+            self._stirred[listed] = 0
+            self._inside += self._backend.sum_moves(
+                level.rows, level.sources, listed, (before, self._label), self._stirred
+            )
+            self._called = self._stirred > 0
+            if large:
+                self._called &= self._stirred >= level.degrees // STIRRED
+            self._best = self._quality()
         self._sweeps += 1
-        if self._best < before:
-            self._best = before
-            self._put(label)
-        if self._best - before < self._threshold or self._sweeps >= MOST_SWEEPS:
+        if self._best < best:
+            self._best = best
+            self._put(before)
+        least = self._threshold
+        if large:
+            least = max(least, TAIL * (self._best - self._entered))
+        if not moved or self._best - best < least or self._sweeps >= MOST_SWEEPS:
             self._end_level()
-        return Step(active, arcs, -self._best, direction="gather", filter="class")
+        return Step(
+            len(listed), len(level.indices), -self._best, direction="gather", filter="class"
+        )
 
     def inputs(self) -> dict[str, Any]:
         """Return the parameters that the communities depend on."""
@@ -333,7 +350,7 @@ class Louvain(BaseLoop):
             rows, columns, weights = both_ways(self._part)
             level = contract(xp, self._member[rows], self._member[columns], weights, count)
             self._begin(level)
-            self._best = self._quality()
+            self._best = self._entered = self._quality()
         self.converged = bool(state["converged"][0])
 
     def columns(self) -> dict[str, Array]:
@@ -369,7 +386,10 @@ class Louvain(BaseLoop):
         self._called = None
         self._twice = _total(level.degrees)
         self._mover = self._backend.Mover(level.rows, level.degrees)
-        self._put(self._xp.arange(len(level.degrees)))
+        count = len(level.degrees)
+        self._label, self._inside = self._xp.arange(count), level.inside
+        self._totals, self._sizes = level.degrees.copy(), self._xp.ones(count, np.int64)
+        self._stirred = self._xp.zeros(count, np.int64)
 
     def _first_level(self) -> Level:
         """Return the vertices and edges of the graph."""
@@ -388,10 +408,11 @@ class Louvain(BaseLoop):
 
     def _put(self, label: Array) -> None:
         """Put the vertices of the level into communities."""
-        count, backend = len(label), self._backend
+        level, backend, count = self._level, self._backend, len(label)
         self._label = label
-        self._totals = backend.sum_by(label, self._level.degrees, count)
+        self._totals = backend.sum_by(label, level.degrees, count)
         self._sizes = backend.sum_by(label, self._xp.ones(count, np.int64), count)
+        self._inside = level.inside + backend.sum_inside(level.rows, level.sources, label)
 
     def _end_level(self) -> None:
         """Make communities the vertices of the next level; end the run if nothing is gained."""
@@ -406,32 +427,35 @@ class Louvain(BaseLoop):
             self.converged = True
             return
         self._begin(merge(xp, self._backend, level, dense, count))
+        self._entered = self._best
 
     @property
     def _factor(self) -> float:
         """What an expected weight is, for degrees of 1."""
         return self._resolution / self._twice
 
-    def _classes(self, turn: int) -> tuple[Array, list[int]]:
-        """Return the vertices of the level in classes, other ones in each turn, and where those end."""
+    def _classes(self, turn: int, called: Array | None = None) -> tuple[Array, Array, int]:
+        """Return vertices of the level, their classes, which differ by turn, and how many those are.
+
+        `called` marks the vertices that are listed, by default all.
+        """
         xp, count = self._xp, len(self._label)
-        words = _hashed(xp, count, self._seed, turn)
-        if count <= ONE_BY_ONE:
-            return xp.argsort(words, kind="stable"), list(range(1, count + 1))
-        classes = words % CLASSES
-        ends = as_host(xp.cumsum(xp.bincount(classes, minlength=CLASSES))).tolist()
-        return xp.argsort(classes.astype(np.uint8), kind="stable"), ends  # one digit
+        listed = xp.arange(count) if called is None else xp.flatnonzero(called)
+        words = _hashed(xp, listed, self._seed, turn)
+        if count > ONE_BY_ONE:
+            return listed, (words % CLASSES).astype(np.uint8), CLASSES
+        classes = xp.empty(len(listed), np.uint8)
+        classes[xp.argsort(words, kind="stable")] = xp.arange(len(listed), dtype=np.uint8)
+        return listed, classes, len(listed)
 
     def _quality(self) -> float:
         """Return the modularity, the same on all engines: all sums are of integers."""
-        level, xp = self._level, self._xp
         if self._twice == 0:
             return math.nan
-        inside = self._backend.sum_inside(level.rows, level.sources, self._label)
-        inside += level.inside
+        xp = self._xp
         shares = self._totals.astype(np.float64) / float(self._twice)
         squares = xp.rint(shares * shares * UNIT).astype(np.int64)
-        return float(inside / self._twice - self._resolution * (_total(squares) / UNIT))
+        return float(self._inside / self._twice - self._resolution * (_total(squares) / UNIT))
 
 
 def both_ways(part: Part) -> tuple[Array, Array, Array]:
@@ -494,13 +518,6 @@ def merge(xp: Any, backend: Any, level: Level, dense: Array, count: int) -> Leve
     return Level(sources, indices, weights, offsets, degrees, inside)
 
 
-def _only(xp: Any, called: Array, order: Array, ends: list[int]) -> tuple[Array, list[int]]:
-    """Return the listed vertices that are called, and where their classes end."""
-    listed = called[order]
-    before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(listed)])
-    return order[listed], as_host(before[xp.asarray(np.array(ends))]).tolist()
-
-
 def _total(values: Array) -> int:
     """Return the sum of integers as a Python number."""
     found = values.sum()
@@ -536,8 +553,8 @@ def _in_order(labels: Array) -> Array:
     return rank[inverse]
 
 
-def _hashed(xp: Any, count: int, seed: int, turn: int) -> Array:
-    """Return a number for each vertex, another one in each turn (splitmix64)."""
+def _hashed(xp: Any, vertices: Array, seed: int, turn: int) -> Array:
+    """Return a number for each listed vertex, another one in each turn (splitmix64)."""
     salt = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)
-    word = xp.arange(count, dtype=np.uint64) + xp.asarray(salt)
+    word = vertices.astype(np.uint64) + xp.asarray(salt)
     return (mixed(word) >> np.uint64(1)).astype(np.int64)

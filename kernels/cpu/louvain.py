@@ -15,10 +15,10 @@ __all__ = [
     "apply_moves",
     "choose_communities",
     "list_movable",
-    "mark_near_moved",
     "merge_rows",
     "move_classes",
     "pack_rows",
+    "sum_moves",
     "weight_inside",
 ]
 
@@ -204,35 +204,49 @@ def weight_inside(
 
 
 @jit
-def mark_near_moved(
-    offsets: Integers,
-    indices: Integers,
-    before: Integers,
-    labels: Integers,
-    called: npt.NDArray[np.bool_],
+def sum_moves(
+    rows: tuple[Integers, Integers, Integers],
+    listed: Integers,
+    labels: tuple[Integers, Integers],
+    stirred: Integers,
     lo: int,
     hi: int,
-) -> None:
-    """Mark the neighbours, in other communities, of vertices from `lo` to `hi` that have moved.
+) -> int:
+    """Add up what moves change: beside each vertex, and in the weights of arcs within communities.
 
     Parameters
     ----------
-    offsets, indices : ndarray
-        Rows of neighbours.
-    before, labels : ndarray of int64, shape (vertices,)
-        Communities before and after.
-    called : ndarray of bool, shape (vertices,)
-        The marks; other threads write the same.
+    rows : tuple of (offsets, indices, weights)
+        Both ways.
+    listed : ndarray of int64
+        Vertices that may have moved, each once.
+    labels : tuple of (ndarray of int64, ndarray of int64), shape (vertices,)
+        Communities before and after the moves.
+    stirred : ndarray of int64, shape (vertices,)
+        Added to: the weights, 1 at least, to neighbours that moved and are in another community.
     lo, hi : int
-        Range of vertices.
+        Range of the list.
     """
-    for vertex in range(lo, hi):
-        own = labels[vertex]
-        if own == before[vertex]:
+    offsets, indices, weights = rows
+    before, after = labels
+    change = 0
+    for place in range(lo, hi):
+        vertex = listed[place]
+        old, new = before[vertex], after[vertex]
+        if old == new:
             continue
         for arc in range(offsets[vertex], offsets[vertex + 1]):
-            if labels[indices[arc]] != own:
-                called[indices[arc]] = True
+            other, weight, gained = indices[arc], weights[arc], 0
+            its_old, its_new = before[other], after[other]
+            if its_new == new:
+                gained = weight
+            else:
+                stirred[other] += max(weight, 1)
+            if its_old == old:
+                gained -= weight
+            # The arc from a vertex that has not moved is counted here.
+            change += gained if its_old != its_new else 2 * gained
+    return int(change)
 
 
 @jit

@@ -41,7 +41,14 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import sum_of_lanes
 
-__all__ = ["choose_labels", "move_classes", "sum_inside"]
+__all__ = [
+    "choose_labels",
+    "count_groups",
+    "list_groups",
+    "move_classes",
+    "sum_inside",
+    "sum_moves",
+]
 
 FREE = -1  # a slot without a label
 TABLE = 2048  # slots in a block's shared memory
@@ -49,6 +56,7 @@ SHARE = 256  # of them a warp's
 WARPS = 8  # of a block at most
 TURNS = 2  # in which lanes with one label add their weights together
 KINDS = 4  # of rows: by a thread, a warp, a block, and one of the first blocks
+GROUPS = 1024  # of vertices at most: 256 classes of 4 kinds
 
 
 # ------------------------------------------------------------------------------- tables of labels
@@ -451,17 +459,15 @@ def move_classes(
         Whether only vertices that are alone move, and none to another that may.
     classes : int
     order : int64[listed]
-        Vertices whose rows fit shared memory.
     bounds : int64[4 * classes + 1]
-        The fourth kind is empty.
     chosen : int64[listed]
         Room.
     far : tuple of (int64[rows], int64[rows + 1], int64[rows + 1])
-        The other vertices by class; where their arcs and their tables begin, added up.
+        Vertices of the last kind by class; where their arcs and their tables begin, added up.
     far_bounds : int64[classes + 1]
         Of the classes among them.
     tables : tuple of (int64[slots], int64[slots])
-        Room for the tables of a class.
+        Room for the tables of a class, which are cleared while the class before moves.
     chunks : tuple of (float64[chunks], int64[chunks], int)
         Room for what is best in each so many slots, which divide every table.
     moved : int64[1]
@@ -473,8 +479,10 @@ def move_classes(
     marks, may = singles
     marked = (labels, totals, marks)
     place_of, everyone = block() * threads() + thread(), blocks() * threads()
+    clear_far(far, far_bounds[0], far_bounds[1], tables)
+    sync_grid()
     for which in range(classes):
-        first, last = bounds[KINDS * which], bounds[KINDS * (which + 1)]
+        first, last = bounds[KINDS * which], bounds[KINDS * (which + 1) - 1]
         far_first, far_last = far_bounds[which], far_bounds[which + 1]
         if strict:
             for place in range(first + place_of, last, everyone):
@@ -482,15 +490,13 @@ def move_classes(
             for place in range(far_first + place_of, far_last, everyone):
                 mark_single(far[0][place], labels, sizes, may, marks)
             sync_grid()
-        clear_far(far, far_first, far_last, tables)
+        fill_far(rows, labels, far, far_first, far_last, tables)
         choose_moves(
             rows, degrees, marked, factor, strict, order, bounds, KINDS * which, chosen, table,
             scores, found,
         )  # fmt: skip
         sync_grid()
         if far_first < far_last:
-            fill_far(rows, labels, far, far_first, far_last, tables)
-            sync_grid()
             scan_far(degrees, marked, factor, strict, far, far_first, far_last, tables, chunks)
             sync_grid()
         moves = np.int64(0)
@@ -507,6 +513,8 @@ def move_classes(
         moves = sum_of_lanes(moves)
         if lane() == 0 and moves > 0:
             atomic_add(moved, 0, moves)
+        if which + 1 < classes:
+            clear_far(far, far_last, far_bounds[which + 2], tables)
         sync_grid()
 
 
@@ -539,6 +547,114 @@ def sum_inside(rows: Any, sources: Any, arcs: Any, labels: Any, sums: Any) -> No
     total = sum_of_lanes(total)
     if lane() == 0:
         atomic_add(sums, 0, total)
+
+
+@kernel
+def sum_moves(
+    rows: Any, sources: Any, arcs: Any, before: Any, after: Any, stirred: Any, change: Any
+) -> None:
+    """Add up what moves change; see `kernels/cpu/louvain.py`.  Each arc is a thread's.
+
+    Parameters
+    ----------
+    rows : tuple of (int64[n + 1], int64[arcs], int64[arcs])
+    sources : int64[arcs]
+    arcs : int
+    before, after : int64[n]
+        Communities.
+    stirred : int64[n]
+        Added to: weights, 1 at least, to neighbours that moved and are in another community.
+    change : int64[1]
+        Added to: what moves add to the weights within communities.
+    """
+    _, indices, weights = rows
+    total = np.int64(0)
+    for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):
+        vertex = sources[arc]
+        old, new = before[vertex], after[vertex]
+        if old != new:
+            other, weight, gained = indices[arc], weights[arc], np.int64(0)
+            its_old, its_new = before[other], after[other]
+            if its_new == new:
+                gained = weight
+            else:
+                atomic_add(stirred, other, max(weight, np.int64(1)))
+            if its_old == old:
+                gained -= weight
+            if its_old == its_new:
+                gained *= 2
+            total += gained
+    total = sum_of_lanes(total)
+    if lane() == 0 and total != 0:
+        atomic_add(change, 0, total)
+
+
+# ------------------------------------------------------------------- vertices by class and kind
+
+
+@inline
+def count_listed(
+    listed: Any, length: Any, classes: Any, kinds: Any, groups: Any, counts: Any
+) -> None:
+    """Count the block's listed vertices by group, in shared memory."""
+    for group in range(thread(), groups, threads()):
+        counts[group] = 0
+    sync_block()
+    for place in range(block() * threads() + thread(), length, blocks() * threads()):
+        group = np.int64(classes[place]) * KINDS + kinds[listed[place]]
+        atomic_add(counts, group, np.int64(1))
+    sync_block()
+
+
+@kernel
+def count_groups(
+    listed: Any, length: Any, classes: Any, kinds: Any, groups: Any, sizes: Any
+) -> None:
+    """Count listed vertices by group: their class, then the kind of their row.
+
+    Parameters
+    ----------
+    listed : int64[length]
+    length : int
+    classes : uint8[length]
+    kinds : int64[n]
+    groups : int
+        At most `GROUPS`.
+    sizes : int64[groups]
+        Added to.
+    """
+    counts = shared(GROUPS, np.int64)
+    count_listed(listed, length, classes, kinds, groups, counts)
+    for group in range(thread(), groups, threads()):
+        if counts[group] > 0:
+            atomic_add(sizes, group, counts[group])
+
+
+@kernel
+def list_groups(
+    listed: Any, length: Any, classes: Any, kinds: Any, groups: Any, starts: Any, order: Any
+) -> None:
+    """List vertices by group, in any order within one.  Launched as `count_groups`.
+
+    Parameters
+    ----------
+    listed, length, classes, kinds, groups
+        See `count_groups`.
+    starts : int64[groups]
+        Where each group begins; increased by its size.
+    order : int64[length]
+        Written.
+    """
+    counts = shared(GROUPS, np.int64)
+    count_listed(listed, length, classes, kinds, groups, counts)
+    for group in range(thread(), groups, threads()):
+        if counts[group] > 0:
+            counts[group] = atomic_add(starts, group, counts[group])
+    sync_block()
+    for place in range(block() * threads() + thread(), length, blocks() * threads()):
+        vertex = listed[place]
+        group = np.int64(classes[place]) * KINDS + kinds[vertex]
+        order[atomic_add(counts, group, np.int64(1))] = vertex
 
 
 # ------------------------------------------------------------------------------ the heaviest label

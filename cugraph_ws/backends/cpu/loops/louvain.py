@@ -13,15 +13,15 @@ from cugraph_ws.kernels.cpu.louvain import (
     apply_moves,
     choose_communities,
     list_movable,
-    mark_near_moved,
     merge_rows,
     move_classes,
     pack_rows,
     weight_inside,
 )
+from cugraph_ws.kernels.cpu.louvain import sum_moves as sum_listed_moves
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["Mover", "merged", "near_moved", "sum_by", "sum_inside"]
+__all__ = ["Mover", "merged", "sum_by", "sum_inside", "sum_moves"]
 
 Integers = npt.NDArray[np.int64]
 Rows = tuple[Integers, Integers, Integers]
@@ -59,26 +59,40 @@ def sum_inside(rows: Rows, sources: Integers, labels: Integers) -> int:
     return 2 * int(sum(parallel(weight_inside, [(rows, labels, *cut) for cut in _cuts(rows)])))
 
 
-def near_moved(
-    rows: Rows, sources: Integers, before: Integers, labels: Integers
-) -> npt.NDArray[np.bool_]:
-    """Mark the neighbours, in other communities, of vertices that have moved.
+def sum_moves(
+    rows: Rows,
+    sources: Integers,
+    listed: Integers,
+    labels: tuple[Integers, Integers],
+    stirred: Integers,
+) -> int:
+    """Return what moves add to the sum of the weights of arcs within communities.
 
     Parameters
     ----------
     rows : tuple of (offsets, indices, weights)
+        Both ways, without self-loops.
     sources : ndarray of int64, shape (arcs,)
-    before, labels : ndarray of int64, shape (vertices,)
-
-    Returns
-    -------
-    ndarray of bool, shape (vertices,)
+    listed : ndarray of int64
+        The vertices that may have moved, each once.
+    labels : tuple of (ndarray of int64, ndarray of int64), shape (vertices,)
+        Communities before and after the moves.
+    stirred : ndarray of int64, shape (vertices,)
+        Added to: for each vertex, the weights, 1 at least, to neighbours that moved and are in
+        another community.
     """
-    offsets, indices, _ = rows
-    called = np.zeros(len(labels), np.bool_)
-    tasks = [(offsets, indices, before, labels, called, *cut) for cut in _cuts(rows)]
-    parallel(mark_near_moved, tasks)
-    return called
+    pieces = min(number_of_threads(), 1 + len(sources) // ARCS_A_TASK)
+    if pieces == 1:
+        return int(sum_listed_moves(rows, listed, labels, stirred, 0, len(listed)))
+    offsets: Any = np.zeros(len(listed) + 1, np.int64)
+    np.cumsum(rows[0][listed + 1] - rows[0][listed], out=offsets[1:])
+    tasks = [
+        (rows, listed, labels, np.zeros_like(stirred), *cut) for cut in cut_offsets(offsets, pieces)
+    ]
+    found = parallel(sum_listed_moves, tasks)
+    for task in tasks:
+        stirred += task[3]
+    return int(sum(found))
 
 
 def merged(rows: Rows, sources: Integers, labels: Integers, count: int) -> Rows:
@@ -161,8 +175,9 @@ class Mover:
         self,
         communities: tuple[Integers, Integers, Integers],
         factor: float,
-        order: Integers,
-        ends: list[int],
+        listed: Integers,
+        classes: npt.NDArray[np.uint8],
+        count: int,
         *,
         may: Integers | None = None,
     ) -> int:
@@ -174,15 +189,19 @@ class Mover:
             By vertex; by community: sum of degrees, and number of vertices.  Updated.
         factor : float
             See `kernels.cpu.louvain.choose_communities`.
-        order : ndarray of int64, shape (vertices,)
-            The vertices of the first class, then of the second, and so on.
-        ends : list of int
-            Where each class ends.
+        listed : ndarray of int64
+            The vertices that may move, each once.
+        classes : ndarray of uint8
+            The class of each listed vertex; one class moves after the other.
+        count : int
+            Of classes.
         may : ndarray of int64, shape (vertices,), optional
             Which vertices may move: only those that are alone, and none to another that may.
         """
         labels, totals, sizes = communities
         strict = may is not None
+        order = listed[np.argsort(classes, kind="stable")]
+        ends = np.cumsum(np.bincount(classes, minlength=count))
         marks = np.zeros(len(sizes), np.int64) if strict else sizes
         allowed = marks if may is None else may
         if number_of_threads() == 1 or len(self._rows[1]) <= ARCS_A_TASK * len(ends):
@@ -190,14 +209,14 @@ class Mover:
                 return int(
                     move_classes(
                         self._rows, self._degrees, communities, marks, allowed, factor, strict,
-                        order, np.array(ends, np.int64), scratch,
+                        order, ends, scratch,
                     )
                 )  # fmt: skip
-        moved, first, listed = 0, 0, np.empty(len(order), np.int64)
+        moved, first, movable = 0, 0, np.empty(len(order), np.int64)
         for end in ends:
             members = order[first:end]
             if strict:
-                members = listed[: list_movable(communities, marks, allowed, members, listed)]
+                members = movable[: list_movable(communities, marks, allowed, members, movable)]
             chosen = self._choose((labels, totals, marks), factor, members, strict=strict)
             moved += apply_moves(self._degrees, communities, marks, strict, members, chosen)
             first = end

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.label_tables import BLOCK, FAR, KINDS, FarRows, by_kind, kinds_of
+from cugraph_ws.backends.cuda.label_tables import BLOCK, KINDS, FarRows, kinds_of
 from cugraph_ws.runtime.device import device
 
-__all__ = ["Mover", "merged", "near_moved", "sum_by", "sum_inside"]
+__all__ = ["Mover", "merged", "sum_by", "sum_inside", "sum_moves"]
 
 Array = Any  # CuPy's
 Rows = tuple[Array, Array, Array]
+
+MOST_LISTING = 256  # blocks that list vertices: each adds to the size of every group
 
 
 def sum_by(labels: Array, values: Array, count: int) -> Array:
@@ -39,14 +41,17 @@ def sum_inside(rows: Rows, sources: Array, labels: Array) -> int:
     return int(here.to_host(sums)[0])
 
 
-def near_moved(rows: Rows, sources: Array, before: Array, labels: Array) -> Array:
-    """Mark the neighbours, in other communities, of vertices that have moved."""
-    xp = device().xp
-    called = xp.zeros(len(labels), np.bool_)
-    arcs = xp.flatnonzero((labels != before)[sources])
-    heads = rows[1][arcs]
-    called[heads[labels[sources[arcs]] != labels[heads]]] = True
-    return called
+def sum_moves(
+    rows: Rows, sources: Array, listed: Array, labels: tuple[Array, Array], stirred: Array
+) -> int:
+    """Return what moves add to the sum of the weights of arcs within communities."""
+    here, arcs = device(), len(sources)
+    change = here.xp.zeros(1, np.int64)
+    here.module("communities").launch(
+        "sum_moves", here.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, *labels, stirred,
+        change,
+    )  # fmt: skip
+    return int(here.to_host(change)[0])
 
 
 def merged(rows: Rows, sources: Array, labels: Array, count: int) -> Rows:
@@ -84,25 +89,41 @@ class Mover:
         self,
         communities: tuple[Array, Array, Array],
         factor: float,
-        order: Array,
-        ends: list[int],
+        listed: Array,
+        classes: Array,
+        count: int,
         *,
         may: Array | None = None,
     ) -> int:
         """Let classes of vertices move, and return how many did."""
+        if not len(listed):
+            return 0
         here, (_, _, sizes), strict = device(), communities, may is not None
-        xp, count = here.xp, len(order)
-        classes = xp.full(len(self._degrees), len(ends))  # not listed
-        classes[order] = xp.searchsorted(xp.array(ends), xp.arange(count), side="right")
-        far = self._far.by_class(classes[self._far.rows], len(ends))
-        if len(self._far.rows):
-            order = order[self._kinds[order] < FAR]
-        order, bounds = by_kind(order, KINDS * classes[order] + self._kinds[order], len(ends))
+        xp, vertices = here.xp, len(self._degrees)
+        order, bounds = self._grouped(listed, classes, count)
+        class_of = self._far.rows
+        if len(class_of):
+            by_vertex = xp.full(vertices, count)  # that of vertices that are not listed
+            by_vertex[listed] = classes
+            class_of = by_vertex[class_of]
+        far = self._far.by_class(class_of, count)
         marks = xp.zeros(len(sizes), np.int64) if strict else sizes
         moved = xp.zeros(1, np.int64)
         here.module("communities").prepare_together(
-            "move_classes", 32 * len(self._degrees), BLOCK, self._rows, self._degrees, communities,
-            (marks, marks if may is None else may), factor, strict, len(ends), order, bounds,
+            "move_classes", 32 * len(listed), BLOCK, self._rows, self._degrees, communities,
+            (marks, marks if may is None else may), factor, strict, count, order, bounds,
             xp.empty(len(order), np.int64), *far, moved,
         )()  # fmt: skip
         return int(here.to_host(moved)[0])
+
+    def _grouped(self, listed: Array, classes: Array, count: int) -> tuple[Array, Array]:
+        """Return listed vertices by class and kind, and the bounds of those groups."""
+        here, length, groups = device(), len(listed), KINDS * count
+        xp, module = here.xp, here.module("communities")
+        shape = min(MOST_LISTING, here.blocks_for(length, BLOCK)), BLOCK
+        group_of = listed, length, classes, self._kinds, groups
+        bounds, order = xp.zeros(groups + 1, np.int64), xp.empty(length, np.int64)
+        module.launch("count_groups", *shape, *group_of, bounds[1:])
+        xp.cumsum(bounds, out=bounds)
+        module.launch("list_groups", *shape, *group_of, bounds[:-1].copy(), order)
+        return order, bounds
