@@ -52,6 +52,7 @@ LEAST_LEFT = 6
 MOST_REFUSED = 1 << 32  # in a row
 # Arcs of a rank from which a GPU's supersteps take long enough: a combination takes 1 to 2 ms there
 LEAST_ARCS = 24_000_000
+SMALL = 1 << 26  # bytes that are there: asking a driver takes as long as a small graph's run
 PART = 4  # vectors may take 1/4 of the free memory
 # Singular values below this part of the greatest are rounding errors of the products
 RANK = 1e-13
@@ -173,8 +174,11 @@ class Extrapolation:
         if self._vectors:  # on all ranks
             return True
         taken = 8 * (len(KEPT) + 1) * self._part.size
-        free = device().free_memory() if self._part.on_device else available_memory()
-        return not self._exchange.total(int(PART * taken > free))
+        return not self._exchange.total(int(taken > SMALL and PART * taken > self._free()))
+
+    def _free(self) -> int:
+        """Return how many bytes can be allocated."""
+        return device().free_memory() if self._part.on_device else available_memory()
 
     def _recent(self) -> tuple[Array, Array]:
         """Return the field before and after the last superstep, of owned vertices by position."""

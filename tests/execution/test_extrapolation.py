@@ -253,6 +253,9 @@ def test_a_gpu_extrapolates_where_supersteps_take_long(monkeypatch):
 
 
 def test_short_memory_is_left_alone(monkeypatch):
+    monkeypatch.setattr(extrapolation, "available_memory", lambda: 0)
+    assert marked(ran(SLOW, "auto")) != [], "so little is not asked for"
+    monkeypatch.setattr(extrapolation, "SMALL", 0)
     monkeypatch.setattr(extrapolation, "available_memory", lambda: 8 * SLOW.n * 4)
     assert marked(ran(SLOW, "auto")) == []
     monkeypatch.setattr(extrapolation, "available_memory", lambda: 8 * SLOW.n * 5 * 4)
