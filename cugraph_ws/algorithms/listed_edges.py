@@ -70,10 +70,15 @@ class ListedEdges(ArrayLoop):
             Places in the CSC, and the positions and numbers of both ends.
         """
         part, xp = self.near.part, self.near.xp
-        tail, head = part.csc.indices.astype(np.int64), row_of_arcs(part)
-        one, other = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)
+        directed, tail, head = part.graph.directed, part.csc.indices, row_of_arcs(part)
         # An undirected edge is two arcs; its arc to the greater vertex is taken.
-        arcs = xp.flatnonzero(one != other if part.graph.directed else one < other)
+        if part.numbers_are_positions:
+            arcs = xp.flatnonzero(tail != head if directed else tail < head)
+            tail, head = tail[arcs].astype(np.int64), head[arcs]
+            return arcs, tail, head, tail, head
+        tail = tail.astype(np.int64)
+        one, other = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)
+        arcs = xp.flatnonzero(one != other if directed else one < other)
         return arcs, tail[arcs], head[arcs], one[arcs], other[arcs]
 
     def of_all_ranks(self, *columns: Array) -> tuple[list[Array], int]:
