@@ -128,8 +128,8 @@ class DeviceRankExchange(RankExchange):
         self._pieces = times.rates.byte <= SLOWEST_APART  # whether to send most while computing
         self._lasting = LastingTimes()
         self._clock: deque[tuple[bool, float]] = deque(maxlen=2)  # what the last exchanges did
-        self._told = device().pinned(1, np.float64)
-        self._told[0], self._begun = 0.0, perf_counter()
+        self._elapsed = device().pinned(1, np.float64)
+        self._elapsed[0], self._begun = 0.0, perf_counter()
         self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
         self._known = False
         self._choose(np.full((size, size), self._chosen.first))
@@ -271,7 +271,7 @@ class DeviceRankExchange(RankExchange):
         """Do the exchange after a single superstep."""
         packed, header = self._pack(executor), executor.header()
         if self._chosen.free:
-            device().copy_in(self._told, header[-1:])
+            device().copy_in(self._elapsed, header[-1:])
         self._links.gather(header, self._headers)
         device().copy_out(self._headers, self._table)
         mark = self._links.mark()
@@ -282,7 +282,7 @@ class DeviceRankExchange(RankExchange):
                 executor.begin_next()
         self._apart = False
         self._links.wait(mark)
-        self._told[0], self._begun = (now := perf_counter()) - self._begun, now
+        self._elapsed[0], self._begun = (now := perf_counter()) - self._begun, now
         lengths, width = self._table.take(self._places) * self._flows, executor.refinement.width
         useful, entry, times = (
             lengths.astype(np.int64),
