@@ -69,7 +69,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     Without a group, a module's tests go to one worker as well: others would compile the same
     programs at the same time, and make the module's fixtures again.  What runs in the emulator
-    compiles nothing; such tests come last, one by one, so that all workers end together.
+    compiles little that others have not; such tests come last, one by one, so that all workers end
+    together.
     """
     if config.getvalue("dist") != "loadgroup":
         return None

@@ -23,6 +23,7 @@ __all__ = ["Emulator"]
 LOYALTIES = (0.0, 0.5, 0.95)  # how likely a warp that can run goes on running
 STRIDES = (3, 40, 400)  # plain accesses between two switches, on average
 SHORT = 2e-4  # seconds for which other launches may run
+FOLLOWED = 12  # threads of a launch at most, by coverage
 PATIENCE = 30_000  # times that a launch lets others run
 _one_at_a_time = threading.Lock()
 
@@ -59,6 +60,7 @@ class Machine:
         self.ready: list[warps.Warp] = []
         self.handed_over = 0
         self.followed: warps.Lane | None = None  # by coverage
+        self.to_follow = FOLLOWED
         self.hub = greenlet.getcurrent()
 
     # --------------------------------------------------------------- called from the threads
@@ -99,7 +101,7 @@ class Machine:
     # ----------------------------------------------------------------------------- the hub
 
     def run(self) -> None:
-        """Run all threads to their ends, one after the other of some of them followed by coverage.
+        """Run all threads to their ends, a few of them, one after the other, followed by coverage.
 
         Coverage keeps one stack of calls, and would have to ask at every event which greenlet it
         is in, in all tests.
@@ -145,13 +147,16 @@ class Machine:
                 task.switch()
             if task.dead:
                 self._finish(lane)
+                if self.followed is None and not self.to_follow:
+                    tracer = None
             if now.idle > patience:
                 raise Deadlock("all wait for something that nobody writes")
         self._look_for_stuck()
 
     def _is_followed(self, lane: warps.Lane) -> bool:
-        if self.followed is None and not lane.task:  # it has not begun
+        if self.followed is None and self.to_follow and not lane.task:  # it has not begun
             self.followed = lane
+            self.to_follow -= 1
         return self.followed is lane
 
     def _start_block(self) -> None:
