@@ -135,7 +135,7 @@ def pagerank(
     extrapolate : {"auto", "always", "never"}
         Whether ranks may be extrapolated after every eighth superstep, which halves the supersteps
         on many social and road networks; by default only if `tol` is above 0 and it is expected to
-        save supersteps.  The bound of the result holds in any case.
+        save time: on a GPU not on small graphs.  The bound of the result holds in any case.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str or None

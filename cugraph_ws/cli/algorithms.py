@@ -198,6 +198,7 @@ VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_ou
 @_values("precomputed-vertex-out-weight", "Sums of the vertices' out-weights.")
 @option_flag("max_iter", 100)
 @TOLERANCE
+@option_flag("extrapolate", "auto")
 def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
     """Rank vertices by PageRank.
 

@@ -304,10 +304,11 @@ class Options:
         metadata=_option(
             Choice(get_args(Extrapolate)),
             "program",
-            "Whether the state may be replaced, after every eighth superstep, by the combination of the last ones "
-            "that a superstep changes least: for programs that declare that their supersteps are linear, such as "
-            "PageRank. By default only where `tol` is above 0 and that is expected to save time; on a GPU, on graphs "
-            "of 24 million arcs or more. The run ends, as any, when a superstep changes the state by `tol` or less.",
+            "Whether states are extrapolated, if the program declares that its supersteps are linear, as PageRank "
+            "does. After every eighth superstep the combination of the last ones that a superstep changes least may "
+            "replace the state. By default only where `tol` is above 0 and that is expected to save time; on a GPU, "
+            "on graphs of 24 million arcs or more. The run ends, as any, when a superstep changes the state by `tol` "
+            "or less.",
         ),
     )
     method: Method = field(

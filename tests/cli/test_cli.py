@@ -160,8 +160,8 @@ def the_graph(**arguments) -> ws.Graph:
             lambda: ws.pagerank(the_graph(weight="w"), 0.5, "first", tol=1e-9, max_iter=50),
         ),
         (
-            "pagerank --nstart-file first.csv --dangling-file first.csv",
-            lambda: ws.pagerank(the_graph(), nstart=FIRST, dangling=FIRST),
+            "pagerank --nstart-file first.csv --dangling-file first.csv --extrapolate never",
+            lambda: ws.pagerank(the_graph(), nstart=FIRST, dangling=FIRST, extrapolate="never"),
         ),
         ("weakly-connected-components", lambda: weakly_connected_components(the_graph())),
         ("wcc", lambda: weakly_connected_components(the_graph())),
