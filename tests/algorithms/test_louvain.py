@@ -267,3 +267,22 @@ def test_arcs_without_weight_are_merged_too() -> None:
         expected = loops("louvain", on_device=True).merged(rows, source, labels, 2)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_large_level_ends_with_a_sweep_that_gains_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer sweeps look at fewer vertices, and find communities of about the same modularity."""
+    looked, quality = [], []
+    with build(undirected(rmat(9, 8, seed=2)), duplicates="first") as graph:
+        for stirred, tail in ((1 << 60, 0.0), (algorithm.STIRRED, 0.1)):
+            monkeypatch.setattr(algorithm, "STIRRED", stirred)
+            monkeypatch.setattr(algorithm, "TAIL", tail)
+            steps: list[int] = []
+            result = ws.run(
+                ws.Louvain(), graph, progress=lambda update, to=steps: to.append(update.active)
+            )
+            looked.append((len(steps), sum(steps)))
+            quality.append(-result.residual)
+    (sweeps, vertices), (fewer, less) = looked
+    assert fewer < sweeps
+    assert less < vertices
+    assert quality[1] > 0.95 * quality[0]
