@@ -109,8 +109,10 @@ class Mover:
         far = self._far.by_class(class_of, count)
         marks = xp.zeros(len(sizes), np.int64) if strict else sizes
         moved = xp.zeros(1, np.int64)
+        # A few listed rows may have all arcs; else a block for each is enough, and few blocks wait less.
+        items = BLOCK * (vertices if len(self._far.rows) else len(listed))
         here.module("communities").prepare_together(
-            "move_classes", 32 * len(listed), BLOCK, self._rows, self._degrees, communities,
+            "move_classes", items, BLOCK, self._rows, self._degrees, communities,
             (marks, marks if may is None else may), factor, strict, count, order, bounds,
             xp.empty(len(order), np.int64), *far, moved,
         )()  # fmt: skip
