@@ -227,6 +227,20 @@ def test_sums_of_a_frontier_are_the_same_each_time():
     assert len(ranks) == 1
 
 
+@pytest.mark.parametrize("layout", ["csc", "windows"])
+def test_extrapolated_ranks_are_within_the_bound_and_the_same_each_time(layout):
+    graph, tol = graph_of(grid(200, 200, drop=0.3, seed=6)), 1e-6
+    plain = ws.run(ws.PageRank, graph, engine="cpu", tol=1e-12, max_iter=1000, extrapolate="never")
+    given = {"engine": "cuda", "tol": tol, "layout": layout}
+    slow = ws.run(ws.PageRank, graph, extrapolate="never", **given)
+    runs = [ws.run(ws.PageRank, graph, extrapolate="always", **given) for _ in range(3)]
+    ranks = [as_host(one.arrays["pagerank"]) for one in runs]
+    assert {one.tobytes() for one in ranks} == {ranks[0].tobytes()}
+    assert np.abs(ranks[0] - as_host(plain.arrays["pagerank"])).sum() <= 6 * tol
+    assert sum(runs[0].rows.extrapolated) > 0
+    assert runs[0].iterations < slow.iterations
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 7, 131])
 def test_a_frontier_in_a_grid_of_any_size(blocks, monkeypatch):
     most = type(device()).most_blocks
