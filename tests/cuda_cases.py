@@ -509,7 +509,7 @@ def stable(edges: Edges, share: float = 0.9) -> Edges:
 
 
 def _pagerank(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
-    return ws.pagerank(graph, tol=1e-6, **options)
+    return ws.pagerank(graph, extrapolate="never", tol=1e-6, **options)
 
 
 def _pagerank_with_everything(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
