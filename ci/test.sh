@@ -2,8 +2,9 @@
 # Style, types and the whole suite, in a virtual environment made for it.
 #
 # The suite runs twice.  First the tests of what runs compiled, uncompiled: coverage cannot look
-# into machine code, and a kernel must mean the same as plain Python.  Then everything, compiled.
-# Coverage of both together is gated; pytest has the last word.
+# into machine code, and a kernel must mean the same as plain Python.  Then everything, compiled;
+# tests that coverage gains nothing from run without it.  Coverage of both together is gated;
+# pytest has the last word.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/venv.sh
@@ -25,6 +26,10 @@ coverage erase
 # Emulated kernels are plain Python in either run: tests of them (their names say "gpu" or "cuda") run once, with the rest.
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" --cov --cov-report= "${uncompiled[@]}"
 wait "$types"
+# Without coverage, which would follow every step of the compiler and of programs in plain Python, for several
+# times as long, also in threads that had begun before: what these run through, other tests cover.
+uncovered=(tests/program/test_cuda_compile.py tests/program/test_zoo.py tests/fuzz tests/scripts tests/house)
+pytest -n "$((workers + 1))" --dist loadgroup "${uncovered[@]}"
 # Tests that start clusters of processes, one group, run one after the other beside all others.  They
 # wait now and then, for faults to be noticed, so there is one worker more than cores.
-pytest -n "$((workers + 1))" --dist loadgroup --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
+pytest -n "$((workers + 1))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"

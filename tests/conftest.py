@@ -43,13 +43,6 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("(\w+)"\)$""", re.MULTILINE)
 
 FOLLOWED = pytest.StashKey[bool]()
-# Coverage would follow every step of the compiler and of programs in plain Python, for several
-# times as long.  What these run through, other tests cover.
-UNFOLLOWED = (
-    "tests/program/test_cuda_compile.py",
-    "tests/program/test_zoo.py",
-    "tests/fuzz/test_programs.py",
-)
 EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluster_device_)")
 
 
@@ -127,13 +120,6 @@ def unfollowed() -> Iterator[None]:
     finally:
         threading.settrace(of_threads)  # type: ignore[arg-type]
         sys.settrace(tracer)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Have coverage rest in some modules, whose fixtures it need not follow either."""
-    with unfollowed() if item.nodeid.startswith(UNFOLLOWED) else nullcontext():
-        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -351,7 +351,7 @@ def test_owners_of_ids_send_their_numbers(where, kind):
 
 OTHERS = {
     "program", "graph", "alpha", "coupling", "cutoff", "damping", "degree_type", "depth_limit", "directed",
-    "direction", "destination", "destination_column", "engine", "every", "exchange", "checkpoint",
+    "direction", "destination", "destination_column", "engine", "every", "exchange", "extrapolate", "checkpoint",
     "fail_on_nonconvergence", "filter", "fused", "in_place", "k", "max_iter", "method", "options",
     "parameters", "partitions", "predecessors", "priorities", "progress", "resume", "return_predecessors",
     "seed", "source", "source_column", "timeout", "tol", "unreachable", "weight", "weight_column",

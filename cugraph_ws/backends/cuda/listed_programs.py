@@ -42,9 +42,9 @@ def listing_of(program: Any, interface: str, loops: tuple[str, ...]) -> list[Any
     if not isinstance(program, VertexProgram):
         return None
     module = program.functions["apply"].__module__
-    for (kind, *rest), text in program.memory.items():
-        if kind == "interface on a GPU" and text == interface:
-            types, variant = rest
+    for key, text in program.memory.items():
+        if isinstance(key, tuple) and key[0] == "interface on a GPU" and text == interface:
+            _, types, variant = key
             listed = [module, program.name, asdict(types), asdict(variant), list(loops)]
             with suppress(AttributeError, ImportError):
                 if text_of(json.loads(json.dumps(listed))) == module_source(interface, loops):
