@@ -105,7 +105,7 @@ def workers_in(environments: Sequence[Mapping[str, str]]) -> Iterator[Client]:
         name: {"cls": Nanny, "options": {"nthreads": 1, "env": dict(environment)}}
         for name, environment in enumerate(environments)
     }
-    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": None}}
+    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": "127.0.0.1:0"}}
     with SpecCluster(workers=specified, scheduler=scheduler) as cluster, Client(cluster) as client:
         client.wait_for_workers(len(specified))
         yield client

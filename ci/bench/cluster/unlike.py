@@ -116,7 +116,7 @@ def _started(wanted: Sequence[tuple[int, Mapping[str, str]]]) -> Iterator[tuple[
         }
         for name, (threads, variables) in enumerate(wanted)
     }
-    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": None}}
+    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": "127.0.0.1:0"}}
     with (
         SpecCluster(workers=specified, scheduler=scheduler, silence_logs="WARNING") as cluster,
         Client(cluster) as client,

@@ -38,7 +38,7 @@ def sharing(*, apart: bool) -> Any:
     for name in range(SHARING):
         own = {"NCCL_SOCKET_IFNAME": "lo", "NCCL_HOSTID": f"machine {name}"} if apart else {}
         nannies[name] = {"cls": Nanny, "options": {"nthreads": 1, "env": shared | own}}
-    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": None}}
+    scheduler = {"cls": Scheduler, "options": {"port": 0, "dashboard_address": "127.0.0.1:0"}}
     with SpecCluster(workers=nannies, scheduler=scheduler) as cluster, Client(cluster) as client:
         client.wait_for_workers(SHARING)
         yield client
