@@ -16,8 +16,10 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from hashlib import sha256
+from typing import Any, NamedTuple, TypeVar
 
 from cugraph_ws.runtime.machine_code import cache_folder, code_folder
 from cugraph_ws.runtime.memory import available_memory
@@ -25,12 +27,25 @@ from cugraph_ws.runtime.paths import kernels_folder
 from cugraph_ws.runtime.signature import Kind
 
 __all__ = [
-    "LIST", "VARIABLE", "Capability", "Job", "Pool", "has_programs", "longest_first", "needed", "together",
+    "LIST",
+    "PREFIX",
+    "VARIABLE",
+    "Capability",
+    "Job",
+    "Pool",
+    "has_programs",
+    "listed_as",
+    "longest_first",
+    "module_with",
+    "needed",
+    "together",
     "tupled",
 ]  # fmt: skip
 
 LIST = kernels_folder() / "cuda" / "together.json"
 VARIABLE = "CUGRAPH_WS_COMPILERS"
+PREFIX = "cugraph_ws_cuda_"  # of the names of programs' modules
+T = TypeVar("T")
 MOST = 16  # processes
 ROOM = 1 << 29  # bytes of memory that a process may take
 IDLE = 10.0  # seconds after which a process without work ends
@@ -147,9 +162,20 @@ def has_programs(call: str) -> bool:
 
 
 def _listed(call: str) -> frozenset[Launch]:
-    """Return what a call launches, nothing if it is not listed; float32 weights are listed with int32 ids."""
-    calls = dict(_calls())
-    return calls.get(call) or calls.get(f"{call}, int32 ids") or frozenset()
+    """Return what a call launches, nothing if it is not listed."""
+    return listed_as(call, dict(_calls())) or frozenset()
+
+
+def listed_as(call: str, calls: Mapping[str, T]) -> T | None:
+    """Return what a call is listed with, None if it is not; float32 weights are listed with int32 ids.
+
+    Parameters
+    ----------
+    call : str
+    calls : mapping
+        By listed call.
+    """
+    return calls.get(call) or calls.get(f"{call}, int32 ids")
 
 
 def longest_first(launches: list[Any]) -> list[Any]:
@@ -314,7 +340,20 @@ def needed(job: Job) -> None:
 
 def _program(module: str) -> str:
     """Return the name of the program of a module of text: what stands between prefix and digest."""
-    return module.removeprefix("cugraph_ws_cuda_").rpartition("_")[0]
+    return module.removeprefix(PREFIX).rpartition("_")[0]
+
+
+def module_with(program: str, text: str) -> str:
+    """Return the name of the module with a program's kernels; see `_program`.
+
+    Parameters
+    ----------
+    program : str
+        Its name, with or without the prefix of modules.
+    text : str
+        Of the module.
+    """
+    return f"{PREFIX}{program.removeprefix(PREFIX)}_{sha256(text.encode()).hexdigest()[:20]}"
 
 
 def _jobs(launches: list[Launch], beside: Job, program: str) -> list[Job]:

@@ -7,7 +7,6 @@ arrays, and in the tests an emulator with NumPy arrays.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -17,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cugraph_ws.errors import EngineError
-from cugraph_ws.runtime.compile_ahead import Job, needed
+from cugraph_ws.runtime.compile_ahead import Job, module_with, needed
 from cugraph_ws.runtime.device_compiler import load_or_compile
 from cugraph_ws.runtime.driver import Function, Gpu, installed_gpus, load_function
 from cugraph_ws.runtime.generated import import_text, kernel_file
@@ -338,8 +337,7 @@ class CudaDevice:
         found = self._programs.get(key)
         if found is None:
             text = write()
-            digest = hashlib.sha256(text.encode()).hexdigest()[:20]
-            full = f"{name}_{digest}"
+            full = module_with(name, text)
             found = _Kernels(self, full, text, lambda: import_text(full, text), generated=True)
             self._programs[key] = found
         return found

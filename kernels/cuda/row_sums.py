@@ -22,11 +22,11 @@ from cugraph_ws.kernels.cuda.primitives import (
     shared,
     shuffle,
     shuffle_down,
-    shuffle_xor,
     sync_block,
     thread,
     threads,
 )
+from cugraph_ws.kernels.cuda.rows import greatest_of_lanes, owner, sum_of_lanes
 
 __all__ = ["sum_all_rows", "sum_pieces"]
 
@@ -62,33 +62,10 @@ def sum_of_strides(
 
 
 @inline
-def sum_of_lanes(total: Any) -> Any:
-    """Add up a warp's numbers; all lanes get the sum."""
-    bits = np.int32(16)
-    while bits > 0:
-        total += shuffle_xor(FULL, total, bits)
-        bits = np.int32(bits >> 1)
-    return total
-
-
-@inline
-def owner_of(here: Any, end: Any) -> Any:
-    """Return the lane whose row an arc is in: the first that ends after it."""
-    owner = np.int32(0)
-    step = np.int32(16)
-    while step > 0:
-        ends = shuffle(FULL, end, owner + step - 1)
-        if ends <= here:
-            owner = np.int32(owner + step)
-        step = np.int32(step >> 1)
-    return owner
-
-
-@inline
 def fold_window(window: Any, one: Any, start: Any, end: Any, longest: Any, total: Any) -> Any:
     """Add a window of 32 arcs up by segments; each lane adds its own row's part to `total`."""
     here = np.int32(window + lane())
-    stop = min(shuffle(FULL, end, owner_of(here, end)), np.int32(window + 32))
+    stop = min(shuffle(FULL, end, owner(end, here)), np.int32(window + 32))
     distance = np.int32(1)
     while distance < longest:
         other = shuffle_down(FULL, one, distance)
@@ -110,20 +87,16 @@ def sum_of_segments(
 
     The rows of a warp are consecutive.  Four windows are read before the first is folded.
     """
-    longest = np.int32(0) if long else np.int32(min(last - first, 32))
-    bits = np.int32(16)
-    while bits > 0:
-        longest = max(longest, shuffle_xor(FULL, longest, bits))
-        bits = np.int32(bits >> 1)
+    longest = greatest_of_lanes(np.int32(0) if long else np.int32(min(last - first, 32)))
     total = 0.0
     at = shuffle(FULL, first, 0)
     until = shuffle(FULL, last, 31)
     while at < until:
         start = np.int32(min(max(first - at, 0), 128))
         end = np.int32(min(max(last - at, 0), 128))
-        owner = owner_of(np.int32(0), end)
-        if shuffle(FULL, np.int32(1 if long else 0), owner) == 1:
-            at = shuffle(FULL, last, owner)
+        here = owner(end, np.int32(0))
+        if shuffle(FULL, np.int32(1 if long else 0), here) == 1:
+            at = shuffle(FULL, last, here)
         else:
             arc = at + lane()
             one = value_of(arc, until, indices, values, weights, weighted)

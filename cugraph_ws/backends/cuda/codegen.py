@@ -27,6 +27,7 @@ from cugraph_ws.program.codegen import (
     without_interface,
 )
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.runtime.compile_ahead import PREFIX
 from cugraph_ws.runtime.device import Device, KernelModule
 from cugraph_ws.runtime.generated import kernel_file
 from cugraph_ws.runtime.parsing import parse
@@ -190,7 +191,7 @@ def program_kernels(
     -------
     KernelModule
     """
-    name = f"cugraph_ws_cuda_{program.name}"
+    name = f"{PREFIX}{program.name}"
     return device.program_module(name, interface, loops, ProgramText(program, interface, loops))
 
 

@@ -14,7 +14,6 @@ __all__ = [
     "KINDS",
     "FarRows",
     "FarTables",
-    "by_kind",
     "far_tables",
     "kinds_of",
     "row_order",
@@ -72,31 +71,11 @@ def far_tables(longest: int) -> FarTables:
 
 def row_order(lengths: Array) -> tuple[Array, Array]:
     """Return rows by kind, and the five bounds of the kinds."""
-    return by_kind(device().xp.arange(len(lengths)), kinds_of(lengths), 1)
-
-
-def by_kind(rows: Array, groups: Array, classes: int) -> tuple[Array, Array]:
-    """Return listed rows by class and kind, and the bounds of those.
-
-    Parameters
-    ----------
-    rows : array of int64
-    groups : array of int64
-        4 times its class plus its kind for each listed row.
-    classes : int
-
-    Returns
-    -------
-    order : array of int64, shape (len(rows),)
-    bounds : array of int64, shape (4 * classes + 1,)
-    """
-    xp = device().xp
-    bounds = xp.zeros(KINDS * classes + 1, np.int64)
-    if len(rows):
-        bounds[1:] = xp.cumsum(xp.bincount(groups, minlength=KINDS * classes))
-    if KINDS * classes < 1 << 16:
-        groups = groups.astype(np.uint16)  # sorted by two digits, not by eight
-    return rows[xp.argsort(groups, kind="stable")], bounds
+    xp, kinds = device().xp, kinds_of(lengths)
+    bounds = xp.zeros(KINDS + 1, np.int64)
+    if len(lengths):
+        bounds[1:] = xp.cumsum(xp.bincount(kinds, minlength=KINDS))
+    return xp.argsort(kinds.astype(np.uint16), kind="stable"), bounds  # two digits, not eight
 
 
 class FarRows:

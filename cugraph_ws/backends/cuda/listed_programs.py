@@ -10,17 +10,22 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
-from hashlib import sha256
 from typing import Any
 
 from cugraph_ws.backends.cuda.codegen import Variant, interface_source, module_source
 from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.runtime.compile_ahead import LIST, Capability, Job, longest_first, tupled
+from cugraph_ws.runtime.compile_ahead import (
+    LIST,
+    Capability,
+    Job,
+    listed_as,
+    longest_first,
+    module_with,
+    tupled,
+)
 
 __all__ = ["jobs_of", "listing_of", "text_of"]
-
-PREFIX = "cugraph_ws_cuda_"
 
 
 def listing_of(program: Any, interface: str, loops: tuple[str, ...]) -> list[Any] | None:
@@ -88,7 +93,7 @@ def jobs_of(calls: Iterable[str], capability: Capability) -> list[Job]:
     jobs: dict[Job, None] = {}
     made = {call: (places, programs) for call, places, programs in listed["calls"]}
     for call in calls:
-        places, programs = made.get(call) or made.get(f"{call}, int32 ids") or ([], [])
+        places, programs = listed_as(call, made) or ([], [])
         for place in places:
             owner, module, name, kinds = listed["launches"][place]
             if not owner:
@@ -96,8 +101,7 @@ def jobs_of(calls: Iterable[str], capability: Capability) -> list[Job]:
         for number, kernels in programs:
             if number not in texts:
                 text = text_of(listed["programs"][number])
-                digest = sha256(text.encode()).hexdigest()[:20]
-                texts[number] = f"{PREFIX}{listed['programs'][number][1]}_{digest}", text
+                texts[number] = module_with(listed["programs"][number][1], text), text
             for place in kernels:
                 _, _, name, kinds = listed["launches"][place]
                 jobs[Job(*texts[number], name, tupled(kinds), capability)] = None
