@@ -292,7 +292,7 @@ def test_a_policy_for_each_column() -> None:
 def test_graphs_of_a_cluster() -> None:
     frame = edges_of(10)
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
     )
     with cluster, Client(cluster):
         parts = dd.from_pandas(frame, npartitions=3)
