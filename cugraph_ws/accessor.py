@@ -66,7 +66,7 @@ def _method(function: Callable[..., Any], frame_parameter: str = "graph") -> Any
     def method(self: EdgeFrameAccessor, /, *arguments: Any, **options: Any) -> Any:
         if len(arguments) >= position:
             arguments = (*arguments[:position], self._frame, *arguments[position:])
-        else:  # parameters before the frame's are given by name
+        else:  # the frame is not the first parameter
             options[frame_parameter] = self._frame
         return function(*arguments, **options)
 

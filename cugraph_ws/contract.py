@@ -43,14 +43,14 @@ LayoutName = Literal["csc", "csr", "tiles", "gshards", "windows"]
 
 @dataclass(frozen=True)
 class LayoutCost:
-    """What it takes to make a layout of the CSC, and to keep it beside the CSC.
+    """Memory that a layout takes besides the CSC, from which it is made.
 
     Attributes
     ----------
     kept : int
         Bytes of the layout.
     peak : int
-        Most bytes at any time while it is made, those of the layout included.
+        Most bytes at any time while it is made, including the layout.
     """
 
     kept: int = 0
@@ -61,13 +61,14 @@ class Layout(Protocol):
     """How the arcs of a part of a graph are stored for dense supersteps on the GPU.
 
     Each layout is a class `Layout` in the module of its name in `backends/cuda/layouts`.  The CPU
-    has the CSC, and its tiles (`graph/tiling.py`).  Frontiers push along the CSR, which is made of the CSC when first needed.
+    has the CSC and tiles of it (`graph/tiling.py`).  Frontiers push along the CSR, which is made from
+    the CSC when first needed.
 
     Attributes
     ----------
     name : {"csc", "gshards", "windows"}
     loops : tuple of str
-        Modules of `kernels/cuda` that a program is compiled with, beside those of every program.
+        Modules of `kernels/cuda` that a program is compiled with, besides those of every program.
     in_parts : bool
         Whether a superstep can be launched in two parts.
     """
@@ -78,7 +79,7 @@ class Layout(Protocol):
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """What is stored, by name."""
+        """The stored arrays, by name."""
 
     @property
     def nbytes(self) -> int:
@@ -86,14 +87,14 @@ class Layout(Protocol):
 
     @property
     def blocks(self) -> int:
-        """Number of blocks of a superstep that leave a tally."""
+        """Number of blocks of a superstep that write partial counts."""
 
     @classmethod
     def cost(cls, arcs: int, vertices: int) -> LayoutCost:
-        """Return what it takes at most, without the buffers of a run."""
+        """Return an upper bound of the memory, without the buffers of a run."""
 
     def superstep(self, kernels: Any, arguments: tuple[Any, ...]) -> Any:
-        """Return what launches a superstep; see `ShardedLayout.superstep`."""
+        """Return an object that launches supersteps; see `ShardedLayout.superstep`."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +168,11 @@ class Counts:
     Attributes
     ----------
     active : int
-        Vertices that count as changed for their out-neighbours.
+        Active vertices: those whose out-neighbours must read their change.
     arcs : int
-        Their out-arcs: the work of a push.
+        Number of their out-arcs: the work of a push.
     waiting : int
-        Vertices in later priority buckets, or arcs whose state has changed.
+        Other work that is left: vertices in later priority buckets, or arcs whose state has changed.
     read : int
         Arcs read.
     total_change, greatest_change : float
@@ -183,14 +184,14 @@ class Counts:
     changes : list of (float, float)
         Both norms for each superstep, if a call ran several dense ones.
     modes : list of (str, str)
-        Direction and filter of each superstep, if the call chose them.
+        Direction and filter of each superstep, if the engine chose them during the call.
     exchanges : list of (int, int)
         Bytes sent and useful bytes of each superstep, if the call exchanged updates itself.
     beyond : int
-        An error that a superstep has noted: a message out of the range that the program's combine takes,
-        or the code of an index of `gather_list`, see `beyond_list`; 0 if there was none.
+        An error that a superstep recorded: a message outside the range that the program's combine
+        takes, or the code of an index of `gather_list` (see `beyond_list`); 0 if there was none.
     layout : str
-        The layout that was read, if it was another than the plan's; else empty.
+        The layout that was read, if it differs from the plan's; else empty.
     """
 
     active: int = 0
@@ -238,19 +239,20 @@ class BoundaryUpdate:
     Attributes
     ----------
     places : ndarray or None
-        The vertices concerned, among those that the receiver holds as ghosts; None: all of them.
+        Indices of the vertices in the message, among those that the receiver holds as ghosts; None
+        for all of them.
     fields : tuple of ndarray
-        Their values.
+        The values of each field.
     active : ndarray of bool or None
-        Which of them are active; None: all.
+        Which of the vertices are active; None if all are.
     useful : int
-        Number of vertices that have changed, or become active, in the last superstep.
+        Number of vertices that changed, or became active, in the last superstep.
     bits : ndarray of uint8 or None
-        Instead of `places`, a bit for each vertex that the receiver holds; then `fields` have one
-        entry, the value of all vertices whose bit is set.
+        Replaces `places`: a bit for each vertex that the receiver holds.  Then each array of `fields`
+        has one entry, the value of all vertices whose bit is set.
     of_all : bool
-        Whether it is about all vertices that the sender owns, in its order, not those that the receiver
-        holds.
+        Whether the message has all vertices that the sender owns, in its order, and not only those
+        that the receiver holds.
     """
 
     places: npt.NDArray[Any] | None
@@ -262,7 +264,7 @@ class BoundaryUpdate:
 
     @property
     def way(self) -> Way:
-        """What it consists of."""
+        """What the message consists of."""
         if self.of_all:
             return "all"
         if self.bits is not None:
@@ -276,7 +278,7 @@ class BoundaryUpdate:
         return [*self.fields, *(array for array in optional if array is not None)]
 
     def unfolded(self) -> BoundaryUpdate:
-        """Return a message with bits as one with places, any other as it is."""
+        """Return a message with `bits` as one with `places`; any other is returned unchanged."""
         if self.bits is None:
             return self
         places = np.flatnonzero(np.unpackbits(self.bits))
@@ -294,12 +296,12 @@ class BoundaryUpdate:
         return sum(array.dtype.itemsize for array in self.fields)
 
     def only(self, places: npt.NDArray[Any]) -> BoundaryUpdate:
-        """Return the part of a message about all vertices that concerns some of them.
+        """Return the part of a message with all vertices that concerns some of them.
 
         Parameters
         ----------
         places : array of int
-            The vertices, in the wanted order.
+            Indices of the vertices, in the requested order.
         """
         active = None if self.active is None else self.active[places]
         fields = tuple(column[places] for column in self.fields)
@@ -307,11 +309,16 @@ class BoundaryUpdate:
 
 
 class Entry(NamedTuple):
-    """Bytes of a vertex in a message: its values, its place if listed, its active flag if not.
+    """Bytes of one vertex in a message.
 
     Attributes
     ----------
-    width, place, flag : int
+    width : int
+        Bytes of its values.
+    place : int
+        Bytes of its index, if the message lists vertices.
+    flag : int
+        Bytes of its active flag, if the message does not list vertices.
     """
 
     width: int
@@ -328,7 +335,7 @@ class ChooseWay(Protocol):
         Parameters
         ----------
         useful, count : int
-            How many vertices of the boundary have changed, and how many it has.
+            Number of changed vertices of the boundary, and of all its vertices.
         entry : Entry
         alike : callable
             Returns whether all changed vertices have the same values.
@@ -345,7 +352,7 @@ class Executor(Protocol):
     Attributes
     ----------
     knows_changes_early : bool
-        Whether it knows what has changed when it packs, so that the best message can be chosen then.
+        Whether it knows which vertices have changed when it packs, so that a `ChooseWay` can be used.
     """
 
     knows_changes_early: bool
@@ -354,9 +361,9 @@ class Executor(Protocol):
         """Initialise the state of every vertex, ghosts included, and find the active ones."""
 
     def begin(self, columns: Mapping[str, Any]) -> None:
-        """Start again from given states, by the executor's positions, ghosts included.
+        """Start again from given states; columns are by position, ghosts included.
 
-        All vertices are active, or those that `starts` names.
+        All vertices are active, or, if the program has `starts`, those for which it is true.
         """
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
@@ -372,17 +379,17 @@ class Executor(Protocol):
 
         With `refine`, only vertices with ghosts out of date since the last superstep are sent:
         those that are active now, or, after a dense one, whose state has changed.  Executors with
-        `knows_changes_early` also take what chooses.  With `trees`, return instead whether each vertex
-        has a predecessor or is a root.
+        `knows_changes_early` also take a `ChooseWay` as `refine`.  With `trees`, return instead whether
+        each vertex has a predecessor or is a root.
 
-        An engine may return before the message is filled, and its length known; `seal` waits for
-        it.
+        An engine may return before the message is filled and its length is known; `seal` waits for
+        both.
         """
 
     def seal(self, updates: Sequence[BoundaryUpdate]) -> list[BoundaryUpdate]:
-        """Return the messages packed since the last superstep, cut to what is filled.
+        """Return the messages packed since the last superstep, cut to their filled lengths.
 
-        One wait serves all of them, and `counts`.
+        The host waits once for all of them and for `counts`.
         """
 
     def unpack(self, first: int, last: int, update: BoundaryUpdate, *, trees: bool = False) -> None:
@@ -412,7 +419,7 @@ class Executor(Protocol):
     def recent(self, name: str) -> tuple[Any, Any]:
         """Return a state field before and after the last superstep, by position.
 
-        Only after a dense superstep that was not in place; ghosts' entries may be others.
+        Valid only after a dense superstep that was not in place; entries of ghosts may be out of date.
         """
 
     def by_position(self, place: int) -> Any:

@@ -33,7 +33,7 @@ class InputError(CugraphWsError, ValueError):
 
 
 class ProgramError(CugraphWsError, TypeError):
-    """A vertex program that is wrong; the message names the function and the line."""
+    """An invalid program; the message names the function and the line."""
 
 
 class FileError(CugraphWsError, OSError):
@@ -48,7 +48,7 @@ class WorkerLostError(CugraphWsError, RuntimeError):
     """A worker of a cluster is lost or does not reply; the message names it and its partitions."""
 
 
-class GraphMemoryError(MemoryError, CugraphWsError):  # in this order it can be sent by a worker
+class GraphMemoryError(MemoryError, CugraphWsError):  # in this order a worker can pickle it
     """A graph that would not fit in memory (raised before the build), or a worker out of memory."""
 
 

@@ -1,4 +1,4 @@
-"""Edges given as arrays or as a matrix, read as a frame with those columns.
+"""Edges given as arrays or as a sparse matrix, read like a frame.
 
 Arrays on a GPU stay there, and results are cuDF frames; for arrays on the host they are pandas
 frames.  If the library of the results is not installed, this is an error before any work is done.
@@ -30,12 +30,13 @@ class ArrayFrame(Frame):
     columns : mapping of str to array
         Of equal length, all on the host or all on the device.
     argument : str
-        Description for errors.
+        The caller's name for them, for errors.
 
     Raises
     ------
     InputError
-        If the columns differ in length or place, or the library of the results is not installed.
+        If the columns differ in length, some are on the host and some on a device, or the library of
+        the results is not installed.
     """
 
     def __init__(self, columns: Mapping[str, Array], argument: str) -> None:
@@ -48,12 +49,12 @@ class ArrayFrame(Frame):
         if len(places) > 1:
             here = [name for name, column in self._columns.items() if not column.on_device]
             raise InputError(
-                f"{argument}: {', '.join(here)} on the host, the other arrays on a GPU; move them to "
-                f"one place"
+                f"{argument}: {', '.join(here)} on the host, the other arrays on a GPU; move all to "
+                f"one of the two"
             )
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{length:,} in {name}" for name, length in lengths.items())
-            raise InputError(f"{argument}: arrays of one length are needed, not {listed}")
+            raise InputError(f"{argument}: arrays of equal length are needed, not {listed}")
         self.on_device = places == {True}
         self.backend = "cudf" if self.on_device else "pandas"
         _need(self.backend)
@@ -75,7 +76,7 @@ class ArrayFrame(Frame):
 
 
 def _open(name: str, values: Array) -> Column:
-    """Read an array as a column; its dtype is the results' library's, or None."""
+    """Read an array as a column, whose dtype is one of the results' library, or None."""
     column = open_values(values, name, on_device=True)
     home = type(column.dtype).__module__.partition(".")[0]
     return column if home in ("numpy", "pandas", "cudf") else replace(column, dtype=None)
@@ -119,19 +120,19 @@ def edges_of_arrays(
 
 
 def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFrame]:
-    """Return a sparse matrix as a frame of its entries, and a frame of all vertices.
+    """Return a frame of a sparse matrix's entries, and a frame of all vertices.
 
     Parameters
     ----------
     matrix : sparse array or matrix of SciPy or CuPy
         Square; every stored entry is an edge from its row to its column, including zeros.
     directed : bool
-        If False, the matrix must be symmetric, and every pair of entries is one edge.
+        If False, the matrix must be symmetric, and two entries (i, j) and (j, i) are one edge.
 
     Returns
     -------
     edges, vertices : ArrayFrame
-        With the columns source, destination and weight; with the column vertex.
+        `edges` has the columns source, destination and weight; `vertices` the column vertex.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFr
     rows, columns = matrix.shape
     if rows != columns:
         raise InputError(
-            f"matrix: a square one is needed, not {rows:,} by {columns:,}; give the edges of a "
+            f"matrix: a square matrix is needed, not {rows:,} by {columns:,}; give the edges of a "
             f"bipartite graph to Graph.from_arrays"
         )
     try:
@@ -180,7 +181,7 @@ def _upper(xp: Any, source: Array, destination: Array, weight: Array, size: int)
     same = len(keys) == len(other_keys)
     if not (same and bool((keys == other_keys).all() & (weights == other_weights).all())):
         raise InputError(
-            "matrix: directed=False needs a symmetric one; give directed=True, or add its transpose"
+            "matrix: directed=False needs a symmetric matrix; give directed=True, or add its transpose"
         )
     return source <= destination
 

@@ -63,8 +63,8 @@ class VertexNumbers:
         Whether the column can contain nulls in general.  pandas integers then have a nullable
         dtype even if this column has no null, so that dtypes do not depend on values.
     near : bool
-        Whether each is, on a shard, a vertex of its rank or a ghost there, as in-neighbours are.
-        Then their ids need no collective.
+        Whether, on a shard, all are owned vertices or ghosts of this rank, as in-neighbours are.
+        Then their ids are known without a collective.
     """
 
     numbers: Array
@@ -146,8 +146,8 @@ class Column:
     dtype : object
         The frame's dtype of the column.
     first_row : int
-        Row of the whole frame from which the first value comes, if this is part of a column;
-        errors give rows of the whole frame.
+        Row of the whole frame that the first value is from, if this is part of a column.  Errors
+        give rows of the whole frame.
     """
 
     name: str
@@ -250,7 +250,7 @@ def is_on_device(data: Any) -> bool:
     try:
         if hasattr(data, "__cuda_array_interface__"):
             return True
-    except RuntimeError:  # PyTorch's, for a tensor that requires its gradient
+    except RuntimeError:  # PyTorch's, for a tensor that requires a gradient
         return True
     return _in_dlpack(data) and data.__dlpack_device__()[0] == _CUDA
 
@@ -288,7 +288,7 @@ def _cast_arrow(values: pa.Array, dtype: pa.DataType) -> pa.Array:
         return values.cast(dtype)
     encoded = values.cast(dtype.value_type).dictionary_encode()
     if len(encoded.dictionary) > 2 ** (dtype.index_type.bit_width - 1):
-        return encoded  # more ids in all than one column's codes can count
+        return encoded  # more distinct ids in total than the codes of one column can count
     indices = encoded.indices.cast(dtype.index_type)
     return pa.DictionaryArray.from_arrays(indices, encoded.dictionary, ordered=dtype.ordered)
 
@@ -310,7 +310,7 @@ class Frame:
     native : object
         The caller's frame.
     table : narwhals.DataFrame
-        The same behind one interface (for cuDF, a copy of it as an Arrow table).
+        The same frame behind narwhals' interface (for cuDF, a copy as an Arrow table).
     backend : {"pandas", "polars", "pyarrow", "cudf"}
     argument : str
         The caller's name for it, for errors.
@@ -396,7 +396,7 @@ class Frame:
 
 def is_frame(data: Any) -> bool:
     """Return whether an object has columns, as frames of all kinds do."""
-    return hasattr(type(_unwrap(data)), "columns")  # a lazy frame would compute its own
+    return hasattr(type(_unwrap(data)), "columns")  # of the type: a lazy frame would compute them
 
 
 def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
@@ -489,7 +489,7 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
         return _read(series, argument, argument)
     if isinstance(data, np.ndarray) and data.dtype.kind in "iufbmM":
         if data.ndim != 1:
-            raise InputError(f"{argument}: a one-dimensional array is needed, not {data.ndim}-d")
+            raise InputError(f"{argument}: a one-dimensional array is needed, not {data.ndim}-D")
         return _numbers(data, argument, argument)
     if isinstance(data, (str, bytes, Mapping)):
         raise InputError(f"{argument}={data!r}: give a list, an array or a Series of values")
@@ -507,7 +507,7 @@ def join_dtypes(dtypes: Sequence[Any]) -> Any:
     if all(dtype == dtypes[0] for dtype in dtypes):
         return dtypes[0]
     kind = type(dtypes[0])
-    if kind.__name__ != "CategoricalDtype":  # pandas' and cuDF's: one for each set of categories
+    if kind.__name__ != "CategoricalDtype":  # pandas and cuDF have one for each set of categories
         return None
     library = "cudf" if kind.__module__.startswith("cudf.") else "pandas"
     return provider(f"frames of {library}").join_categories(dtypes)
@@ -582,7 +582,7 @@ def _numbers(values: Array, name: str, argument: str) -> Column:
 
 
 def _in_seconds(column: Column) -> Column:
-    """Return times in a unit that Arrow lacks, such as days, as counts of seconds."""
+    """Return times in a unit that Arrow lacks, such as days, in seconds."""
     times = column.values
     kind, unit = times.dtype.name.partition("[")[0], np.datetime_data(times.dtype)[0]
     exact = False
@@ -598,7 +598,7 @@ def _convert(series: nw.Series[Any], native: Any) -> Any:
     """Return a column as an Arrow array."""
     if not series.implementation.is_pandas():
         if series.dtype == nw.Object:
-            raise TypeError(f"{native.dtype} is none")
+            raise TypeError(f"{native.dtype} is not such a dtype")
         return native.to_arrow()
     if native.dtype == object:
         return from_objects(native.tolist(), nan_is_null=True)
@@ -608,7 +608,7 @@ def _convert(series: nw.Series[Any], native: Any) -> Any:
 
 
 def _simplify(values: pa.ChunkedArray) -> Array | pa.ChunkedArray:
-    """Return numbers without nulls as a NumPy array, sharing memory if in one chunk."""
+    """Return numbers without nulls as a NumPy array, which shares memory with a single chunk."""
     kind = values.type
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
     if not numeric or values.null_count:

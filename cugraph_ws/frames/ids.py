@@ -1,4 +1,4 @@
-"""Which columns can be vertex ids, how they are numbered, and how they are returned.
+"""Columns of vertex ids: which types are allowed, and how ids are read and returned.
 
 Integers, points in time and durations are numbered as integers; text and bytes as Arrow arrays.
 A categorical is treated as a column of its categories' values, and ordered by them.
@@ -150,18 +150,18 @@ def agree(columns: Sequence[IdColumn]) -> tuple[IdType, list[Any]]:
     Parameters
     ----------
     columns : sequence of IdColumn
-        The dtype of results is that of the first one that can hold the values of all.
+        The dtype of results is that of the first column whose dtype can hold the values of all.
 
     Returns
     -------
     type : IdType
-    values : list of ndarray or pyarrow.ChunkedArray, or of what the device has for them
+    values : list of ndarray or pyarrow.ChunkedArray, or of their counterparts on the device
         For integers and times, arrays of one integer dtype.
 
     Raises
     ------
     InputError
-        If the columns are of different kinds, or hold integers that no one type can hold.
+        If the columns are of different kinds, or hold integers that no single type can hold.
     """
     kind = common_type([(column.type, str(column.column)) for column in columns])
     if kind.family == "nothing":
@@ -175,8 +175,8 @@ def common_type(types: Sequence[tuple[IdType, str]]) -> IdType:
     Parameters
     ----------
     types : sequence of (IdType, str)
-        Types, and their sources, for errors.  The dtype of results is that of the first one that
-        can hold the values of all.
+        Types, and their sources for errors.  The dtype of results is the first one that can hold
+        the values of all.
 
     Returns
     -------
@@ -211,8 +211,8 @@ def conform(column: IdColumn, kind: IdType) -> Any:
 
     Returns
     -------
-    ndarray or pyarrow.ChunkedArray, or what the device has for them
-        Integers keep their width: an id that the graph's type cannot hold is simply unknown.
+    ndarray or pyarrow.ChunkedArray, or the counterpart on the device
+        Integers keep their width, since an id that the graph's type cannot hold is just unknown.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def _family(arrow: pa.DataType) -> str | None:
     if pt.is_binary(arrow) or pt.is_large_binary(arrow) or pt.is_fixed_size_binary(arrow):
         return "binary"
     if pt.is_timestamp(arrow):
-        # times in two zones are printed differently, but are of one kind
+        # times in different zones are printed differently, but are of one kind
         return "timestamp with a time zone" if arrow.tz else "timestamp"
     if pt.is_date(arrow):
         return "date"
@@ -251,7 +251,7 @@ def _family(arrow: pa.DataType) -> str | None:
 
 def _refusal(column: Column, arrow: pa.DataType) -> str:
     if pt.is_floating(arrow) or pt.is_decimal(arrow):
-        remedy = "floating point makes no exact ids: cast the column to int64 or to strings"
+        remedy = "floats are not exact ids; cast the column to int64 or to strings"
     elif pt.is_boolean(arrow):
         remedy = "cast the column to int8"
     else:
@@ -264,7 +264,7 @@ def _describe(kind: IdType) -> str:
 
 
 def _as_integers(values: IdValues, arrow: pa.DataType) -> Array:
-    """Return integers, with times as counts of their unit; sharing memory if possible."""
+    """Return integers, and times as counts of their unit; memory is shared if possible."""
     if isinstance(values, np.ndarray):
         return values if values.dtype.kind in "iu" else values.view(np.int64)
     values = values.cast(arrow)  # decode it if it is a dictionary
@@ -299,7 +299,7 @@ def _fineness(kind: IdType) -> int:
 
 
 def cast_ids(column: IdColumn, kind: IdType) -> Any:
-    """Return ids converted to their common type with others.
+    """Convert ids to a common type.
 
     Parameters
     ----------
@@ -309,8 +309,8 @@ def cast_ids(column: IdColumn, kind: IdType) -> Any:
 
     Returns
     -------
-    ndarray or pyarrow.ChunkedArray, or what the device has for them
-        For integers and times, an array of the one integer dtype of `kind`.
+    ndarray or pyarrow.ChunkedArray, or the counterpart on the device
+        For integers and times, an array of the integer dtype of `kind`.
 
     Raises
     ------

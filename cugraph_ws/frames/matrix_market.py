@@ -58,8 +58,8 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
     table = text.table(Layout(" ", named, skip=1, comments=True))
     if table.num_rows != entries:
         raise FileError(
-            f"{text.path}: has {table.num_rows} entries where its size line promises {entries}; "
-            "the file may be cut short: make or fetch it again"
+            f"{text.path}: has {table.num_rows} entries, and its size line says {entries}; "
+            "the file may be truncated: make or fetch it again"
         )
     for name in named[:2]:
         ids = table[name]
@@ -93,8 +93,8 @@ def _header(text: TextFile) -> tuple[str, str]:
     layout, field, symmetry = words[2:]
     if layout != "coordinate" or field not in FIELDS or symmetry not in SYMMETRIES:
         raise FileError(
-            f"{text.path}: line 1 declares a matrix that is {' '.join(words[2:])}; an edge list "
-            f"is coordinate, one of {', '.join(FIELDS)}, and one of {', '.join(SYMMETRIES)}"
+            f"{text.path}: line 1 declares a matrix that is {' '.join(words[2:])}; give one that is "
+            f"coordinate, one of {', '.join(FIELDS)}, and one of {', '.join(SYMMETRIES)}"
         )
     return field, symmetry
 

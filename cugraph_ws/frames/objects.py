@@ -34,7 +34,7 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
     Raises
     ------
     TypeError, ValueError, OverflowError, pyarrow.ArrowException
-        If they are of several kinds, or of a kind that Arrow does not know.
+        If they are of several kinds, or of a kind that Arrow lacks.
     """
     types = set(map(type, values))
     kinds = {_kind(one) for one in types} - {"missing"}
@@ -52,7 +52,7 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
 
 
 def _kind(kind: type) -> str:
-    """Return the name of an object type's kind; only objects of one kind are combined."""
+    """Return the name of the kind of a type; only objects of one kind form a column."""
     if kind.__name__ in ("NoneType", "NAType", "NaTType"):
         return "missing"
     if issubclass(kind, (Number, np.number, np.bool_)):

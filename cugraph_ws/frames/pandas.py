@@ -1,4 +1,4 @@
-"""Columns of a pandas frame; imported only for callers that use pandas."""
+"""Make pandas frames; imported only for callers that use pandas."""
 
 from __future__ import annotations
 

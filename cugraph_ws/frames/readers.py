@@ -92,7 +92,7 @@ def read_frame(
 def _read(path: str | Path, format: str | None, names: Sequence[str], least: int) -> pa.Table:  # noqa: A002 - as above
     path = native_path(path)
     if format is not None and format not in FORMATS:
-        raise FileError(f"no format is called {format!r}; choose one of: {', '.join(FORMATS)}")
+        raise FileError(f"format={format!r} is not known; choose one of: {', '.join(FORMATS)}")
     with _errors_of(path):
         if path.is_dir() or (format or SUFFIXES.get(path.suffix.lower())) == "parquet":
             return _read_parquet(path)
@@ -124,7 +124,7 @@ def _errors_of(path: Path) -> Iterator[None]:
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # a name may raise the last
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(
-            f"{path}: cannot be read ({reason}); it may be cut short or damaged: "
+            f"{path}: cannot be read ({reason}); it may be truncated or damaged: "
             "make or fetch it again"
         ) from error
 
@@ -134,10 +134,10 @@ def _read_parquet(path: Path) -> pa.Table:
 
     if path.is_dir():
         if not any(path.rglob("*.parquet")):
-            raise FileError(f"{path}: the folder has no .parquet files; give another one")
+            raise FileError(f"{path}: the folder has no .parquet files; give another folder")
     elif not _begins_with(path, PARQUET):
         state = "is not a Parquet file" if path.stat().st_size else "is empty"
-        raise FileError(f"{path}: {state}; name its format if it is another one")
+        raise FileError(f"{path}: {state}; give its format if it has another one")
     room = available_memory()
     files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     needed, text = 0, False

@@ -55,7 +55,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file, perhaps gzipped, and its first bytes."""
+    """A text file, perhaps gzipped, with its first bytes already read."""
 
     path: Path
     compression: str | None
@@ -63,7 +63,7 @@ class TextFile:
 
     @classmethod
     def open(cls, path: Path) -> TextFile:
-        """Read the beginning of a file, and refuse what cannot be text."""
+        """Read the beginning of a file, and refuse one that cannot be text."""
         with path.open("rb") as file:
             compression = "gzip" if file.read(2) == b"\x1f\x8b" else None
         with pa.input_stream(arrow_path(path), compression=compression) as stream:
@@ -144,8 +144,8 @@ class TextFile:
     def table(self, layout: Layout) -> pa.Table:
         """Parse the rows.
 
-        Arrow infers types that fit all values, but no integer type between int64 and float64;
-        columns with such integers are parsed again.
+        Arrow infers types that fit all values, but reads integers above int64 as float64; columns
+        with such integers are parsed again.
         """
         types: dict[str, pa.DataType] = {}
         while True:
@@ -215,15 +215,15 @@ class TextFile:
         line = self.line_of(int(row[1]), layout.comments)
         return FileError(
             f"{self.path}: line {line}: {row[2][:120]}; "
-            "the file may be cut short, or have another format"
+            "the file may be truncated, or have another format"
         )
 
     def check_size(self, layout: Layout) -> None:
         """Refuse a file too large for memory, judged by its size and its first rows.
 
-        A gzipped file gives its size modulo 4 GiB, or that of its last part, so it is at least as
-        large.  The first rows may differ from the rest, so twice the estimate is allowed here, and
-        memory is counted while reading.
+        A gzipped file states its size modulo 4 GiB, or that of its last part: a lower bound.  The first
+        rows may differ from the rest, so a file is refused only if half the estimate is too large;
+        memory is counted again while reading.
         """
         size = self.path.stat().st_size
         if self.compression:
@@ -235,7 +235,7 @@ class TextFile:
             check_room(str(self.path), needed / 2, available_memory())
 
     def _need_of_rows(self, layout: Layout) -> Need:
-        """Return the memory that rows need, if all are like the first ones."""
+        """Return the memory that rows need if all are like the first ones."""
         rows = self.first_rows(layout.skip * (not layout.comments) + 2)[-1:]
         cells = [cell for row in rows for cell in re.split(r"[,\s]+", row.strip())]
         return Need(len(layout.columns), numbers=bool(cells) and _all_numbers(cells))
@@ -256,7 +256,7 @@ class TextFile:
 
 @dataclass(frozen=True)
 class Need:
-    """Memory that rows of text take while they are parsed.
+    """The memory that rows of text take while they are parsed.
 
     Until the types of all columns are certain, Arrow keeps the parsed text, with four bytes for
     each cell instead of its separator.  It also keeps the values: numbers of eight bytes, or the
@@ -308,9 +308,9 @@ class Guarded:
     def read(self, size: int) -> bytes:
         """Return up to `size` bytes, none at the end.
 
-        Nothing is raised here.  Arrow reads in its own threads, and a thread that still unwinds an
-        error when the process ends would wait for Python forever.  After an error, Arrow is given a
-        row with too many columns, which makes it stop.
+        This raises nothing.  Arrow reads in its own threads, and a thread that is still unwinding an
+        error when the process ends would wait for Python forever.  After an error, Arrow gets a row
+        with too many columns, which makes it stop.
         """
         if self._error is not None:
             return b""
@@ -333,7 +333,7 @@ class Guarded:
             raise self._error
 
     def _watch(self, block: bytes) -> None:
-        """Refuse a line that is too long; looks for one line end per `LONGEST` bytes."""
+        """Refuse a line that is too long, by searching for a line end in every `LONGEST` bytes."""
         at = 0
         while at < len(block):
             end = at + LONGEST - self._length
@@ -352,7 +352,7 @@ class Guarded:
 
 
 class Cleaned:
-    """A stream of text without comments and, on request, with one blank between cells."""
+    """A stream of text without comments and, with `blanks`, with one blank between cells."""
 
     closed = False
 

@@ -87,12 +87,12 @@ def cast_numbers(column: Column, dtype: npt.DTypeLike) -> Any:
 
 
 def is_one_number(data: Any) -> bool:
-    """Return whether values that are given for vertices are one number for all of them."""
+    """Return whether the values given for vertices are one number for all of them."""
     return isinstance(data, (numbers.Real, np.generic))
 
 
 def number_for_all(number: Any, argument: str, dtype: npt.DTypeLike) -> Any:
-    """Return a number that is given for all vertices as a given dtype.
+    """Convert a number that is given for all vertices to a dtype.
 
     Parameters
     ----------

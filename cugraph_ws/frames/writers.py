@@ -118,7 +118,7 @@ def _suffix(path: Path) -> str:
     for suffix in OUTPUTS:
         if name.endswith(suffix):
             return suffix
-    raise FileError(f"{path}: no format is known by this name; end it in {', '.join(OUTPUTS)}")
+    raise FileError(f"{path}: the suffix is not a known format; end it in {', '.join(OUTPUTS)}")
 
 
 @contextmanager

@@ -42,7 +42,7 @@ ATTEMPTS = 8
 
 
 def new_beside(path: Path) -> Path:
-    """Return a random name in the folder of a file, so on the same disk.
+    """Return a path with a random name in a file's folder, so on the same disk.
 
     Parameters
     ----------
@@ -121,12 +121,12 @@ def _create(path: Path, mode: int) -> tuple[Path, int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            # The file system has no locks, or a sweep has the lock; it removes no new file.
+            # The file system has no locks, or a sweep holds this one; a sweep does not remove new files.
             return temporary, descriptor
         if os.fstat(descriptor).st_nlink:
             return temporary, descriptor
         os.close(descriptor)  # a sweep with a clock far ahead removed it between the two calls
-    raise OSError(f"no temporary file beside {path} stays there")
+    raise OSError(f"temporary files beside {path} are removed as soon as they are made")
 
 
 def _take_over(descriptor: int, before: os.stat_result) -> None:
@@ -233,7 +233,7 @@ def private_folder(path: Path) -> bool:
     if not is_private(path):
         return False
     if not os.access(path, os.W_OK | os.X_OK):
-        raise PermissionError(f"{path} cannot be written to")
+        raise PermissionError(f"{path} is not writable")
     return True
 
 
@@ -278,7 +278,7 @@ def read_private(path: Path) -> bytes:
         found = os.fstat(file.fileno())
         own = found.st_uid == os.geteuid() and not found.st_mode & 0o022
         if not stat.S_ISREG(found.st_mode) or not own:
-            raise PermissionError(f"{path} is no regular file that this user alone can write to")
+            raise PermissionError(f"{path} is not a regular file that only this user can write to")
         return file.read()
 
 

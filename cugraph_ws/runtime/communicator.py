@@ -78,16 +78,16 @@ class Communicator(Protocol):
 
 
 class Links(Protocol):
-    """Sends device arrays between ranks; all methods are collective, but `mark` and `wait`.
+    """Sends device arrays between ranks; all methods but `mark` and `wait` are collective.
 
     Attributes
     ----------
     window : Window or None
-        Memory of all ranks' GPUs, None if one cannot address another's.
+        Memory of all ranks' GPUs; None unless each GPU can address that of all others.
     hub : Hub or None
-        Host memory through which all messages go; None if they go from GPU to GPU.
+        Host memory that all messages pass through; None if they go from GPU to GPU.
     measured : (float, float) or None
-        Seconds of a byte and of a message, the same on all ranks; None if not measured.
+        Seconds per byte and per message, the same on all ranks; None if not measured.
     """
 
     window: Window | None
@@ -95,7 +95,7 @@ class Links(Protocol):
     measured: tuple[float, float] | None
 
     def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        """Send arrays and receive into others; complete when it returns, for the host too.
+        """Send arrays and receive into others; returns when both are complete.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Links(Protocol):
         """
 
     def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        """Queue an `exchange` after all work queued before; the host does not wait.
+        """Queue an `exchange` behind all work queued so far; the host does not wait.
 
         Until it is complete, the arrays must be neither modified nor freed.
         """
@@ -123,13 +123,13 @@ class Links(Protocol):
         """
 
     def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
-        """Send bytes to every other rank, and return the bytes from each, without the GPU."""
+        """Send bytes to every other rank and return the bytes from each; the GPU is not used."""
 
     def mark(self) -> Any:
-        """Return a mark for `wait` of all work queued so far; valid until the next call."""
+        """Return a mark of the work queued so far, for `wait`; valid until the next call."""
 
     def wait(self, mark: Any) -> None:
-        """Wait until the work before a mark is complete; raises if a rank is lost."""
+        """Wait until the work before a mark is complete; raise an error if a rank is lost."""
 
 
 class Window(Protocol):
@@ -138,7 +138,7 @@ class Window(Protocol):
     Attributes
     ----------
     capacity : int
-        Vertices of a message.
+        Most vertices in a message.
     serial : int
         Serial number of the next superstep; the same on all ranks.
     alarm : device array of int64, shape (1,)
@@ -159,14 +159,14 @@ class Window(Protocol):
 class Hub(Protocol):
     """Outboxes of all ranks in host memory that all of their GPUs can address.
 
-    Messages are queued on the GPU like `Links.post`; the host does not wait.  A message is at most as long as a
-    buffer.  Every rank receives or skips all messages of each other rank, in the order in which they were sent.  If
-    ranks send several, each sends its next one before it receives the others'.
+    Messages are queued on the GPU like those of `Links.post`; the host does not wait.  A message fits in one
+    buffer.  Every rank receives or skips each message of every other rank, in the order in which they were sent.
+    If ranks send several, each publishes its next message before it receives the others'.
 
     Attributes
     ----------
     room : int
-        Bytes of a buffer.
+        Size of a buffer in bytes.
     """
 
     room: int
@@ -174,7 +174,7 @@ class Hub(Protocol):
     def publish(self, arrays: Sequence[Any], readers: Sequence[int]) -> None:
         """Queue a copy of device arrays to this rank's outbox, once for all readers.
 
-        Until `join` they must be neither modified nor freed.
+        The arrays must be neither modified nor freed before `join`.
 
         Parameters
         ----------
@@ -203,10 +203,10 @@ class Hub(Protocol):
         """Queue a copy of a received array to a device array."""
 
     def release(self, owner: int) -> None:
-        """Let a rank reuse the buffer of the message that was received from it last."""
+        """Let a rank reuse the buffer of the last message received from it."""
 
     def skip(self, owner: int) -> None:
-        """Leave out a rank's next message."""
+        """Skip a rank's next message."""
 
     def join(self) -> None:
         """Make later work on the GPU wait until all published arrays have been copied."""
@@ -245,7 +245,7 @@ def total(comm: Communicator, number: int | np.integer[Any]) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as it is received: plain Python, with sequences as tuples.
+    """Return a value in the form in which `allgather` delivers it: plain Python, sequences as tuples.
 
     Parameters
     ----------

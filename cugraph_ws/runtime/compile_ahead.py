@@ -1,9 +1,9 @@
 """Compile kernels before a call needs them, in processes of their own.
 
-A call that finds a kernel missing in the disk cache will soon need others.  `kernels/cuda/together.json`
-lists what calls launch together, so those are compiled meanwhile, on the other cores.  The processes import
-the compiler only, and write to the cache.  Nothing depends on them but time: a call compiles what it needs
-itself unless a process is at it, and a process that ends, however it does, frees its lock.
+If a kernel is missing from the disk cache, a call will soon need others.  `kernels/cuda/together.json` lists
+the kernels that calls launch together; the others are compiled on the other cores meanwhile.  The processes
+import only the compiler, and write to the cache.  Only speed depends on them: a call compiles a kernel itself
+unless a process is compiling it, and the lock of a process ends with it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ VARIABLE = "CUGRAPH_WS_COMPILERS"
 PREFIX = "cugraph_ws_cuda_"  # of the names of programs' modules
 T = TypeVar("T")
 MOST = 16  # processes
-ROOM = 1 << 29  # bytes of memory that a process may take
+ROOM = 1 << 29  # bytes of memory assumed for each process
 IDLE = 10.0  # seconds after which a process without work ends
 # Kernels that take longest to compile, longest first
 SLOW = (
@@ -70,13 +70,15 @@ class Job(NamedTuple):
     Attributes
     ----------
     module : str
-        A module of `kernels/cuda`; of a program the name of its text.
+        Name of a module of `kernels/cuda`, or of a program's generated module.
     text : str
         Source of a program's kernels, else empty.
     name : str
+        The kernel.
     kinds : tuple
-        Its signature.
+        Its signature; see `cugraph_ws.runtime.signature`.
     capability : (int, int)
+        Compute capability.
     """
 
     module: str
@@ -90,13 +92,13 @@ Launch = tuple[str, str, str, tuple[Kind, ...]]  # program or "", module or "", 
 
 
 def tupled(listed: Any) -> Any:
-    """Return types as they are passed, which JSON lists."""
+    """Return nested lists, as JSON has them, as tuples."""
     return tuple(map(tupled, listed)) if isinstance(listed, list) else listed
 
 
 @lru_cache
 def _calls() -> tuple[tuple[str, frozenset[Launch]], ...]:
-    """Read what calls launch together; nothing if the list is missing or is not one."""
+    """Read what calls launch together; empty if the file is missing or malformed."""
     try:
         listed = json.loads(LIST.read_text("utf-8"))
         launches: list[Any] = [tupled(one) for one in listed["launches"]]
@@ -109,23 +111,25 @@ def _calls() -> tuple[tuple[str, frozenset[Launch]], ...]:
 
 
 def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> list[Launch]:
-    """Return what calls that launch a kernel launch besides.
+    """Return what is usually launched by the calls that launch a given kernel.
 
     Parameters
     ----------
     program : str
-        Name of the program that it belongs to, else "".
+        Name of the program that the kernel belongs to, else "".
     module : str
-        The module of `kernels/cuda` that it belongs to, "" for a program's.
+        The module of `kernels/cuda` that it belongs to, "" for a program's kernel.
     name : str
+        The kernel.
     kinds : tuple
         Its signature.
 
     Returns
     -------
     list of Launch
-        What most of the listed calls that launch it launch too, what takes longest first.  For a program
-        that is not listed, by those that launch the same kernel for the same types.
+        The other launches of more than half of the listed calls that launch this kernel, slowest to
+        compile first.  If the program is not listed, calls count that launch the same kernel of another
+        program for the same types.
     """
     one = program, module, name, kinds
     with_it = [(program, made) for _, made in _calls() if one in made]
@@ -146,7 +150,7 @@ def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> l
 
 
 def has_programs(call: str) -> bool:
-    """Tell whether a call may launch kernels of a program; of one that is not listed that is not known.
+    """Return whether a call may launch a program's kernels; True if the call is not listed.
 
     Parameters
     ----------
@@ -162,24 +166,29 @@ def has_programs(call: str) -> bool:
 
 
 def _listed(call: str) -> frozenset[Launch]:
-    """Return what a call launches, nothing if it is not listed."""
+    """Return what a call launches; empty if it is not listed."""
     return listed_as(call, dict(_calls())) or frozenset()
 
 
 def listed_as(call: str, calls: Mapping[str, T]) -> T | None:
-    """Return what a call is listed with, None if it is not; float32 weights are listed with int32 ids.
+    """Look up a call, also under its name with int32 ids, with which float32 weights are listed.
 
     Parameters
     ----------
     call : str
     calls : mapping
-        By listed call.
+        Keyed by the names of listed calls.
+
+    Returns
+    -------
+    object or None
+        The mapping's value, None if the call is not listed.
     """
     return calls.get(call) or calls.get(f"{call}, int32 ids")
 
 
 def longest_first(launches: list[Any]) -> list[Any]:
-    """Sort launches or jobs: what takes longest to compile first."""
+    """Sort launches or jobs, slowest to compile first."""
 
     def key(launch: Any) -> tuple[int, int, str]:
         name = launch[2]
@@ -192,14 +201,14 @@ def longest_first(launches: list[Any]) -> list[Any]:
 
 
 class Pool:
-    """Processes that compile what is waiting.
+    """Processes that compile queued jobs.
 
     Parameters
     ----------
     processes : int
-        Most at a time.
+        Most processes at a time.
     command : list of str, optional
-        What a process runs.
+        Command line of a process; by default `compile_worker`.
     """
 
     def __init__(self, processes: int, command: list[str] | None = None) -> None:
@@ -225,13 +234,13 @@ class Pool:
                 threading.Thread(target=self._serve, daemon=True, name="compile ahead").start()
 
     def take(self, job: Job) -> None:
-        """Take a job out of the queue: the caller does it."""
+        """Remove a job from the queue, because the caller does it itself."""
         with self._ready:
             self._seen.add(job)
             self._waiting.pop(job, None)
 
     def _next(self) -> Job | None:
-        """Wait for a job; None if none comes."""
+        """Wait for a job; return None if none is queued for `IDLE` seconds or the pool is closed."""
         with self._ready:
             self._idle += 1
             self._ready.notify_all()
@@ -246,14 +255,14 @@ class Pool:
                 self._idle -= 1
 
     def wait(self) -> None:
-        """Wait until all jobs are done, or no process is left to do them."""
+        """Wait until all jobs are done or no process is left."""
         with self._ready:
             self._ready.wait_for(
                 lambda: not self._running or (not self._waiting and self._idle == self._running)
             )
 
     def close(self) -> None:
-        """Let no more jobs begin, and end the processes."""
+        """Drop queued jobs and end the processes."""
         with self._ready:
             self._most = 0
             self._waiting.clear()
@@ -262,8 +271,10 @@ class Pool:
                 process.terminate()
 
     def _serve(self) -> None:
-        """Feed a process, until there is no work or it has ended."""
-        with contextlib.suppress(OSError):  # no process here, or no more: calls compile themselves
+        """Start a process and feed it until there is no work or it has ended."""
+        with contextlib.suppress(
+            OSError
+        ):  # it cannot start, or was killed: calls compile themselves
             process = subprocess.Popen(  # noqa: S603 - this interpreter, with words made here
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -285,7 +296,7 @@ class Pool:
     def _feed(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
-        if not process.stdout.readline():  # it could not begin: no other will
+        if not process.stdout.readline():  # it could not begin, so no other could
             self._most = 0
             return
         while job := self._next():
@@ -301,7 +312,7 @@ _owner = -1  # the process that made the pool: threads do not survive a fork
 
 
 def _processes() -> int:
-    """Return how many processes there may be: one for each other core, as memory allows."""
+    """Return the most processes: one for each other core, as far as memory allows."""
     asked = os.environ.get(VARIABLE, "").strip()
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
@@ -312,22 +323,23 @@ def _processes() -> int:
 
 
 def _started() -> Pool | None:
-    """Return this process's pool, None where nothing is to be compiled ahead."""
+    """Return this process's pool; None if the cache is not shared with other processes."""
     global _pool, _owner
     if _pool is None or _owner != os.getpid():
         _pool, _owner = Pool(_processes()), os.getpid()
         atexit.register(_pool.close)
-    if code_folder() != cache_folder().absolute():  # a folder of this process alone
+    if code_folder() != cache_folder().absolute():  # a temporary folder of this process
         return None
     return _pool
 
 
 def needed(job: Job) -> None:
-    """Say that a call compiles a kernel now; what will be launched with it is compiled ahead.
+    """Start to compile ahead what will be launched with a kernel that a call is about to compile.
 
     Parameters
     ----------
     job : Job
+        The kernel that the call compiles.
     """
     pool = _started()
     if pool is None:
@@ -339,7 +351,7 @@ def needed(job: Job) -> None:
 
 
 def _program(module: str) -> str:
-    """Return the name of the program of a module of text: what stands between prefix and digest."""
+    """Return the program's name in the name of a generated module, between prefix and digest."""
     return module.removeprefix(PREFIX).rpartition("_")[0]
 
 
@@ -349,15 +361,15 @@ def module_with(program: str, text: str) -> str:
     Parameters
     ----------
     program : str
-        Its name, with or without the prefix of modules.
+        Its name, with or without `PREFIX`.
     text : str
-        Of the module.
+        Source of the module.
     """
     return f"{PREFIX}{program.removeprefix(PREFIX)}_{sha256(text.encode()).hexdigest()[:20]}"
 
 
 def _jobs(launches: list[Launch], beside: Job, program: str) -> list[Job]:
-    """Return jobs for launches: of modules, and of the same program's text."""
+    """Return jobs for launches of kernel modules and of the same program's kernels."""
     jobs = []
     for owner, module, name, kinds in launches:
         if not owner:

@@ -1,6 +1,6 @@
 """A process that compiles kernels for another one; see `compile_ahead`.
 
-It reads a job from each line of its input, and answers each with a line.  It ends with its input.
+Each line of its input is a job, which it answers with a line.  It ends at the end of its input.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _typed(kinds: Any) -> Any:
 
 
 def _function(job: Job) -> Callable[[], Any]:
-    """Return what imports a kernel."""
+    """Return a function that imports a job's kernel."""
 
     def imported() -> Any:
         if not job.text:
@@ -39,9 +39,9 @@ def _function(job: Job) -> Callable[[], Any]:
 
 
 def main() -> None:
-    """Compile until there is no more input."""
+    """Compile the jobs on the standard input until it ends."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what else is printed is not an answer
+    os.dup2(2, 1)  # other output must not be taken for an answer
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # frees the lock of an entry
     import numba.cuda  # noqa: F401 - takes longest
 
@@ -50,6 +50,6 @@ def main() -> None:
         module, text, name, kinds, capability = json.loads(line)
         job = Job(module, text, name, _typed(kinds), tuple(capability))
         source = text or kernel_file("cuda", module).read_text("utf-8")
-        with contextlib.suppress(Exception):  # the call that needs it meets the error, and says it
+        with contextlib.suppress(Exception):  # the call that needs the kernel reports the error
             compile_if_free(source, name, job.kinds, job.capability, _function(job))
         print("done", file=answers, flush=True)

@@ -38,9 +38,9 @@ __all__ = [
 ]
 
 BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
-DECLARED = 4 << 10  # bytes of shared memory that a kernel may declare beside what a launch asks for
+DECLARED = 4 << 10  # most bytes of static shared memory, besides what a launch asks for
 REGISTERS = 1 << 16  # of a block, on any GPU
-FEW_PLACES = 4  # indices set one by one
+FEW_PLACES = 4  # at most so many indices are set one by one
 
 
 class Prepared(Protocol):
@@ -50,7 +50,7 @@ class Prepared(Protocol):
         """Launch the kernel."""
 
     def change(self, place: int, value: int) -> None:
-        """Replace the integer argument at an index from the next launch on."""
+        """Replace the integer argument at index `place` for all later launches."""
 
 
 class KernelModule(Protocol):
@@ -62,7 +62,7 @@ class KernelModule(Protocol):
     ) -> None:  # fmt: skip
         """Launch a kernel asynchronously; arguments are arrays, numbers, and tuples of them.
 
-        `shared` is in bytes: the shared memory of a block beside what the kernel declares.
+        `shared` is the dynamic shared memory of a block in bytes.
         """
 
     def prepare(
@@ -75,10 +75,10 @@ class KernelModule(Protocol):
         """
 
     def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
-        """Return an object that launches a cooperative kernel: all blocks run at once.
+        """Return an object that launches a cooperative kernel, all of whose blocks run at once.
 
-        There is a thread for each of `items`, as far as they fit.  Blocks have `block` threads, or
-        fewer if the kernel needs too many registers.
+        There is a thread for each of `items`, up to as many as the GPU can run at once.  Blocks have
+        `block` threads, or fewer if the kernel needs too many registers.
         """
 
 
@@ -94,7 +94,7 @@ class Device(Protocol):
     cache : int
         Bytes of the L2 cache.
     shared_memory : int
-        Bytes of shared memory that a launch may ask for, beside 4 KiB that the kernel declares.
+        Most bytes of dynamic shared memory of a block, besides 4 KiB of static shared memory.
     downloads : int
         Number of arrays copied by `to_host` so far.
     """
@@ -128,8 +128,9 @@ class Device(Protocol):
         Parameters
         ----------
         name : str
+            Name of the program.
         interface : str
-            The module that replaces the interface.
+            Source that replaces the module `interface`.
         loops : tuple of str
             Modules of `kernels/cuda` in the same text.
         write : callable
@@ -137,10 +138,10 @@ class Device(Protocol):
         """
 
     def blocks_for(self, items: int, block: int) -> int:
-        """Return the blocks of a grid for a loop over `items`: a thread each, up to a full GPU."""
+        """Return the number of blocks for a loop over `items`: a thread for each, up to a full GPU."""
 
     def beside(self) -> AbstractContextManager[None]:
-        """Queue launches in the `with` block after all queued work, concurrent with later work.
+        """Queue the launches of the `with` block after all queued work, concurrent with later work.
 
         They have priority over later work.
         """
@@ -149,7 +150,7 @@ class Device(Protocol):
         """Make later work wait for the work queued in `beside`."""
 
     def here(self) -> Callable[[], AbstractContextManager[None]]:
-        """Return a context manager in which another thread queues its work where this one does."""
+        """Return a context manager in which another thread uses this thread's device and stream."""
 
     def free_memory(self) -> int:
         """Return how many bytes can still be allocated."""
@@ -198,7 +199,7 @@ class _Launch:
 
 
 def _most_threads(registers: int) -> int:
-    """Return the most threads of a block, whole warps, that so many registers allow; 0 for any."""
+    """Return the most threads of a block, in whole warps, for `registers` a thread; 0 for no limit."""
     taken = -(-registers // 8) * 8
     return 0 if not taken else REGISTERS // taken // 32 * 32
 
@@ -220,7 +221,7 @@ class _Kernels:
         self._text = text
         self._generated = generated  # whether the text is a program's
         self._functions = functions
-        # Functions, with the most threads of a block that registers allow; 0 if that is not known
+        # Functions, and the most threads of a block that their registers allow (0: no limit)
         self._loaded: dict[tuple[str, tuple[Kind, ...]], tuple[Function, int]] = {}
 
     def _load(self, name: str, kinds: tuple[Kind, ...]) -> tuple[Function, int]:
@@ -343,7 +344,7 @@ class CudaDevice:
         return found
 
     def blocks_for(self, items: int, block: int) -> int:
-        """Return the blocks of a grid for a loop over `items`: a thread each, up to a full GPU."""
+        """Return the number of blocks for a loop over `items`: a thread for each, up to a full GPU."""
         return max(1, min(-(-items // block), BLOCKS_A_MULTIPROCESSOR * self.multiprocessors))
 
     def most_blocks(self, function: Function, block: int) -> int:
@@ -352,14 +353,14 @@ class CudaDevice:
 
     @cached_property
     def _side(self) -> tuple[Any, Any, Any]:
-        """A stream with priority, the event that it waits for, and the event that it records."""
+        """A high-priority stream, the event that it waits for, and the event that it records."""
         cuda = self.xp.cuda
         events = (cuda.Event(disable_timing=True) for _ in range(2))
         return cuda.Stream(non_blocking=True, priority=-1), *events
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Queue launches in the `with` block concurrent with later work."""
+        """Queue the launches of the `with` block concurrent with later work."""
         stream, before, after = self._side
         before.record(self.xp.cuda.get_current_stream())
         stream.wait_event(before)
@@ -450,7 +451,7 @@ def as_host(array: Any) -> np.ndarray[Any, Any]:
 
 
 def mark(marks: Any, places: Any) -> None:
-    """Set entries of an array of bool.
+    """Set entries of an array of bool to True.
 
     Parameters
     ----------
@@ -483,7 +484,7 @@ def array_module(on_device: bool) -> Any:
 
 
 def module_of(array: Any) -> Any:
-    """Return the module that made an array: NumPy, or the device's."""
+    """Return the module of an array: `numpy`, or the device's `xp`."""
     return array_module(not isinstance(array, np.ndarray))
 
 

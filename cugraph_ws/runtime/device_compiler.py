@@ -30,7 +30,7 @@ from cugraph_ws.runtime.single_flight import single_flight
 __all__ = ["Binary", "Capability", "compile_if_free", "compile_kernel", "load_or_compile"]
 
 Capability = tuple[int, int]
-FEWEST = 128  # threads: a block's limit is not halved at or below this to avoid spills
+FEWEST = 128  # threads of a block below which its limit is not halved to avoid spills
 
 
 @dataclass(frozen=True)
@@ -129,12 +129,12 @@ def compile_if_free(
     text: str, name: str, kinds: tuple[Kind, ...], capability: Capability,
     function: Callable[[], Any],
 ) -> None:  # fmt: skip
-    """Compile a kernel to the disk cache, unless it is there or another process compiles it.
+    """Compile a kernel into the disk cache, unless it is there or another process is compiling it.
 
     Parameters
     ----------
     text, name, kinds, capability, function
-        As `load_or_compile` takes them.
+        As in `load_or_compile`.
     """
     path = _path(text, name, kinds, capability)
     if path is not None and _read(path) is None:
@@ -194,7 +194,7 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     from numba import cuda
     from numba.core.errors import NumbaError
 
-    # The dispatcher of an inner device function asks the current GPU for its capability.
+    # The dispatcher of an inner device function would ask the current GPU for its capability.
     present = dispatcher.get_current_device
     stand_in = types.SimpleNamespace(compute_capability=capability)
     dispatcher.get_current_device = lambda: stand_in
@@ -226,7 +226,7 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
 
 
 def _compile(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> Binary:
-    """Do as `compile_kernel`, but collect no garbage: Numba makes much that lives on, and searching it takes an eighth."""
+    """Compile a kernel without garbage collection, which takes an eighth of the time and frees little."""
     before = gc.isenabled()
     gc.disable()
     try:

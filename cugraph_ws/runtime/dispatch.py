@@ -1,8 +1,8 @@
 """The table of modules that are chosen at run time.
 
-Kinds of frames, backends and clusters import the graph and the program, not the reverse.  A choice
-by the kind of a frame or by the engine is looked up here by name, and its module is imported
-then.  So cuDF and Dask are imported only when they are used.
+Frame kinds, backends and clusters import the graph and the program, not the reverse.  A module that
+depends on the kind of a frame or on the engine is looked up here by name, and imported then.  So cuDF
+and Dask are imported only when they are used.
 """
 
 from __future__ import annotations

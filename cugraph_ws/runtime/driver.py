@@ -23,7 +23,7 @@ _MAJOR, _MINOR = 75, 76
 _SHARED_OPT_IN = 97
 _POOLS = 115
 _MOST_SHARED = 8  # of a kernel's attributes
-SHARED_ALWAYS = 48 << 10  # bytes of shared memory that a block may have without asking
+SHARED_ALWAYS = 48 << 10  # bytes of shared memory that a block may have without `allow_shared`
 _POOL_OF_POINTER = 17
 _NO_CONTEXT = 201
 
@@ -43,7 +43,7 @@ class Gpu:
     cache : int
         Bytes of the L2 cache.
     uuid : str
-        As NVIDIA's tools write it; empty if the driver does not report it.
+        In the format of NVIDIA's tools; empty if the driver does not report it.
     pools : bool
         Whether the driver supports stream-ordered memory pools.
     shared : int
@@ -84,7 +84,7 @@ def _insist(result: int, ask: Callable[[], int], what: str) -> None:
     """Repeat a call that failed because the thread had no context of the current GPU.
 
     The CUDA runtime binds a context at a thread's first call.  A thread whose allocations were all
-    served from the cache has made none.
+    served from the cache has not called it.
     """
     if result == _NO_CONTEXT:
         from cupy.cuda import runtime
@@ -100,15 +100,15 @@ def checked(name: str, what: str, *arguments: Any) -> None:
     Parameters
     ----------
     name : str
-        The function, with its version.
+        The function, with the suffix of its version.
     what : str
-        What it does, for the error.
+        What the call does, for errors.
     *arguments : ctypes objects
 
     Raises
     ------
     EngineError
-        If the driver does not have it, or if it fails.
+        If the driver lacks the function, or the call fails.
     """
     function = getattr(_library(), name, None)
     if function is None:
@@ -210,7 +210,7 @@ class Function:
         cooperative : bool
             Whether all blocks must run at once.
         shared : int
-            Bytes of shared memory of a block beside what the kernel declares; see `allow_shared`.
+            Dynamic shared memory of a block in bytes; see `allow_shared`.
         """
         library = _library()
         one, none = ctypes.c_uint(1), ctypes.c_void_p()
@@ -231,12 +231,12 @@ class Function:
             _insist(result, start, f"launching {grid} blocks of {block} threads")
 
     def allow_shared(self, shared: int) -> None:
-        """Let launches ask for so many bytes of shared memory of a block; needed above 48 KiB.
+        """Allow launches with `shared` bytes of dynamic shared memory; needed above 48 KiB.
 
         Raises
         ------
         EngineError
-            If the GPU has less for a block, with what the kernel declares.
+            If a block of this GPU cannot have so much besides the kernel's static shared memory.
         """
 
         def ask() -> int:

@@ -32,18 +32,19 @@ def kernel_file(hardware: Literal["cpu", "cuda"], name: str) -> Path:
 
 
 def import_text(name: str, text: str) -> types.ModuleType:
-    """Import a module of generated text; a file of it serves debuggers and tracebacks.
+    """Import a module from generated source, and write the source to a file for debuggers and tracebacks.
 
     Parameters
     ----------
     name : str
         Name of the module: ASCII, with a hash of the text.
     text : str
+        The source.
 
     Returns
     -------
     module
-        Executed from `text`, whatever the file contains, even if it could not be written.
+        Always executed from `text`, not from the file, which may be missing.
     """
     folder = code_folder()
     path = Path(f"<{name}>") if folder is None else folder / f"{name}.py"

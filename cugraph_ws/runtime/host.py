@@ -12,13 +12,13 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def host() -> tuple[str, str]:
-    """Return the name of this machine, and the id of its last start, which tells namesakes apart.
+    """Return the name of this machine and its boot id, which distinguishes machines of equal names.
 
     Returns
     -------
     (str, str)
-        The id is empty where the system has none.  The environment variable ``NCCL_HOSTID`` takes its
-        place, as it does for NCCL, which then regards processes with different ones as on different machines.
+        The boot id is empty if the system has none.  The environment variable ``NCCL_HOSTID`` replaces it if
+        set: NCCL then treats processes with different values as on different machines, and so does the library.
     """
     given = os.environ.get("NCCL_HOSTID", "")
     return platform.node(), given or (BOOT.read_text("utf-8").strip() if BOOT.exists() else "")

@@ -1,7 +1,7 @@
-"""Memory of this host that several processes share: segments without a name that outlives a crash.
+"""Segments of host memory that several processes share, and that a crash does not leave behind.
 
-A segment has a name in `/dev/shm` only until all ranks have opened it, a few milliseconds.  After that the kernel frees it
-when the last process that maps it ends, however it ends.
+A segment has a name in `/dev/shm` only until all ranks have opened it, a few milliseconds.  After that the
+operating system frees it when the last process that maps it ends, even by a crash.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ __all__ = ["Segment", "free_bytes", "sweep"]
 
 FOLDER = Path("/dev/shm")  # noqa: S108 - POSIX shared memory
 PREFIX = "cugraph_ws-hub-"
-ABANDONED = (
-    600.0  # seconds after which a name is of a process that has ended before it took it away
-)
+ABANDONED = 600.0  # seconds after which a name must be left over from a process that crashed
 
 
 class Segment:
@@ -32,21 +30,21 @@ class Segment:
     Parameters
     ----------
     name : str
-        Of its file, until `forget`.
+        Name of its file, which exists until `forget`.
     size : int
         Bytes.
     create : bool
-        Whether to make it; else it is opened.
+        Whether to create it; else an existing one is opened.
 
     Attributes
     ----------
     bytes : ndarray of uint8, shape (size,)
-        Zeros at first.
+        The memory; zero at first.
 
     Raises
     ------
     OSError
-        If there is no room, no such segment, or if it is another user's or of another size.
+        If memory is full, or there is no such segment of this user and size.
     """
 
     def __init__(self, name: str, size: int, *, create: bool = False) -> None:
@@ -56,7 +54,7 @@ class Segment:
         try:
             if create:
                 try:
-                    os.posix_fallocate(opened, 0, size)  # else a store could end the process
+                    os.posix_fallocate(opened, 0, size)  # so that no later store can fail
                 except OSError:
                     self.forget()
                     raise
@@ -73,17 +71,17 @@ class Segment:
 
     @classmethod
     def new(cls, size: int) -> Segment:
-        """Make a segment of a name of its own."""
+        """Create a segment with a new name."""
         return cls(PREFIX + secrets.token_hex(16), size, create=True)
 
     def forget(self) -> None:
-        """Take its name away; processes that have opened it keep it."""
+        """Remove its name; processes that have opened it keep the memory."""
         with suppress(FileNotFoundError):
             _path(self.name).unlink()
 
 
 def _path(name: str) -> Path:
-    """Return the file of a segment; a name from another process must be one."""
+    """Return the file of a segment; refuse a name, as received from a process, that is not a segment's."""
     if not name.startswith(PREFIX) or not name[len(PREFIX) :].isalnum():
         raise OSError(f"{name!r} is not the name of a segment")
     return FOLDER / name
@@ -99,7 +97,7 @@ def free_bytes() -> int:
 
 
 def sweep() -> None:
-    """Take away names that crashed processes of this user have left."""
+    """Remove segments' names that crashed processes of this user left."""
     with suppress(OSError):
         for path in FOLDER.glob(f"{PREFIX}*"):
             with suppress(OSError):

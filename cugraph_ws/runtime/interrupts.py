@@ -15,7 +15,7 @@ class HeldInterrupts:
 
     Compiled loops cannot be interrupted.  A KeyboardInterrupt right after one would leave a new
     state with an old frontier.  Only the main thread receives signals.  On another thread, or if
-    the program has its own handler for SIGINT, nothing is changed.
+    the caller has set a handler of SIGINT, nothing is changed.
     """
 
     def __init__(self) -> None:

@@ -3,8 +3,8 @@
 Every entry has a digest of its name and content, which is checked before the content is used.
 Code is compiled again if its entry is truncated, damaged or missing.  If the disk is full, entries
 are not written, and the next process compiles again.  A folder is used only if it belongs to this
-user and only this user can write to it.  This module imports Numba only in functions, and no
-files outside `runtime`.
+user and only this user can write to it.  This module imports Numba only in functions, and nothing
+of the library outside `runtime`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int:
-    """Return the bytes available to this process: the least of machine, container and set limit.
+    """Return the bytes available to this process: the least of the machine's, container's and set limit's.
 
     The environment variable `CUGRAPH_WS_MEMORY_LIMIT` sets a limit in bytes.
     """
@@ -29,7 +29,7 @@ def available_memory() -> int:
         if allowed.isdigit():
             limits.append(int(allowed) - int((_CGROUP / "memory.current").read_text("utf-8")))
     except (OSError, ValueError):
-        pass  # no control group, or one of another version: no limit from it
+        pass  # no control group of this version, so no limit from it
     return max(0, min(limits))
 
 
@@ -41,7 +41,7 @@ def check_room(what: str, needed: float, available: int) -> None:
     what : str
         The file, for the message.
     needed : float
-        Least number of bytes of its rows.
+        Lower bound of the bytes of its rows.
     available : int
         Bytes available before reading.
 

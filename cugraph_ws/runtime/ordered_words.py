@@ -1,4 +1,4 @@
-"""Numbers as integers of the same order, which are sorted by radix and lowered by atomics."""
+"""Map numbers to integers of the same order, for radix sorts and atomic minima."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ GREATEST = np.iinfo(np.int64).max
 
 
 def ordered_words(values: Array) -> Array:
-    """Return int64 words in the order of the values; no two values have the same.
+    """Return an int64 for each value, such that they compare like the values.
 
     Parameters
     ----------
     values : array of integers, bool, float32 or float64
-        A NaN comes before or after all other floats, and -0.0 before 0.0.
+        Different values have different integers.  NaNs come before or after all other floats by
+        their sign, and -0.0 before 0.0.
+
+    Returns
+    -------
+    array of int64, same shape
     """
     if values.dtype.kind != "f":
         return values.astype(np.int64)
@@ -27,13 +32,17 @@ def ordered_words(values: Array) -> Array:
 
 
 def numbers_of_words(words: Array, dtype: np.dtype[Any]) -> Array:
-    """Return the values that `ordered_words` made words of.
+    """Invert `ordered_words`.
 
     Parameters
     ----------
     words : array of int64
     dtype : dtype
-        Of the values.
+        Dtype of the values.
+
+    Returns
+    -------
+    array of `dtype`, same shape
     """
     if dtype.kind != "f":
         return words.astype(dtype)

@@ -1,7 +1,7 @@
 """Parse Python source, in one thread at a time.
 
 Before Python 3.12, `ast.parse` in two threads at once may fail with "AST constructor recursion depth
-mismatch": they share a counter.  Ranks may be threads of one process.
+mismatch", because they share a counter.  Ranks may be threads of one process.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ __all__ = ["SharedPool", "driver_pool", "kept_at_most", "kept_by_rmm", "shared_p
 
 POOLED = 1 << 28  # bytes; the memory of larger arrays is not cached
 KEPT = 1 << 30  # most bytes of freed memory that are cached
-# The limits as fractions of the GPU's memory; the larger applies if RMM has no pool of its own.
-# Then allocations from the driver cost 2 to 6 % of a search of 130 million vertices on two GPUs.
+# If RMM has no pool of its own, each limit is at least this fraction of the GPU's memory (1/128, 1/16).
+# Without that, allocations from the driver took 2 to 6 % of a search of 130 million vertices on two GPUs.
 POOLED_PART, KEPT_PART = 128, 16
 PROBE = 256  # bytes of an allocation to find the driver's pool
 
@@ -41,7 +41,7 @@ _asked: tuple[Any, int] = None, 0  # a resource of RMM, and the driver's pool th
 def driver_pool() -> int:
     """Return the handle of the driver's pool that RMM allocates from, 0 if there is none.
 
-    Not all of RMM's resources report their pool, but the driver reports the pool of an allocation.
+    Not all of RMM's resources report their pool, so the driver is asked for the pool of an allocation.
     """
     global _asked  # noqa: PLW0603 - one for the process, as what RMM takes memory from is
     resource = _resource()
@@ -62,7 +62,7 @@ def _has_own_pool(resource: Any) -> bool:
 
 
 def kept_by_rmm(runtime: Any) -> int:
-    """Return the bytes that RMM has reserved and can still allocate; a bound for its own pool.
+    """Return the bytes that RMM has reserved and not allocated; for its own pool, an upper bound.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def kept_by_rmm(runtime: Any) -> int:
         `cupy.cuda.runtime`.
     """
     resource = _resource()
-    if _has_own_pool(resource):  # its used part is unknown:
-        return int(resource.pool_size())  # count all, so that no graph is refused wrongly
+    if _has_own_pool(resource):  # its used part is unknown
+        return int(resource.pool_size())  # all is counted, so that no graph is refused wrongly
     pool = driver_pool()
     if not pool:
         return 0

@@ -1,7 +1,7 @@
 """Checks of a checkpoint's arrays.
 
-Compiled code does not check its arrays and uses some as indices.  So a loop gives the type, length
-and range of each array before it resumes from it.
+Compiled code does not check its arrays and uses some as indices.  So a loop states the type, length
+and range of each array that it resumes from.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class SavedState:
         return array
 
     def number(self, name: str, least: int, most: int) -> int:
-        """Return the one integer of an array; see `integers`."""
+        """Return the only integer of an array of length 1; see `integers`."""
         return int(self.integers(name, 1, least, most)[0])
 
     def floats(
@@ -146,7 +146,7 @@ class SavedState:
         name : str
         truth : bool
         what : str
-            The end of the error message.
+            Why it is refused: the end of the error message.
 
         Raises
         ------

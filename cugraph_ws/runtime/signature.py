@@ -37,7 +37,7 @@ _NUMBERS: dict[type, str] = {
 _ARRAYS = {np.dtype(name): f"{name}*" for name in (*_FORMATS, "uint16", "uint8", "int8")} | {
     np.dtype("bool"): "uint8*"
 }
-# Strides of contiguous arrays of one dimension, by kind: faster to read than flags
+# Strides of contiguous one-dimensional arrays, by kind: they are faster to read than flags
 _STRIDES = {kind: (dtype.itemsize,) for dtype, kind in _ARRAYS.items()}
 
 
@@ -57,7 +57,7 @@ def kind_of(value: Any) -> Kind:
     Raises
     ------
     TypeError
-        If a kernel cannot take it: an array of another shape or dtype, or another object.
+        If a kernel cannot take it: an array of another rank or dtype, or another object.
     """
     if isinstance(value, tuple):
         return tuple([kind_of(one) for one in value])

@@ -1,7 +1,7 @@
 """One process at a time makes an entry of the disk cache; the others wait, and then read it.
 
-The lock is a file beside the entry, locked by `flock`, so it ends with its process however that
-ends.  Only speed depends on the lock: a process that cannot take it makes the entry without it.
+The lock is a file beside the entry, locked by `flock`, so it ends with its process, even by a crash.
+Only speed depends on the lock: a process that cannot take it makes the entry without it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from cugraph_ws.runtime.atomic_files import private_folder
 
 __all__ = ["single_flight"]
 
-PATIENCE = 60.0  # seconds; a process that is stopped keeps its lock
-PAUSE = 0.01  # seconds between two looks
+PATIENCE = 60.0  # seconds to wait for a lock: a suspended process keeps its lock
+PAUSE = 0.01  # seconds between two attempts
 TAKEN = (errno.EWOULDBLOCK, errno.EACCES)
 
 
 @contextmanager
 def single_flight(path: Path, patience: float = PATIENCE) -> Iterator[bool]:
-    """Hold the lock of a cache entry; the `with` block reads the entry again before it is made.
+    """Hold the lock of a cache entry; the `with` block must look for the entry before it makes it.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def single_flight(path: Path, patience: float = PATIENCE) -> Iterator[bool]:
 
 
 def _opened(lock: Path) -> int | None:
-    """Return a descriptor of the lock's file, None if there can be none."""
+    """Open the lock's file; return its descriptor, or None if it cannot be made."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with contextlib.suppress(OSError):
         if private_folder(lock.parent):
@@ -66,7 +66,7 @@ def _opened(lock: Path) -> int | None:
 
 
 def _locked(descriptor: int, end: float) -> bool:
-    """Lock a file; return False if another process holds it until `end`, or it has no lock."""
+    """Lock a file; return False if another process holds it until `end`, or locks are not supported."""
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

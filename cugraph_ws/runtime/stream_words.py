@@ -1,4 +1,4 @@
-"""Host memory that a GPU addresses, and words in it that its streams store and await; by the driver, through ctypes."""
+"""Host memory that GPUs address, and 64-bit words in it that their streams write and wait for, by ctypes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from cugraph_ws.runtime.driver import checked
 __all__ = ["MOST", "address_on_gpu", "register", "store_word", "unregister", "wait_for_word"]
 
 _PORTABLE, _MAPPED = 1, 2
-_AT_LEAST = 0  # the difference of both numbers, as a signed one, is not negative
-MOST = 1 << 62  # more than any number that is awaited
+_AT_LEAST = 0  # CU_STREAM_WAIT_VALUE_GEQ: the signed difference of both numbers is not negative
+MOST = 1 << 62  # greater than any number that is waited for
 
 
 def register(pointer: int, size: int) -> None:
-    """Lock pages of host memory, and let the current GPU address them.
+    """Page-lock host memory, so that GPUs can address it.
 
     Parameters
     ----------
     pointer, size : int
-        Address and bytes, in whole pages.
+        Address and number of bytes, both multiples of the page size.
 
     Raises
     ------
     EngineError
-        If the driver refuses.
+        If the driver refuses to.
     """
     checked(
         "cuMemHostRegister_v2", "locking host memory", ctypes.c_void_p(pointer), ctypes.c_size_t(size),
@@ -48,18 +48,18 @@ def address_on_gpu(pointer: int) -> int:
 
 
 def store_word(stream: int, address: int, value: int) -> None:
-    """Queue the storing of a 64-bit number; all that was queued before is visible to those who read it.
+    """Queue a write of a 64-bit number; whoever reads it also sees the effects of all work queued before.
 
     Parameters
     ----------
     stream : int
         The stream's handle.
     address : int
-        On the GPU.
+        The GPU's address; see `address_on_gpu`.
     value : int
     """
     checked(
-        "cuStreamWriteValue64_v2", "storing a number from the GPU's queue", ctypes.c_void_p(stream),
+        "cuStreamWriteValue64_v2", "writing a number in stream order", ctypes.c_void_p(stream),
         ctypes.c_uint64(address), ctypes.c_uint64(value), ctypes.c_uint(0),
     )  # fmt: skip
 
@@ -67,6 +67,6 @@ def store_word(stream: int, address: int, value: int) -> None:
 def wait_for_word(stream: int, address: int, value: int) -> None:
     """Make work queued later wait until a 64-bit number is at least `value`; see `store_word`."""
     checked(
-        "cuStreamWaitValue64_v2", "awaiting a number in the GPU's queue", ctypes.c_void_p(stream),
+        "cuStreamWaitValue64_v2", "waiting for a number in stream order", ctypes.c_void_p(stream),
         ctypes.c_uint64(address), ctypes.c_uint64(value), ctypes.c_uint(_AT_LEAST),
     )  # fmt: skip

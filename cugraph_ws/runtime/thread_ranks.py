@@ -20,15 +20,15 @@ __all__ = ["ThreadCommunicator", "ThreadRanks"]
 
 Value = TypeVar("Value")
 
-# Seconds after which a waiting caller looks for signals: another thread may have received one.
+# Seconds after which a waiting caller checks for signals, since another thread may have received one
 GLANCE = 0.1
-COPY = 2e-10, 1e-5  # seconds of a byte, and of a call
+COPY = 2e-10, 1e-5  # seconds per byte and per message
 
 _idle: dict[int, list[_Worker]] = {}  # by process, since threads do not survive a fork
 
 
 class _Worker:
-    """A thread that does some work whenever `wake` is released; the work may wait for it again."""
+    """A thread that does the work assigned to it when `wake` is released; the work may wait for `wake` again."""
 
     def __init__(self) -> None:
         self.wake = _closed()
@@ -72,7 +72,7 @@ class _Turns:
         self._calls = [0] * size
 
     def run(self, rank: int, work: Callable[[], Any]) -> None:
-        """Do a rank's work, from its first turn on, and let the next rank run."""
+        """Do a rank's work from its first turn on, then let the next rank run."""
         try:
             if self.error is None:
                 self.found[rank] = work()
@@ -88,7 +88,7 @@ class _Turns:
     def wait(self) -> None:
         """Let rank 0 begin; return when all ranks have ended."""
         try:
-            self._workers[0].wake.release()  # ranks may have ended before the next statement
+            self._workers[0].wake.release()  # all ranks may have ended before the next statement
             while not self._ended.acquire(timeout=GLANCE):
                 pass
         except BaseException as error:  # Ctrl-C; each rank ends at its next collective
@@ -106,11 +106,13 @@ class _Turns:
         if self.error is not None:
             raise RunAbandonedError("another rank has failed, or the run was interrupted")
         if min(self._calls) < self._calls[rank]:
-            raise RuntimeError(f"rank {rank} calls a collective, and a rank has ended without it")
+            raise RuntimeError(
+                f"rank {rank} called a collective that another rank ended without calling"
+            )
         return list(board)
 
     def _let_others_run(self, rank: int) -> None:
-        """Wait for the next turn, which comes after a turn of each other rank."""
+        """Let every other rank take a turn, then return."""
         following = self._next(rank)
         if following != rank:
             self._workers[following].wake.release()
@@ -140,7 +142,7 @@ class ThreadCommunicator:
 
     @property
     def measured(self) -> dict[int, tuple[float, float]]:
-        """Seconds of a byte and of a message, to each other rank: those of a copy."""
+        """Seconds per byte and per message to each other rank: those of a copy in memory."""
         return {peer: COPY for peer in range(self.size) if peer != self.rank}
 
     def alltoall(self, buffers: Sequence[Sequence[Any]]) -> list[list[Any]]:
@@ -177,9 +179,9 @@ class ThreadRanks:
         self.communicators = [ThreadCommunicator(rank, self) for rank in range(size)]
 
     def call_each(self, work: Callable[[int], Value], *, on_device: bool) -> list[Value]:
-        """Run a function of a rank's number on every rank, as `call` does.
+        """Run a function of the rank's index on every rank; see `call`.
 
-        With `on_device`, the caller's current device is that of every rank.
+        With `on_device`, every rank uses the caller's current device.
         """
         if not on_device:
             return self.call(lambda comm: work(comm.rank))
@@ -202,12 +204,12 @@ class ThreadRanks:
         Returns
         -------
         list
-            What it returned on each rank.
+            Its result on each rank.
 
         Raises
         ------
         BaseException
-            The error of the rank that failed first; then collectives of the other ranks raise
+            The error of the rank that failed first.  Collectives of the other ranks raise
             `RunAbandonedError`.
         """
         idle = _idle.setdefault(os.getpid(), [])

@@ -25,7 +25,7 @@ __all__ = ["cut_evenly", "cut_offsets", "number_of_threads", "parallel", "thread
 
 VARIABLE = "CUGRAPH_WS_THREADS"
 LEAST_LIMIT = 64  # threads that may be requested on any machine
-THREADS_A_CORE = 4  # threads a core that may be requested, if that is more
+THREADS_A_CORE = 4  # threads per core that may be requested, if that is more
 
 _limit: ContextVar[int | None] = ContextVar("most threads", default=None)
 _pool: ThreadPoolExecutor | None = None

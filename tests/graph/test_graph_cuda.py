@@ -922,7 +922,7 @@ class Differentiated:
             (OnDevice([0]), OnDevice([1]), Differentiated()),
             r"weight: the array cannot be read: req",
         ),
-        (([0, 1], [1]), r"arrays of one length are needed, not 2 in source, 1 in destination"),
+        (([0, 1], [1]), r"arrays of equal length are needed, not 2 in source, 1 in destination"),
         ((np.zeros((2, 2)), [1]), r"source: a one-dimensional array is needed, not 2-d"),
         ((OnDevice(np.zeros((2, 2))), OnDevice([1])), r"source: a one-dimensional array is needed"),
         ((OnDevice([0]), [1]), r"destination on the host, the other arrays on a GPU; move them"),

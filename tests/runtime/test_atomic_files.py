@@ -304,7 +304,7 @@ def test_a_temporary_file_that_is_swept_at_once_is_made_again(tmp_path, monkeypa
         path.unlink()
 
     monkeypatch.setattr(fcntl, "flock", always)
-    with pytest.raises(OSError, match="stays there"), replacing(tmp_path / "file"):
+    with pytest.raises(OSError, match="as soon as they are made"), replacing(tmp_path / "file"):
         raise AssertionError("opened")
 
 
@@ -367,7 +367,7 @@ class TestPrivate:
 
     def test_one_that_is_read_only(self, tmp_path, monkeypatch):
         monkeypatch.setattr(os, "access", lambda *_: False)
-        with pytest.raises(PermissionError, match="cannot be written"):
+        with pytest.raises(PermissionError, match="is not writable"):
             private_folder(tmp_path / "folder")
 
     def test_files(self, tmp_path, monkeypatch):
@@ -379,14 +379,14 @@ class TestPrivate:
         with pytest.raises(OSError, match="symbolic link"):
             read_private(tmp_path / "link")
         path.chmod(0o622)
-        with pytest.raises(PermissionError, match="this user alone"):
+        with pytest.raises(PermissionError, match="only this user"):
             read_private(path)
         os.mkfifo(tmp_path / "pipe", 0o600)
         with pytest.raises(PermissionError, match="regular"):
             read_private(tmp_path / "pipe")
         path.chmod(0o600)
         monkeypatch.setattr(os, "geteuid", lambda: OTHER)
-        with pytest.raises(PermissionError, match="this user alone"):
+        with pytest.raises(PermissionError, match="only this user"):
             read_private(path)
         assert not write_private(tmp_path / "missing" / "file", b"")
 
