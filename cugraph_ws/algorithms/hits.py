@@ -182,10 +182,8 @@ class HITS(ArrayLoop):
         )
 
     def inputs(self) -> dict[str, Any]:
-        """Return the first values and the weights."""
-        graph = self.near.part.graph
-        values = {name: graph.edge_values(name) for name in graph.edge_attributes}
-        return {"nstart": self._first, **values}
+        """Return the first values."""
+        return {"nstart": self._first}
 
     def columns(self) -> dict[str, Column]:
         """Return hubs and authorities of owned vertices; collective."""

@@ -25,14 +25,17 @@ from cugraph_ws.runtime.paths import native_path
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = [
+    "WEIGHTS",
     "Checkpoints",
     "check_checkpoint",
     "check_progress",
     "fingerprint",
     "read_checkpoint",
+    "refuse_beyond",
     "write_checkpoint",
 ]
 
+WEIGHTS = "set of edge weights"  # in the identity of a run of a loop that reads them
 _KEY = b"cugraph_ws"
 _DIGEST_KEY = b"cugraph_ws digest"
 _MARK = b"blake2b of this file with zeros here: "
@@ -71,9 +74,11 @@ class Checkpoints:
         if path is not None or resume is not None:
             self._identity = {
                 "algorithm": loop.name,
-                "graph": fingerprint(graph.csc.offsets, graph.csc.indices),
+                "graph": fingerprint(graph.directed, graph.csc.offsets, graph.csc.indices),
                 **{name: fingerprint(value) for name, value in loop.inputs().items()},
             }
+            if getattr(loop, "reads_weights", False) and graph.weight is not None:
+                self._identity[WEIGHTS] = fingerprint(graph.edge_values(graph.weight))
         if path is not None:
             check_checkpoint(path)
 
@@ -133,10 +138,48 @@ def check_progress(facts: dict[str, Any], state: SavedState) -> None:
     InputError
     """
     iterations, residual = facts.get("iterations"), facts.get("residual")
+    if type(facts.get("synchronous", True)) is not bool:
+        state.refuse("synchronous", f"is {facts['synchronous']!r}")
     if type(iterations) is not int or iterations < 0:
         state.refuse("iterations", f"is {iterations!r}")
     if residual is not None and type(residual) not in (int, float):
         state.refuse("residual", f"is {residual!r}")
+
+
+def refuse_beyond(
+    facts: dict[str, Any], max_iter: int | None, resume: Any, *, synchronous: bool
+) -> None:
+    """Refuse a checkpoint whose state is not one of the first `max_iter` supersteps.
+
+    Parameters
+    ----------
+    facts : dict
+        From `read_checkpoint`, checked.
+    max_iter : int or None
+        The limit of the run that resumes.
+    resume : path-like
+        Used for the error message.
+    synchronous : bool
+        Whether the run's states are to be those after whole supersteps.
+
+    Raises
+    ------
+    InputError
+    """
+    if max_iter is None or not facts:
+        return
+    done, origin = facts["iterations"], f"resume={str(resume)!r}"
+    if done > max_iter:
+        raise InputError(
+            f"{origin}: the checkpoint is of {done} supersteps, and the limit of this run is {max_iter}; "
+            "raise the limit, or start anew"
+        )
+    if synchronous and not facts.get("synchronous", True):
+        raise InputError(
+            f"{origin}: the checkpoint is of a run without a limit, whose messages were taken out of "
+            f"order, and the limit of this run is {max_iter} supersteps; resume without a limit, or "
+            "start anew"
+        )
 
 
 def check_checkpoint(path: str | os.PathLike[str]) -> None:

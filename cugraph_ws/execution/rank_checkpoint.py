@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from cugraph_ws.errors import FileError, InputError
 from cugraph_ws.execution.checkpoint import (
+    WEIGHTS,
     check_checkpoint,
     check_progress,
     fingerprint,
@@ -201,8 +202,10 @@ def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
     comm = graph.comm
     identity = {
         "algorithm": loop.name,
-        "graph": f"{graph.number_of_vertices} {_sum(comm, arcs)}",
+        "graph": f"{graph.number_of_vertices} {graph.directed} {_sum(comm, arcs)}",
     }
+    if getattr(loop, "reads_weights", False) and graph.weight is not None:
+        identity[WEIGHTS] = _sum(comm, _mixed(arcs, graph.edge_values(graph.weight)))
     # A program's constant may have the same name as an edge column.
     by_arc = getattr(loop, "arc_inputs", graph.edge_attributes)
     for name, value in loop.inputs().items():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from cugraph_ws.arguments import check_columns, shown
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
-from cugraph_ws.execution.checkpoint import Checkpoints
+from cugraph_ws.execution.checkpoint import Checkpoints, refuse_beyond
 from cugraph_ws.execution.coalescing import CoalescingLoop
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.edge_loop import EdgeLoop
@@ -293,6 +293,9 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
         ask = _own_request
     iterations, saved, residual = 0, 0, math.nan
     facts = kept.load()
+    refuse_beyond(
+        facts, loop.max_iter, options.resume, synchronous=getattr(loop, "synchronous", True)
+    )
     if facts:
         iterations = saved = int(facts["iterations"])
         residual = math.nan if facts["residual"] is None else float(facts["residual"])
@@ -318,11 +321,12 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
         )
 
     def synchronous() -> bool:
-        return getattr(loop, "synchronous", True)  # loops of their own are synchronous
+        # Loops of their own are synchronous.
+        return getattr(loop, "synchronous", True) and facts.get("synchronous", True)
 
     def save() -> None:
         known = None if math.isnan(residual) else residual
-        kept.save({"iterations": iterations, "residual": known})
+        kept.save({"iterations": iterations, "residual": known, "synchronous": synchronous()})
 
     with reporter(options.progress, loop.name) as report, HeldInterrupts() as interrupts:
         try:

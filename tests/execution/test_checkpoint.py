@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from programs import Fading, Nearest, Paths, Peel, Rank, Reached, Widest, values_of
 from shapes import SHAPES, build, grid, random_edges, rmat
+from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
 from cugraph_ws.execution import checkpoint
@@ -226,6 +227,69 @@ class TestAnotherRun:
     def test_other_arguments(self, path):
         self.refuse(path, SPARSE, source=7)
         self.refuse(path, SPARSE, source=0, cutoff=1.0)
+
+    @pytest.mark.parametrize(
+        ("function", "ranks", "given"),
+        [
+            ("closeness_centrality", 1, {"weighted": True, "k": 20}),
+            ("closeness_centrality", 2, {"weighted": True, "k": 20}),
+            ("betweenness_centrality", 1, {"weighted": True, "k": 20}),
+            ("label_propagation", 1, {}),
+            ("label_propagation", 2, {}),
+            ("hits", 1, {}),
+            ("louvain", 1, {}),
+            ("leiden", 1, {}),
+        ],
+    )
+    def test_other_weights_of_a_loop(self, function, ranks, given, tmp_path):
+        weights = SPARSE.weight + 0.5
+        path = tmp_path / "state.parquet"
+
+        def call(weights, **options):
+            edges = type(SPARSE)(SPARSE.source, SPARSE.destination, SPARSE.n, weights)
+            with build(edges) as graph:
+                if ranks == 1:
+                    return getattr(ws, function)(graph, **given, **options)
+                return on_ranks(
+                    ranks,
+                    lambda comm: getattr(ws, function)(share(graph, comm), **given, **options),
+                )
+
+        call(weights, checkpoint=path)
+        call(weights, resume=path)
+        with pytest.raises(ws.InputError, match="another set of edge weights"):
+            call(weights[::-1], resume=path)
+
+    def test_the_same_arcs_undirected(self, tmp_path):
+        """A directed graph that lists each edge both ways has the arcs of an undirected one."""
+        one, other = np.array([0, 1, 2, 2]), np.array([1, 2, 0, 3])
+        both = np.concatenate([one, other]), np.concatenate([other, one])
+        path = tmp_path / "state.parquet"
+        with (
+            ws.Graph.from_arrays(one, other, directed=False) as plain,
+            ws.Graph.from_arrays(*both) as twice,
+        ):
+            ws.core_number(plain, checkpoint=path)
+            with pytest.raises(ws.InputError, match="another graph"):
+                ws.core_number(twice, resume=path)
+            on_ranks(2, lambda comm: ws.core_number(share(plain, comm), checkpoint=path))
+            with pytest.raises(ws.InputError, match="another graph"):
+                on_ranks(2, lambda comm: ws.core_number(share(twice, comm), resume=path))
+
+    def test_fewer_supersteps(self, path, tmp_path):
+        """The state after two supersteps is not that after one, nor one out of order that after three."""
+        self.refuse(path, SPARSE, source=0, max_iter=1)
+        with build(LONG) as graph:
+            ws.bfs(graph, 0, checkpoint=tmp_path / "b")
+            with pytest.raises(ws.InputError, match="the limit of this run is 2"):
+                ws.bfs(graph, 0, depth_limit=2, resume=tmp_path / "b")
+            first = ws.run(ws.SSSP, graph, source=0, direction="push", checkpoint=tmp_path / "c")
+            assert not first.synchronous
+            assert not ws.run(
+                ws.SSSP, graph, source=0, engine="python", resume=tmp_path / "c"
+            ).synchronous
+            with pytest.raises(ws.InputError, match="out of order"):
+                ws.run(ws.SSSP, graph, source=0, max_iter=500, resume=tmp_path / "c")
 
     def test_other_sources(self, tmp_path):
         with build(LONG) as graph:
