@@ -18,6 +18,7 @@ from cugraph_ws.algorithms.options import (
     Weight,
     open_graph,
     refuse_checkpoints,
+    refuse_great,
 )
 from cugraph_ws.algorithms.weighted_paths import distances_from, levels_of
 from cugraph_ws.arguments import check_count, check_flag
@@ -186,7 +187,7 @@ def edge_betweenness_centrality(
     opened = open_graph(
         graph, weighted, source=source, destination=destination, weight=weight, directed=directed
     )
-    opened.check_edge_names()
+    opened.check_edge_outputs(["betweenness_centrality"])
     if "betweenness_centrality" in opened.edge_attributes:
         raise InputError("column 'betweenness_centrality' would be overwritten; rename it")
     holder: list[Any] = []
@@ -441,6 +442,7 @@ class WeightedBetweenness(Betweenness):
                 f"column {graph.weight!r}: the edge from {graph.describe_edge(least[1])} has the "
                 f"weight {least[0]}; lengths must be above 0"
             )
+        refuse_great(graph, float(graph.number_of_vertices))
         super().start(graph, on_device=on_device)
         self._fused = False
 

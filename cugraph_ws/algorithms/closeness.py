@@ -17,6 +17,7 @@ from cugraph_ws.algorithms.options import (
     RunOptions,
     Weight,
     open_graph,
+    refuse_great,
     refuse_negative,
 )
 from cugraph_ws.algorithms.weighted_paths import distances_from
@@ -366,6 +367,7 @@ class WeightedDistanceSums(DistanceSums):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""
         refuse_negative(graph, "lengths must be 0 or more")
+        refuse_great(graph, float(graph.number_of_vertices) ** 2)
         super().start(graph, on_device=on_device)
         self._distances = self.near.xp.zeros(self.near.part.size)
         largest = max(graph.comm.allgather(self.near.part.size))

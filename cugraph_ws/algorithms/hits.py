@@ -9,7 +9,13 @@ import numpy as np
 
 from cugraph_ws.algorithms.eigenvector import check_start
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    refuse_great,
+    refuse_negative,
+)
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
@@ -139,6 +145,7 @@ class HITS(ArrayLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights and the first values."""
         refuse_negative(graph, "weights must be 0 or more: shift them, or give weight=None")
+        refuse_great(graph, float(graph.number_of_arcs))
         nstart = 1.0 if self._nstart is None else self._nstart
         if is_one_number(nstart):
             self._first = np.full(1, number_for_all(nstart, "nstart", np.float64))

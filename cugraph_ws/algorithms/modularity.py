@@ -15,10 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from cugraph_ws.algorithms.neighbourhood import row_of_arcs
-from cugraph_ws.algorithms.options import Columns, Weight, refuse_negative
+from cugraph_ws.algorithms.options import Columns, Weight, refuse_great, refuse_negative
 from cugraph_ws.arguments import check_number
 from cugraph_ws.contract import choose_engine
-from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Engine
 from cugraph_ws.frames.base import Ids, Masked, open_frame
@@ -220,14 +219,7 @@ def _opened(
         weighted=True,
     )
     refuse_negative(opened)
-    greatest = None if opened.weight is None else opened.greatest_edge_value(opened.weight)
-    arcs = sum(opened.comm.allgather(opened.own_arcs))
-    if greatest is not None and not math.isfinite(4.0 * arcs * float(greatest[0])):
-        raise InputError(
-            f"column {opened.weight!r}: the edge from {opened.describe_edge(greatest[1])} has the "
-            f"weight {greatest[0]}; sums of such weights are more than a float64 holds; scale the "
-            "weights down"
-        )
+    refuse_great(opened, 4.0 * sum(opened.comm.allgather(opened.own_arcs)))
     return opened
 
 

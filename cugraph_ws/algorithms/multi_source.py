@@ -164,11 +164,11 @@ class MultiSource(BaseLoop):
         self._graph, self._done = graph, 0
         self._numbers = np.asarray(graph.numbers(self._starts, "starts"))
         self._part = part = Part(graph, on_device=batched)
-        kind = number = np.dtype(np.int64)
+        number = np.dtype(np.int64)
+        search = self._search()
+        state = zip(search.bound.program.state, search.bound.types.state, strict=True)
+        kind = np.dtype(dict(state)["distance"])
         if len(self._numbers):
-            search = self._search()
-            state = zip(search.bound.program.state, search.bound.types.state, strict=True)
-            kind = np.dtype(dict(state)["distance"])
             backend = loops("multi_source", on_device=batched)
             self._searches = backend.Searches(part, search)
             number = self._searches.number
@@ -182,9 +182,8 @@ class MultiSource(BaseLoop):
     def _search(self) -> Search:
         """Check arguments and weights as for a single search."""
         plain = self._engine == "python"
-        bound = bind(
-            self._program.current(), self._graph, self._arguments(self._numbers[0]), plain=plain
-        )
+        first = int(self._numbers[0]) if len(self._numbers) else -1
+        bound = bind(self._program.current(), self._graph, self._arguments(first), plain=plain)
         return Search(bound, self._limit, plain, self._begin)
 
     def _begin(self, number: int, threads: int | None) -> VertexLoop:

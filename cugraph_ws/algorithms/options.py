@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -28,6 +29,7 @@ __all__ = [
     "check_unreachable",
     "open_graph",
     "refuse_checkpoints",
+    "refuse_great",
     "refuse_negative",
     "with_unreachable",
 ]
@@ -149,6 +151,29 @@ def refuse_negative(graph: GraphView, advice: str = "weights must be 0 or more")
         raise InputError(
             f"column {graph.weight!r}: the edge from {graph.describe_edge(least[1])} has the weight "
             f"{least[0]}; {advice}"
+        )
+
+
+def refuse_great(graph: GraphView, terms: float) -> None:
+    """Refuse a graph with weights of which `terms` may add up to more than a float64; collective.
+
+    Parameters
+    ----------
+    graph : GraphView
+        Its weights are 0 or more.
+    terms : float
+        Bound of the number of weights in a sum.
+
+    Raises
+    ------
+    InputError
+    """
+    greatest = None if graph.weight is None else graph.greatest_edge_value(graph.weight)
+    if greatest is not None and not math.isfinite(terms * float(greatest[0])):
+        raise InputError(
+            f"column {graph.weight!r}: the edge from {graph.describe_edge(greatest[1])} has the "
+            f"weight {greatest[0]}; sums of such weights are more than a float64 holds; scale the "
+            "weights down"
         )
 
 

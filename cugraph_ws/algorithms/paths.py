@@ -245,6 +245,11 @@ def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
     """Return the columns of the vertices' ids, and those of their predecessors'."""
     ids = [name for name in frame.names if f"{PREDECESSOR}_{name}" in frame.names]
     if not ids and PREDECESSOR in frame.names:
+        if "vertex" not in frame.names:
+            raise InputError(
+                f"result: it has no column 'vertex', only {', '.join(map(str, frame.names))}; give "
+                "the unchanged result of a search (an index is not read: reset_index() it)"
+            )
         return ["vertex"], [PREDECESSOR]
     if not ids:
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Unpack, get_args
@@ -13,6 +14,7 @@ from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
     Weight,
+    refuse_great,
     refuse_negative,
 )
 from cugraph_ws.arguments import check_choice, check_flag
@@ -410,6 +412,7 @@ class Similarity(BaseLoop):
 
     checkpoints = "on one machine"
     by_vertex = False
+    _scale = 1.0  # of weights
     _oriented: Oriented | None = None  # if the pairs are all edges, and neighbours are counted
 
     def __init__(self, measure: Measure, vertex_pair: Any = None, use_weight: bool = False) -> None:
@@ -428,7 +431,7 @@ class Similarity(BaseLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and number the pairs."""
         if self._use_weight:
-            _check_weights(graph)
+            self._scale = _check_weights(graph)
         weight = graph.weight if self._use_weight else None
         self._fold = loops("similarity", on_device=on_device).fold
         given = neighbourhoods(graph, on_device=on_device, weight=weight)
@@ -498,11 +501,13 @@ class Similarity(BaseLoop):
             return shares, degrees, "least"
         if not self._use_weight:
             return None, degrees, "count"
-        squared = self._measure == "cosine"
-        values = rows.values * rows.values if squared else rows.values
+        squared, weights = self._measure == "cosine", rows.values
+        if squared:  # scaled by a power of two, which changes no bit, so that no product overflows
+            weights = weights * self._scale
+        values = weights * weights if squared else weights
         owners = row_numbers(xp, rows.offsets, len(rows.indices))
         sums = xp.bincount(owners, values, minlength=near.owned) if len(values) else 0 * degrees
-        return rows.values, sums, "product" if squared else "least"
+        return weights, sums, "product" if squared else "least"
 
     def _read(self, column: Array, numbers: Array) -> Array:
         """Return entries of a column by owned vertex at any vertices; collective."""
@@ -537,10 +542,20 @@ class Similarity(BaseLoop):
         return {**ends, f"{self._measure}_coeff": self._scores[:done]}
 
 
-def _check_weights(graph: GraphView) -> None:
-    """Refuse a graph without weights, or with a negative one; collective."""
+def _check_weights(graph: GraphView) -> float:
+    """Refuse a graph without weights, or with a negative one; collective.
+
+    Returns
+    -------
+    float
+        A power of two by which the greatest weight is about 1.
+    """
     if graph.weight is None:
         raise InputError(
             "use_weight=True: the graph has no weights; give the column in weight=, or to Graph(...)"
         )
     refuse_negative(graph, "similarity needs weights of 0 or more")
+    refuse_great(graph, 4.0 * graph.number_of_arcs)
+    greatest = graph.greatest_edge_value(graph.weight)
+    exponent = 0 if greatest is None else math.frexp(float(greatest[0]))[1]
+    return math.ldexp(1.0, min(-exponent, 1023))

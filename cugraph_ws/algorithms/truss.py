@@ -80,6 +80,8 @@ def truss_number(
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
+    if "truss_number" in opened.end_names:
+        opened.check_edge_outputs(["truss_number"])
     return _run(opened, None, "truss_number", options).frame
 
 

@@ -441,8 +441,8 @@ class Framed(ABC, Generic[FrameT]):
         for name in names:
             if name in (*self._source_names, *self._destination_names):
                 raise InputError(
-                    f"column {name!r} holds ids in the edge frame, and state of edges in the result; rename "
-                    "one of them"
+                    f"column {name!r} holds ids in the edge frame, and would hold values of edges in the "
+                    "result; rename it"
                 )
 
     def frame_of_arcs(self, values: Mapping[str, Any]) -> FrameT:

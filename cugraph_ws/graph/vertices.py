@@ -267,9 +267,9 @@ class Vertices:
 
     def _refuse_missing(self, number: int, missing: int, argument: str) -> NoReturn:
         """Raise InputError for vertices without a value."""
+        others = f", nor have {missing - 1} others" if missing > 1 else ""
         raise InputError(
-            f"{argument}: vertex {self.describe(number)} has no value, nor have {missing - 1} "
-            f"others; give one for every vertex"
+            f"{argument}: vertex {self.describe(number)} has no value{others}; give one for every vertex"
         )
 
     @property
@@ -322,6 +322,7 @@ class Vertices:
             raise InputError(
                 f"{argument}: a frame of vertices and values, a dict, a number or the name of a "
                 f"vertex attribute is needed, not {type(data).__name__}"
+                + ("; its to_dict() is one, if its index has the ids" * hasattr(data, "to_dict"))
             )
         frame = open_frame(data, argument, on_device=self.on_device)
         ids = id_columns(frame, self.sources)

@@ -90,11 +90,16 @@ def test_unreachable_as_the_greatest_number():
     assert lengths["distance"].tolist()[3:] == [np.iinfo(np.int64).max] * 4
 
 
-def test_no_sources():
-    with build(EDGES) as graph:
-        result = ws.multi_source_bfs(graph, [], engine="python")
-    assert len(result) == 0
-    assert list(result.columns) == ["source", "vertex", "distance", "predecessor"]
+@pytest.mark.parametrize("kind", ["float32", "float64", "int64"])
+def test_without_starts_the_types_are_those_of_any(kind):
+    edges = type(EDGES)(
+        EDGES.source, EDGES.destination, EDGES.n, np.ceil(EDGES.weight).astype(kind)
+    )
+    with build(edges) as graph:
+        for search in (ws.multi_source_bfs, ws.multi_source_sssp):
+            none, one = (search(graph, starts, engine="python") for starts in ([], [0]))
+            assert len(none) == 0
+            assert none.dtypes.equals(one.dtypes)
 
 
 @pytest.mark.parametrize("sources", [3, "3", (3,), None])

@@ -215,6 +215,16 @@ def test_checkpoints_go_from_engine_to_engine(
             ws.run(ws.Similarity("cosine"), graph, resume=path)
 
 
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**900])
+def test_a_cosine_does_not_depend_on_the_unit(unit: float) -> None:
+    """Squares of such weights would be 0 or infinite."""
+    frame = edge_frame(DENSE)
+    expected = ws.cosine(frame, "edges", use_weight=True)
+    assert ws.cosine(frame.assign(weight=frame.weight * unit), "edges", use_weight=True).equals(
+        expected
+    )
+
+
 def test_what_is_refused() -> None:
     frame = edge_frame(SHAPES["star"])
     pairs = pd.DataFrame({"first": [1], "second": [2]})
@@ -223,6 +233,8 @@ def test_what_is_refused() -> None:
     negative = edge_frame(replace(SHAPES["one edge"], weight=np.array([-1.0])))
     with pytest.raises(ws.InputError, match="0 to 1 has the weight -1"):
         ws.overlap(negative, use_weight=True)
+    with pytest.raises(ws.InputError, match="sums of such weights"):
+        ws.jaccard(frame.assign(weight=1e308), use_weight=True)
     with pytest.raises(ws.InputError, match="'edges'"):
         ws.sorensen(frame, "all")  # a word that means nothing
     with pytest.raises(ws.InputError, match="first"):

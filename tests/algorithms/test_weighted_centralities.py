@@ -115,6 +115,8 @@ def test_refusals_and_checkpoints(tmp_path: Any) -> None:
             function(edges[["source", "destination"]], weighted=True)
         with pytest.raises(ws.InputError, match="weighted"):
             function(edges, weighted=1)
+        with pytest.raises(ws.InputError, match="sums of such weights"):
+            function(edges.assign(weight=1e308), weighted=True)
     absorbed = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 1], "weight": 1e-9})
     absorbed.loc[0, "weight"] = 1e9
     with pytest.raises(ws.InputError, match="add nothing"):

@@ -119,6 +119,20 @@ def test_names_that_are_no_others_stay():
     )
 
 
+@pytest.mark.parametrize("end", ["source", "destination"])
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("betweenness_centrality", ws.edge_betweenness_centrality),
+        ("truss_number", ws.truss_number),
+    ],
+)
+def test_ids_that_values_of_edges_would_overwrite(name, function, end):
+    frame = pd.DataFrame({"source": [1, 2], "destination": [2, 3]}).rename(columns={end: name})
+    with pytest.raises(InputError, match=f"'{name}' holds ids in the edge frame, .* rename it"):
+        function(frame, **{end: name})
+
+
 def test_fields_of_programs():
     with pytest.raises(InputError, match="program's field 'vertex' has the name of the result's"):
         ws.run(Named, ws.Graph.from_arrays([0], [1]))
