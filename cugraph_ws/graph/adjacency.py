@@ -43,9 +43,9 @@ Ranges = list[tuple[int, int]]
 _NO_TABLE = np.empty(0, np.int32)
 _EDGES_A_THREAD = 1 << 16  # below this a second thread does not pay
 _WIDENED = 1 << 16  # offsets converted at a time
-_LISTED = (2, 1 << 9)  # ends of edges that are listed before they are placed
-# Shares of the arcs that are placed after each turn, where columns of edges are given up as they are
-# placed.  An arc takes 4 bytes and its edge 8, so that columns and arcs never take more than at first.
+_LISTED = (2, 1 << 9)  # shape of the buffer in which a thread collects edges before it places them
+# Share of the arcs that are placed by the end of each turn, if the columns of edges are freed as they
+# are placed.  An arc takes 4 bytes and its edge 8, so columns and arcs never take more than the columns.
 TURNS = (1 / 16, 3 / 16, 7 / 16, 15 / 16, 1)
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -133,7 +133,7 @@ class Adjacency:
         return self.indices, self.indices, 0, _NO_TABLE, False
 
     def transpose(self, *values: Array) -> tuple[Adjacency, list[Array]]:
-        """Convert rows of targets to rows of sources, or back.
+        """Convert rows of in-neighbours to rows of out-neighbours, or vice versa.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Adjacency:
         Returns
         -------
         adjacency : Adjacency
-            With ascending rows, for any order of this one's.
+            Its rows are ascending, even if those of this one are not.
         values : list of ndarray
             The arrays in the new order.
         """
@@ -166,13 +166,13 @@ class Adjacency:
         return Adjacency(widened(offsets), out), moved
 
     def carry(self, values: Array) -> Array:
-        """Return values in this adjacency's order, reordered for its transposition."""
+        """Return the values of this adjacency's arcs in the order of its transpose."""
         _, ranges = self._ranges()
         _, cursors, arcs = _cursors(*self._targets, self._vertices, ranges)
         return _scatter(*self._targets, cursors, values, arcs, ranges)
 
     def strip_marks(self) -> int:
-        """Remove the marks of an undirected graph's arcs in place, once its rows are sorted.
+        """Remove the marks of an undirected graph's arcs in place; the rows must be sorted.
 
         Returns
         -------
@@ -195,14 +195,14 @@ class EdgeList:
     Attributes
     ----------
     sources, destinations : ndarray of int32 or int64, shape (edges,)
-        Both of one dtype; may be the caller's own columns, so they are only read.
+        Both of one dtype; unless `own`, they may be the caller's columns and are only read.
     low : int
         Smallest id.
     table : ndarray of int32 or int64
         Vertex number of `low + i` at `i`; empty if the number is `id - low` itself.
     number_of_vertices : int
     own : bool
-        Whether the columns are vertex numbers without other references; they may be overwritten.
+        Whether the columns are vertex numbers without other references, which may be overwritten.
     """
 
     sources: Array
@@ -250,14 +250,14 @@ class EdgeList:
     ) -> None:
         """Place the edges row range by row range, and free the columns of placed edges.
 
-        The remaining edges are moved together, so that columns shrink while rows fill.
+        The remaining edges are compacted, so that columns shrink while rows fill.
         """
         sources, destinations = self.sources, self.destinations
         self.sources = self.destinations = np.empty(0, sources.dtype)
         arcs = len(out)
         for share in TURNS:
             bound = len(offsets)
-            if share < 1:  # where the last range writes, or has written: ascending either way
+            if share < 1:  # cursors of the last range: ascending at any time
                 bound = int(np.searchsorted(offsets[1:], offsets.dtype.type(arcs * share)))
             left = parallel(
                 place_first_rows,
@@ -323,12 +323,12 @@ def _count(
 
 
 def widened(offsets: Array) -> npt.NDArray[np.int64]:
-    """Return offsets as int64, in the memory of those of 32 bits, to which nothing else may refer.
+    """Convert offsets to int64 in place, without a second array.
 
     Parameters
     ----------
     offsets : ndarray of int32 or int64
-        Overwritten.
+        Without other references; overwritten.
 
     Returns
     -------
@@ -339,16 +339,16 @@ def widened(offsets: Array) -> npt.NDArray[np.int64]:
     size = len(offsets)
     offsets.resize(2 * size, refcheck=False)
     wide = offsets.view(np.int64)
-    for low in reversed(range(0, size, _WIDENED)):  # what is overwritten is already read
+    for low in reversed(range(0, size, _WIDENED)):  # overwrites only offsets that were read before
         some = slice(low, min(low + _WIDENED, size))
         wide[some] = offsets[some].astype(np.int64)
     return wide
 
 
 def _again(offsets: Array, cursors: list[Array]) -> list[Array]:
-    """Return cursors at the starts of ranges, given the cursors at their ends.
+    """Return write cursors at the starts of ranges, given those at their ends.
 
-    In each row a range ends where the next one begins; the first one begins with the row.
+    In each row, a range ends where the next one begins, and the first one begins with the row.
     """
     return [offsets[:-1].copy(), *cursors[:-1]]
 

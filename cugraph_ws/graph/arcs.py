@@ -38,8 +38,8 @@ class Arcs:
     directed : bool
         Whether the CSR differs from the CSC.
     mirrored : bool, optional
-        Whether every edge is two arcs, of which the one opposite to the edge as given is marked, see
-        `Adjacency.strip_marks`; by default so for an undirected graph.
+        Whether every edge is two arcs, and the one opposite to the edge as given is marked (see
+        `Adjacency.strip_marks`); by default True for an undirected graph.
     """
 
     on_device: ClassVar[bool] = False
@@ -101,7 +101,7 @@ class Arcs:
             return self._csr
 
     def host(self) -> Arcs:
-        """Return the arcs on the host, as `DeviceArcs` does."""
+        """Return the arcs on the host: these; compare `DeviceArcs.host`."""
         return self
 
     @property
@@ -117,7 +117,7 @@ class Arcs:
 
     @property
     def out_degrees(self) -> Degrees:
-        """Number of arcs out of every vertex, from an adjacency that exists."""
+        """Number of arcs out of every vertex; no adjacency is made for it."""
         with self._lock:
             if self._base is not None:
                 return self._base.degrees
@@ -150,7 +150,7 @@ class Arcs:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Which layout the last run of each program has chosen, and why."""
+        """Which layout the last run of each program chose, and why."""
         return {} if self._csc is None else self._csc.tiling.choices
 
     def values(self, name: str, order: Order) -> Array:
@@ -164,7 +164,7 @@ class Arcs:
             return self._values[name, order]
 
     def merge(self, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
-        """Merge parallel arcs, before anything but the CSC is read."""
+        """Merge parallel arcs; only the CSC may have been made before."""
         with self._lock:
             values = {name: array for (name, _), array in self._values.items()}
             self._csc, merged = merge_parallel(self.csc, values, policy, repeated)
@@ -173,7 +173,7 @@ class Arcs:
             self._out_degrees = self._starts = None
 
     def chosen(self, kept: npt.NDArray[np.bool_]) -> Arcs:
-        """Return some of the arcs, marked in the order of the CSC."""
+        """Return the arcs that `kept` marks in the order of the CSC."""
         with self._lock:
             rows = chosen_rows(self.csc, kept)
             values = {
@@ -189,7 +189,7 @@ class Arcs:
             return self._both_ways
 
     def once(self) -> npt.NDArray[np.bool_] | None:
-        """Mark one arc of each undirected edge, from the smaller vertex; None if all count."""
+        """Mark one arc of each undirected edge, from the smaller vertex; None for a directed graph."""
         return self.csc.indices <= self.csc.rows() if self._mirrored else None
 
     def count(self, marked: npt.NDArray[np.bool_]) -> int:

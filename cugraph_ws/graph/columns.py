@@ -45,8 +45,8 @@ def weight_column(frame: Any, weight: Any, *ids: Any) -> Any:
     frame : frame
         The edge frame.
     weight : str or None
-        The caller's value: a column, None for no weights, or "auto" for the column "weight" if
-        there is one that holds no ids.
+        The caller's value: a column, None for no weights, or "auto" for the column "weight", if there
+        is one and it is not an id column.
     *ids : str or sequence of str
         The columns of the edges' ends.
 
@@ -72,7 +72,7 @@ def _listed(columns: Any) -> list[Any]:
 def named_columns(
     source: Columns, destination: Columns, weight: str | None, attributes: Columns
 ) -> tuple[tuple[list[str], list[str]], list[str]]:
-    """Return the id columns of edges' ends, and the edge columns that a graph keeps.
+    """Return the id columns of sources and destinations, and the edge columns that a graph keeps.
 
     Parameters
     ----------
@@ -84,13 +84,14 @@ def named_columns(
     Returns
     -------
     names : pair of list of str
+        The id columns of sources, and of destinations.
     carried : list of str
-        The weight first.
+        The edge columns; the weight is first.
 
     Raises
     ------
     InputError
-        If none are named, or not equally many for both ends.
+        If no column is named, or the numbers of columns for both ends differ.
     """
     names = _names(source, "source"), _names(destination, "destination")
     if len(names[0]) != len(names[1]):

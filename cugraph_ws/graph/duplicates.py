@@ -16,7 +16,7 @@ __all__ = ["Merge", "Policy", "merge_parallel", "policy_of", "refuse_infinite", 
 
 Array = npt.NDArray[Any]
 Merge = Literal["sum", "min", "max", "mean", "first"]
-Policy = Merge | Mapping[str, Merge]  # of all columns, or of each
+Policy = Merge | Mapping[str, Merge]  # for all columns, or for each
 
 
 def policy_of(policy: Any, name: str) -> Any:
@@ -25,7 +25,7 @@ def policy_of(policy: Any, name: str) -> Any:
     Parameters
     ----------
     policy : str or mapping of str to str
-        Of all columns, or of each.
+        For all columns, or for each.
     name : str
         The column.
 
@@ -69,7 +69,7 @@ def merge_parallel(
         With ascending rows, parallel arcs in input order.
     values : dict of str to ndarray, shape (arcs,)
     policy : {"sum", "min", "max", "mean", "first"}, or mapping
-        How their values are combined: in all columns, or in each.
+        How their values are combined, in all columns or in each.
     repeated : ndarray of bool, shape (arcs,)
         From `repeats`.
 
@@ -109,7 +109,7 @@ def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge
             return (rough / sizes).astype(_mean_dtype(values))
         if values.dtype.kind == "f":
             return rough.astype(values.dtype)
-    if np.abs(rough).max() > 2.0**62:  # well below 2**63, since `rough` is rounded
+    if np.abs(rough).max() > 2.0**62:  # well below 2**63, since `rough` is a rounded sum
         raise InputError(
             f"duplicates='sum': the sums of column {name!r} could exceed int64; cast it to float64"
         )
@@ -117,7 +117,7 @@ def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge
 
 
 def refuse_infinite(policy: str, name: str, value: Any, edge: str) -> NoReturn:
-    """Raise InputError for parallel edges with values that have no finite combination.
+    """Raise InputError for parallel edges whose combined value is not finite.
 
     Parameters
     ----------

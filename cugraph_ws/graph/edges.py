@@ -79,9 +79,9 @@ class ReadEdges:
         Where the frame was, on the host or the device.
     number_of_edges : int
     self_loops : int or None
-        Those of the frame; None if not counted.
+        Number of self-loops in the frame; None if not counted.
     duplicates : int or None
-        Edges that were merged with others; None if that is still to be done.
+        Number of edges that were merged into others; None if they are still to be merged.
     """
 
     kind: FrameKind
@@ -196,11 +196,11 @@ def read_ends(
     Returns
     -------
     types : list of IdType
-        By part of the ids.
+        One for each part of an id.
     parts : list of list of columns
-        By part: the columns of sources, destinations and vertices.
+        For each part, the columns of sources, destinations and vertices.
     dense_up_to : int
-        Greatest range of integers that is numbered by a table.
+        Largest range of integers that is numbered by a table over the range.
     """
     extra_names = [] if extra is None else id_columns(extra, sources)
     types, parts = [], []
@@ -274,6 +274,6 @@ def refuse_repeated(surplus: int, edge: str) -> NoReturn:
         Always.
     """
     raise InputError(
-        f"duplicates='error': {surplus} edges repeat another, such as {edge}; choose what becomes of "
-        f"them: 'keep', 'sum', 'min', 'max', 'mean' or 'first'"
+        f"duplicates='error': {surplus} edges repeat another, such as {edge}; choose another policy: "
+        f"'keep', 'sum', 'min', 'max', 'mean' or 'first'"
     )

@@ -49,9 +49,9 @@ def estimate_memory(
 ) -> MemoryEstimate:
     """Estimate how much memory a graph and a run take.
 
-    For a frame, the ids are read once, in blocks (a cuDF frame's on the host): their type, their
-    range, and their approximate number.  A build on the CPU takes the estimate to within a fourth,
-    from some tens of megabytes on; for smaller graphs allocators keep more than is used.
+    A frame's ids are read once, in blocks (those of a cuDF frame on the host), for their type, their
+    range and their approximate number.  For graphs of some tens of megabytes or more, a build on the
+    CPU takes within 25 % of the estimate; for smaller ones, allocators keep more than is used.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def estimate_memory(
     source, destination : str or sequence of str
         Id columns of the frame.
     weight : str or None
-        Weight column of the frame, counted as it is stored (`weighted` counts eight bytes). By
-        default the column named `weight`, if there is one, as a `Graph` reads it.
+        Weight column of the frame, counted in its own type (`weighted` counts eight bytes).  By
+        default the column named `weight`, if there is one, as for a `Graph`.
     number_of_edges : int, optional
         Used instead of `edges`.
     number_of_vertices : int, optional
@@ -72,20 +72,20 @@ def estimate_memory(
     directed : bool
         False counts every edge in both directions.
     attributes : int or sequence of str
-        Further edge columns, as their number or their names.
+        The number of further edge columns, or their names.
     dense : bool
-        Without a frame: whether ids are integers 0 … n-1; others are hashed.
+        Without a frame: whether ids are integers 0 … n-1.  If not, they are assumed to be hashed.
     text_bytes : float, optional
         Without a frame: mean length of text ids, in bytes.
     engine : {"cpu", "cuda"}
         Which memory: "cuda" estimates a graph that is built on a GPU.
     program : VertexProgram or Loop, optional
-        The program to run on the graph, for `run`; for a Loop, an instance.  The estimate of the
-        run is for the CPU.  It includes the state, of edges too, the frontier, the predecessors, the
-        CSR if the program reads it, the messages of the longest row if they are listed (without a
-        frame rows are taken to be short), and the result.
+        The program to run on the graph, or an instance of a Loop; its memory is in `run`.  That
+        estimate is for the CPU.  It includes the state of vertices and edges, the frontier, the
+        predecessors, the CSR if the program reads it, the messages of the longest row if they are
+        listed (without a frame, rows are assumed to be short), and the result.
     layout : {"csc", "gshards", "windows"}
-        The layout of the arcs that the run asks for, see `run`; all but `csc` need engine="cuda".
+        The `layout` given to `run`; all but `csc` need engine="cuda".
 
     Returns
     -------
@@ -95,7 +95,7 @@ def estimate_memory(
     ------
     InputError
         If neither `edges` nor `number_of_edges` is given, a number is negative, a column is
-        missing or cannot be ids, the engine is unknown, or it does not have the layout.
+        missing or cannot be ids, the engine is unknown, or it lacks the layout.
 
     Examples
     --------
@@ -220,7 +220,8 @@ def _look_at(
 ) -> _Sizes:
     """Describe an edge frame.
 
-    `listed` says whether edges are directed, if the longest row of in-neighbours is wanted, else None.
+    `listed` is None unless the longest row of in-neighbours is needed; then it is whether edges are
+    directed.
     """
     frame = open_frame(edges, "edges", on_device=True)
     rows = len(frame)
@@ -267,7 +268,7 @@ def _look_at(
 
 
 def _most_frequent(columns: Sequence[Any]) -> int:
-    """Return how often the most frequent of the ids in some columns, of one type, occurs."""
+    """Return how often the most frequent id in some columns of one type occurs."""
     chunks = [
         chunk
         for column in columns
@@ -284,7 +285,7 @@ def _listed(names: str | Sequence[str]) -> list[str]:
 
 
 def _bytes_of(values: Any) -> int:
-    """Return the bytes of a column as it is stored: an array, or Arrow's."""
+    """Return the bytes of a NumPy array or an Arrow column."""
     return int(values.nbytes)
 
 

@@ -2,31 +2,31 @@
 
 All are bytes, without the input.  E edges, A arcs (2 E for an undirected graph), n vertices; i
 bytes per vertex number (4; 8 above 2³¹), v bytes of values per arc; K bytes of ids kept; C bytes
-that replace the columns of ids until the edges are placed; c bytes per cursor (4; 8 above 2³¹
-arcs); x bytes of further threads' cursors, at most 2 A.
+of the numbers that replace the columns of ids until the edges are placed; c bytes per cursor (4; 8
+above 2³¹ arcs); x bytes of the cursors of all threads but one, at most 2 A.
 
     step                          takes
-    numbering by a range          the range: a byte for each thread, and i where there are gaps
-    numbering by hashing          C = 8 E, and of n distinct values those so far and a table, 6 to 12 n
+    numbering by a range          per integer of the range, a byte for each thread; i more with gaps
+    numbering by hashing          C = 8 E; the distinct values so far, and a table of 6 to 12 n
       integers are sorted         C + 16 n: ids, codes and ranks
-      text of b bytes in all      C + 16 n + 1.25 b: it moves into its order in four turns
+      text of b bytes in all      C + 16 n + 1.25 b: it is put in order in four turns
     edges placed by source        K + C + c n + i A + v A + x
-      C is own, and v = 0         K + 8.25 E + c n + x: columns shrink as rows fill
+      if C is own and v = 0       K + 8.25 E + c n + x: columns shrink as rows fill
     transposition to the CSC      K + c n + 8 n + 2 (i A + v A) + x
 
-A scatter of values also copies one thread's cursors, c n.
+Scattering values takes a copy of one thread's cursors as well, c n.
 
 A run of a vertex program on the CPU, without the built graph; S bytes of state per vertex:
 
-    with a frontier               S n, lists and marks 15 n; 8 n to honour priorities
+    with a frontier               S n, lists and marks 15 n; with priorities 8 n
       predecessors                20 n
       directed                    the CSR, 8 n + i A, and 8 A for each edge column that is read
-    without                       3 S n, new values and the result among them; 8 n for each constant
+    without                       3 S n with new values and the result; 8 n for each constant
       sums of out-weights         of a directed graph, the CSR and its weights
       jumps                       24 n, and 8 n for each pointer
       extrapolation               32 n for vectors, and 16 n while they are combined
-      lists of messages           of the longest row: its messages, and 16 bytes each to sort floats
-      state on edges, e bytes     2 e A, of its result among it, and for that 22 A and 4 ids an arc
+      lists of messages           the messages of the longest row, and 16 bytes each to sort floats
+      state on edges, e bytes     2 e A with its result, which takes 22 A and 4 ids per arc besides
     the result                    S n, predecessors 16 n, and the ids once or twice
 """
 
@@ -197,7 +197,7 @@ def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
     """
     if text is None:
         held, settling = 8 * distinct, 16 * distinct
-    else:  # the order, its inverse, both ends, and the texts, a fourth of which is there twice
+    else:  # the order and its inverse, old and new ends, and the texts, a fourth of them twice
         held, settling = 4 * distinct + text, 16 * distinct + text + text // 4
     slots = table_slots(distinct, text=text is not None)
     return max(settling, held + held // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
@@ -227,9 +227,9 @@ def estimate_run(
     has_csr : bool
         Whether the CSR already exists.
     longest : int
-        Arcs of the longest row, of which programs list the messages.
+        Arcs of the longest row, for programs that list its messages.
     extrapolated : bool
-        Whether the run may keep vectors to extrapolate; it does without them if memory is short.
+        Whether to count the vectors of extrapolation, which a run does without if memory is short.
 
     Returns
     -------
@@ -260,7 +260,7 @@ def estimate_run(
         return by_vertex * vertices + by_arc * arcs + (csr if reads_csr else 0)
     state = sum(_width_of(field.type) for field in program.state.values())
     kept = sum(_width_of(field.type) for field in getattr(program, "edge_state", {}).values())
-    # The state of edges, and while its frame is made a copy, and numbers and ids of both ends
+    # The state of edges; while its frame is made, also a copy of it, and numbers and ids of both ends
     by_arc = int(2 * kept + 22 + 4 * max(each, 8)) * arcs if kept else 0
     follows = program.predecessor is not None
     values = 8 * len(program.edges) * arcs if directed else 0
@@ -290,7 +290,7 @@ def lists_messages(program: Any) -> bool:
 
 
 def _bytes_of_a_message(program: Any) -> int:
-    """Return the bytes of a listed message, and of what sorting takes for it.
+    """Return the bytes of a listed message, with those that sorting takes for it.
 
     Numbers are counted with eight bytes: their types are known once the program is bound.
     """
@@ -356,7 +356,7 @@ def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = N
         for column in columns
         if dtype.itemsize != width or not column.flags.c_contiguous
     )
-    # a range without gaps has hardly any free place, whatever the estimated number is
+    # the number is an estimate: a range with hardly any gap is taken to have none
     if distinct >= 0.97 * span and low == 0:
         return IdShape("dense", distinct, 0, span, copied)
     return IdShape("sparse", min(distinct, span), dtype.itemsize, span, copied)

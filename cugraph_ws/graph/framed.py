@@ -1,7 +1,7 @@
-"""`Framed`: what a graph reads from frames, and what it gives back as frames.
+"""`Framed`: what a graph reads from frames, and the frames that it returns.
 
-Ids and values of vertices come in, by the caller's ids; vertex and edge frames of the caller's kind
-go out.  On a rank's shard these are collective: all ranks call them, in the same order.
+Vertices, and their values, are given by the caller's ids; vertex and edge frames of the caller's kind
+are returned.  On a shard, the methods marked so are collective: all ranks call them in the same order.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Framed(ABC, Generic[FrameT]):
 
     @abstractmethod
     def _places_here(self, numbers: Any) -> Any:
-        """Return the positions of those among the given vertices that have one on this rank."""
+        """Return the positions of the given vertices that are owned or ghosts on this rank."""
 
     @abstractmethod
     def _listed(self, keep: Any, among: Any) -> tuple[Any, Any, Mapping[str, Any]]:
@@ -128,7 +128,7 @@ class Framed(ABC, Generic[FrameT]):
         return self._vertices.numbers(values, argument, on_device=on_device)
 
     def vertex_pairs(self, data: Any, argument: str) -> tuple[Any, Any]:
-        """Return the numbers of pairs of vertices; on a shard, of its share of them; collective.
+        """Return the numbers of pairs of vertices; on a shard, of its share of the pairs; collective.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class Framed(ABC, Generic[FrameT]):
         return self._vertices.describe_own(place)
 
     def describe_vertices(self, numbers: Sequence[int]) -> list[str]:
-        """Return the ids of vertices as text for errors; collective, with the same vertices.
+        """Return the ids of vertices as text for errors; collective, all ranks ask for the same ones.
 
         Parameters
         ----------
@@ -358,9 +358,9 @@ class Framed(ABC, Generic[FrameT]):
         ----------
         keep : array of bool, shape (arcs,), optional
             Arcs of this rank's CSC to keep; all if not given.  An undirected edge is kept if its
-            arc from the vertex with the smaller id is.
+            arc from the vertex with the smaller id is kept.
         among : array of bool, shape (length,), optional
-            By position; an edge is kept only if both of its ends are among them.
+            Marks vertices, by position; an edge is kept only if both of its ends are marked.
 
         Returns
         -------
@@ -383,7 +383,7 @@ class Framed(ABC, Generic[FrameT]):
 
     @property
     def end_names(self) -> tuple[str, str]:
-        """Names of a result's columns, or their prefixes, for the ends of edges."""
+        """Names, or prefixes of names, of the two columns of a result that hold edges' ends."""
         if len(self._source_names) == 1:
             return self._source_names[0], self._destination_names[0]
         return "source", "destination"

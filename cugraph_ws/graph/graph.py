@@ -60,11 +60,11 @@ class Graph(GraphView[FrameT]):
         A numeric column; NaN, null and infinite weights are refused.  By default the column named
         `weight`, if there is one; None for no weights.
     directed : bool
-        If False, every edge goes in both directions, and should be listed once, in either
-        direction.  Edges that are listed in both directions count twice, with a `GraphWarning`.
+        If False, every edge goes in both directions and should be listed once, in either direction.
+        An edge that is listed in both directions counts twice, and a `GraphWarning` is issued.
     vertices : frame, optional
         Ids of vertices, each once, and columns of attributes.  The id columns are named `vertex`
-        or as the source columns; in a frame of one column any name will do.  Vertices without
+        or like the source columns; the only column of a frame may have any name.  Vertices without
         edges are added as isolated vertices.
     attributes : str or sequence of str
         Further numeric columns of `edges` to keep.
@@ -85,10 +85,11 @@ class Graph(GraphView[FrameT]):
         For a Dask frame: how the work is divided among the workers.  "auto" uses the speed that
         `cluster_scan` measures; numbers are relative, in the order of `workers`.
     links : {"auto", "nccl", "hub"}
-        For a Dask frame: how the workers' GPUs exchange.  "hub": through memory of their host, into which
-        a GPU copies what it sends once, whatever the number of peers; workers on several hosts use NCCL.
-        "auto" is NCCL between GPUs that can address each other, and "hub" on one host where two
-        cannot, or where workers share a GPU.  Without a name, only cuDF frames are exchanged by GPUs.
+        For a Dask frame: how the workers' GPUs exchange messages.  "nccl": from GPU to GPU.  "hub": through
+        memory of their host, to which a GPU copies a message once for all peers; if workers are on several
+        hosts, NCCL is used instead.  "auto": "nccl", or "hub" on one host where two GPUs cannot address
+        each other or workers share a GPU.  "nccl" and "hub" compute on GPUs for any kind of frame, "auto"
+        only for cuDF frames.
 
     Raises
     ------
@@ -312,7 +313,7 @@ class Graph(GraphView[FrameT]):
 
     @property
     def boundaries(self) -> list[Array]:
-        """The positions that the only rank holds as ghosts: none."""
+        """The owned positions that the only rank holds as ghosts: none."""
         return [np.empty(0, np.int64)]
 
     @property
@@ -443,7 +444,7 @@ def as_graph(
     weight : str, optional
     directed : bool
     attributes : str or sequence of str
-        See `Graph`; all five are for frames.
+        See `Graph`; the last five are used only for a frame.
     weighted : bool
         Whether the caller reads weights.
 

@@ -61,14 +61,14 @@ Int64 = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 BLOCK = 1 << 16  # rows at a time: their hashes and copies stay in the cache
-_PARTS = 8  # at most; each thread reads all rows
+_PARTS = 8  # most parts of the hashes: the thread of each part reads all rows
 _LEAST = 1 << 12  # minimum slots of a table, and minimum growth
 _SLACK = 16  # arrays grow in place, by at least 1/16: large ones are not copied
 _SORTED = 1 << 14  # pairs that are sorted at a time, with temporary copies
-_DIGITS = 8  # maximum number of bits by which more pairs are divided at a time
-_FEW = 8  # growth factor from the minimum size, which is still small
-_TIED = 1 << 9  # texts with the same eight bytes that are sorted by comparison
-_TURNS = 4  # turns in which texts are put in order, and their old places freed
+_DIGITS = 8  # most bits by which pairs are divided at a time, if there are more than `_SORTED`
+_FEW = 8  # growth factor of a table of minimum size
+_TIED = 1 << 9  # most texts with an equal word that are sorted by comparison
+_TURNS = 4  # turns in which texts are put in order; each frees the memory of its texts
 _WORD = 8  # padding bytes after texts, so that all can be read by words
 _MOST_NARROW = np.iinfo(np.int32).max  # bytes of texts that int32 offsets can address
 _SAMPLE = 1 << 10  # rows sampled to find ranges with equal numbers of integers
@@ -130,7 +130,7 @@ class Coder(Protocol):
 
 
 class _Tables:
-    """Hash tables of distinct values, one for each thread: what both kinds of coders do with them.
+    """Hash tables of distinct values, one for each thread: what both kinds of coders share.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class _Tables:
     def __init__(self, parts: int, watch: Watch | None) -> None:
         self.watch = watch
         self._tables: list[Int32] = [np.full(_LEAST, -1, np.int32) for _ in range(parts)]
-        self._states = np.zeros((parts, 2), np.int64)  # distinct values; rows that are done
+        self._states = np.zeros((parts, 2), np.int64)  # number of distinct values; of rows done
 
     @property
     def _counts(self) -> Int64:
@@ -158,8 +158,8 @@ class _Tables:
     ) -> None:
         """Write the codes of at most one block of rows.
 
-        `go_on(part, state, scratch)` goes on until it is done or space ends; then `grow(part, row)`
-        allocates more.
+        `go_on(part, state, scratch)` continues until all rows are done or its space is full; then
+        `grow(part, row)` allocates more.
         """
 
         def work(part: int) -> None:
@@ -344,7 +344,7 @@ class TextCoder(_Tables):
         count, slots = int(self._counts[part]), len(self._tables[part])
         if count >= 2 * slots // 3:
             self._tables[part] = np.empty(0, np.int32)  # free it before the next one is allocated
-            # Few texts then hardly ever share a slot, which branch prediction exploits.
+            # With so many slots, few texts share one, and branches are predicted well.
             self._tables[part] = self._table(part, slots * (_FEW if slots == _LEAST else 2))
         if count + 1 == len(self._ends[part]):
             if self.watch is not None:
@@ -446,7 +446,7 @@ def sort_texts(ends: Array, known: Bytes) -> Int32:
 
 
 def _in_order(ends: Array, known: Bytes, codes: Int32, places: Int32) -> tuple[Array, Bytes]:
-    """Return where the texts `codes` end, and the texts; `ends` and `known` are given up meanwhile."""
+    """Return the ends and the bytes of texts in the order `codes`; `ends` and `known` are overwritten."""
     out_ends = np.empty_like(ends)
     end_texts(ends, codes, out_ends)
     size = int(out_ends[-1])
@@ -471,8 +471,8 @@ def _in_order(ends: Array, known: Bytes, codes: Int32, places: Int32) -> tuple[A
 def sort_pairs(keys: Int64, codes: Int32) -> None:
     """Sort keys in place, and codes with them, with little temporary memory.
 
-    Many pairs are first divided by their leading digits, so that those of a few digits are
-    sorted at a time.  The order of equal keys is undefined.
+    Many pairs are first divided by their leading digits into groups that are sorted one at a time.
+    The order of equal keys is undefined.
 
     Parameters
     ----------
@@ -685,6 +685,6 @@ def _check_codes(bound: int) -> None:
     """Raise InputError if codes no longer fit."""
     if bound > _MOST_CODES:
         raise InputError(
-            f"more than {_MOST_CODES // 2:,} distinct ids that are not integers of a small range; "
-            f"number them 0 … n-1 first"
+            f"there are more than {_MOST_CODES // 2:,} distinct ids, and they are not integers of a "
+            f"small range; number them 0 … n-1 first"
         )

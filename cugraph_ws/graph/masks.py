@@ -1,4 +1,4 @@
-"""Masks: which edges are kept, which arcs these are, and rows of the arcs that are kept.
+"""Masks of edges: which arcs they keep, and the rows of these arcs.
 
 A mask has an entry for each edge; an undirected edge is two arcs.  `Arcs.chosen` and
 `DeviceArcs.chosen` make the rows.
@@ -77,7 +77,7 @@ def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
     marks = _marks(graph, edges, int(forward.sum()))
     count = int(np.count_nonzero(marks))
     kept[forward] = xp.asarray(marks)
-    if xp is np and graph.whole:  # the transposition of an undirected graph's rows is the rows
+    if xp is np and graph.whole:  # an undirected graph's CSC is its own transpose
         kept |= graph.csc.carry(kept)
         return kept, count
     back = xp.flatnonzero(~forward)

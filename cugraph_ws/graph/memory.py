@@ -40,7 +40,7 @@ class MemoryEstimate:
         Maximum of a run without the built graph, including its result; 0 if no program was
         given.
     layout : int
-        Most bytes while a further layout of the arcs is made, beside the built graph; 0 for the
+        Most bytes while a further layout of the arcs is made, besides the built graph; 0 for the
         CSC.
     """
 
@@ -110,7 +110,7 @@ def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None
 
 
 def check_run_memory(program: Any, graph: Any) -> None:
-    """Raise GraphMemoryError if a run would not fit beside its graph, on this machine's CPU.
+    """Raise GraphMemoryError if a run would not fit in this machine's memory, besides its graph.
 
     Parameters
     ----------

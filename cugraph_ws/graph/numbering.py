@@ -52,7 +52,7 @@ Renumbered = Literal["no", "compacted", "sorted"]
 
 _INT64_MAX = np.iinfo(np.int64).max
 _NO_TABLE = np.empty(0, np.int32)
-_CODES = 1 << 32  # more than a column's codes: the factor of a number that is paired with a code
+_CODES = 1 << 32  # above any code: a pair (number, code) is number * _CODES + code
 
 
 class Numbering(Protocol):
@@ -124,10 +124,10 @@ class DenseIntegers:
         self.size = size
 
     def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
-        """Return the ids that are numbers, -1 for the others."""
+        """Return each id, or -1 if it is not a vertex."""
         (ids,) = columns
         known = (ids >= 0) & (ids < self.size)
-        numbers = np.full(len(ids), -1, np.int64)  # before -1 meets an unsigned type
+        numbers = np.full(len(ids), -1, np.int64)  # ids may be unsigned, which cannot hold -1
         numbers[known] = ids[known]
         return numbers
 
@@ -159,8 +159,8 @@ class SortedIntegers:
         (ids,) = columns
         if not self.size:
             return np.full(len(ids), -1, np.int64)
-        # NumPy compares int64 and uint64 arrays as float64, which is not exact.  So first exclude
-        # by Python's integers what the dtype of these ids lacks, then compare in that dtype.
+        # NumPy compares int64 and uint64 arrays as float64, which is not exact.  So exclude ids out
+        # of range by comparisons with Python integers first, then compare in the dtype of these ids.
         fits = (ids >= int(self.ids[0])) & (ids <= int(self.ids[-1]))
         wanted = ids.astype(self.ids.dtype)
         wanted[~fits] = self.ids[0]
@@ -246,8 +246,8 @@ def number_rows(
     Parameters
     ----------
     columns : sequence of sequences of ndarray or pyarrow.ChunkedArray
-        For every part of an id, the columns that hold it, each part of one type: sources,
-        destinations, and optionally those of a vertex frame.
+        For every part of an id, the columns that hold it, all of one type: those of sources,
+        destinations, and optionally of a vertex frame.
     dense_up_to : int
         Largest range of integers to number by a table over the range.
     watch : callable, optional
@@ -256,7 +256,7 @@ def number_rows(
     Returns
     -------
     Numbered
-        With one column for each column that every part has.
+        With one column for each column of a part.
 
     Raises
     ------
@@ -274,9 +274,9 @@ def _number_pairs(
 ) -> Numbered:
     """Assign numbers to pairs of numbers and values of one more part.
 
-    If there may be more pairs than fit in a table, the part is converted to codes, and each pair of
-    a number and a code to another code, a block of rows at a time.  The pairs' codes replace the
-    numbers, so that there is never more than one array per column.
+    If there may be more pairs than fit in a table, the part's values are converted to codes, and then
+    each pair (number, code) to a code of its own, a block of rows at a time.  The codes of pairs
+    replace the numbers, so that there is never more than one array per column.
     """
     dense = None
     if all(isinstance(column, np.ndarray) for column in part):
@@ -375,7 +375,7 @@ def check_pairs(heads: int, width: int) -> None:
     Parameters
     ----------
     heads, width : int
-        Number of values of either part.
+        Number of values of each part.
 
     Raises
     ------
@@ -385,7 +385,7 @@ def check_pairs(heads: int, width: int) -> None:
     if heads * width > _INT64_MAX:
         raise InputError(
             f"ids of several columns: {heads:,} times {width:,} combinations are "
-            f"more than int64 counts; combine the columns into one of strings"
+            f"more than an int64 can number; combine the columns into one of strings"
         )
 
 
@@ -511,7 +511,7 @@ def _finished(coder: Coder) -> tuple[Numbering, Array]:
     values, ranks = coder.finish()
     if isinstance(values, np.ndarray):
         return SortedIntegers(values, "sorted"), ranks
-    pa.default_memory_pool().release_unused()  # the adjacency is about to need it
+    pa.default_memory_pool().release_unused()  # the adjacency needs the memory next
     return SortedText(values), ranks
 
 

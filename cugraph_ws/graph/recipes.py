@@ -22,8 +22,8 @@ Weights = tuple[float, float] | None
 
 EDGES, WEIGHTS, DROP, PERMUTATION, PAIRS = range(5)  # random number streams of one seed
 MOST_VERTICES = 2**62
-MOST_PAIRED = 2**31  # vertices; their pairs can be numbered in 62 bits
-PIECES = 4  # per thread, so that a slow thread does not delay the rest
+MOST_PAIRED = 2**31  # vertices whose pairs can be numbered in 62 bits
+PIECES = 4  # per thread, so that a slow thread does not delay the others
 
 
 @dataclass(frozen=True)

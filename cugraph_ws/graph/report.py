@@ -39,8 +39,8 @@ class GraphReport:
         `csc`, by destination; `csr`, by source; `tiles`, `gshards` and `windows`, see `run`.  Empty for a
         graph on a cluster.
     choices : dict of str to str
-        For each program whose supersteps gather from all: the layout that its last run with
-        `layout="auto"` has chosen, and why.  Empty for a graph on a cluster.
+        For each program whose supersteps gather from all in-neighbours: the layout that its last run
+        with `layout="auto"` chose, and why.  Empty for a graph on a cluster.
     """
 
     vertices: int
@@ -77,6 +77,6 @@ def warn_of_pairs(pairs: int, edges: int) -> None:
         warn_caller(
             f"directed=False: {pairs:,} {'pairs of vertices have' if pairs > 1 else 'pair of vertices has'} "
             f"edges in both directions among the {edges:,} given, and each of them counts; "
-            f"if they are the same edges twice, list each once, or give duplicates='first' "
+            f"if these are the same edges listed twice, list each once, or give duplicates='first' "
             f"(or 'min', 'max', 'mean' of their weights) to Graph(...)"
         )

@@ -16,7 +16,7 @@ class ReversedArcs(Arcs):
     Parameters
     ----------
     forward : Arcs
-        Makes each order when it is first needed, and keeps it.
+        The graph's arcs, which make each order when it is first needed and keep it.
     """
 
     def __init__(self, forward: Arcs) -> None:
@@ -64,9 +64,9 @@ def reversed_graph(graph: Graph) -> Graph:
     Returns
     -------
     Graph
-        With the same vertices.  An undirected graph is returned itself.  The graph keeps the view
-        until it is closed; on the host the view has no arrays of its own, on the device it has rows
-        of its own, since vertices are laid out by degree.
+        With the same vertices; an undirected graph is returned unchanged.  The graph keeps the view
+        until it is closed.  On the host the view has no arrays of its own.  On the device it has rows
+        of its own, since vertices are ordered by in-degree there.
 
     Raises
     ------

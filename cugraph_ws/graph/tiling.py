@@ -1,7 +1,8 @@
 """Tiles of arcs for the CPU: ranges of rows by blocks of sources, both within a core's cache.
 
-What a gather reads of its sources is scattered over all vertices.  Within a tile it is not, and a
-tile's arc takes 32 bits: 16 for the source within its block, 16 for the row within its range.
+A gather over a whole row reads sources scattered over all vertices.  A gather over a tile reads one
+block of sources, and an arc takes 32 bits: 16 for the source within its block, 16 for the row within
+its range.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ __all__ = ["Tiles", "Tiling"]
 
 Array = npt.NDArray[Any]
 
-ROWS = 1 << 15  # of a range, at most
+ROWS = 1 << 15  # most rows of a range
 RANGES, RANGES_A_THREAD = (
     64,
     4,
-)  # at least, of a graph with so many rows: each is the work of one thread
-BLOCK_BITS, MOST_BITS = 14, 16  # sources of a block: 16 Ki, or more if tiles would be too small
+)  # least number of ranges, unless there are fewer rows: one thread gathers a range
+BLOCK_BITS, MOST_BITS = 14, 16  # 2^14 sources in a block, up to 2^16 if tiles would be too small
 WINDOW, WINDOWS = (
     1 << 18,
     4,
-)  # arcs that a core reads before its cache is full, and such ranges looked at
-LINE_BITS = 3  # sources of a cache line, of 8 bytes each
-FULL = 512  # arcs of a tile, in the mean, from which a greater block does not pay
+)  # arcs in a sample, about as many as fill a core's cache; number of samples
+LINE_BITS = 3  # a cache line has 2^3 sources of 8 bytes
+FULL = 512  # mean number of arcs of a tile from which larger blocks do not pay
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Tiles:
     bits : int
         A block has 2^`bits` sources.
     firsts : ndarray of int64, shape (ranges, blocks + 1)
-        First arc of each tile, and the end of the last one.  A range has the slots of its rows' arcs.
+        Index of each tile's first arc, and the end of the range's last one.  The arcs of a range are
+        at the same indices as in the CSC.
     sources, places : ndarray of uint16, shape (arcs,)
         Source of each arc within its block, and row within its range.
     """
@@ -64,7 +66,7 @@ class Tiles:
 
 @dataclass
 class Tiling:
-    """The tiles of an adjacency: made when first needed, then kept; and how often it has been gathered.
+    """The tiles of an adjacency, made when first needed, then kept; and a count of its gathers.
 
     Attributes
     ----------
@@ -111,7 +113,7 @@ class Tiling:
         return ranges, bits
 
     def spread(self, size: int) -> float:
-        """Return how many cache lines of sources an arc reads anew, in the mean over some windows of arcs.
+        """Return the mean number of new cache lines of sources that an arc reads, in some samples of arcs.
 
         Parameters
         ----------
@@ -166,7 +168,7 @@ class Tiling:
             return self._tiles
 
     def carry(self, name: str, values: Array, size: int) -> Array:
-        """Return the values of arcs in the order of the tiles; moved once, then kept.
+        """Return the values of arcs in the order of the tiles; reordered once, then kept.
 
         Parameters
         ----------
@@ -201,7 +203,7 @@ class Tiling:
 
 
 def cut_rows(offsets: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Cut rows into ranges of at most `ROWS` rows, and of few enough arcs to balance the load.
+    """Split rows into ranges of at most `ROWS` rows, and of few enough arcs to balance the load.
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ class Vertices:
         Parameters
         ----------
         low, owned : int
-            The number of the first one, and how many there are.
+            The number of the first owned vertex, and how many are owned.
         """
         return self.columns(None, VertexNumbers(self._xp.arange(low, low + owned)))
 
@@ -243,7 +243,7 @@ class Vertices:
         *,
         on_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Align values that are given for vertices; see `Graph.vertex_values`."""
+        """Return the values given for vertices as an array by vertex; see `Graph.vertex_values`."""
         given = self._xp.zeros(self.size, np.bool_)
         values = self._xp.zeros(self.size, np.dtype(dtype))
         if is_one_number(data):
@@ -290,7 +290,7 @@ class Vertices:
         return column
 
     def _place(self, array: Any, on_device: bool) -> Any:
-        """Return an array on the requested side."""
+        """Return an array on the device, or on the host."""
         if not on_device:
             return array
         from cugraph_ws.runtime.device import device
@@ -371,12 +371,12 @@ class Vertices:
         """Raise InputError for ids that are not vertices."""
         more = f", and {count - 1} more" if count > 1 else ""
         raise InputError(
-            f"{argument}: {shown} is not a vertex of the graph{more}; vertices without edges "
-            f"come in through Graph(vertices=...)"
+            f"{argument}: {shown} is not a vertex of the graph{more}; give vertices without edges "
+            f"to Graph(vertices=...)"
         )
 
     def _distinct(self, rows: Any, argument: str) -> Any:
-        """Return vertex numbers on the side of the vertices; refuse repeated ones."""
+        """Return vertex numbers on the device or host where the vertices are; refuse repeated ones."""
         rows = self._xp.asarray(rows)
         counts = self._xp.bincount(rows, minlength=1)
         if self._scalar(counts.max()) > 1:
@@ -416,8 +416,8 @@ def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str
     others = [name for name in names if name not in ids]
     if len(others) != 1:
         raise InputError(
-            f"{argument}: one column of values is needed beside {', '.join(ids)}, not "
-            f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); pass a frame with exactly one"
+            f"{argument}: one column of values is needed besides {', '.join(ids)}, not "
+            f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); give a frame with exactly one"
         )
     return others[0]
 

@@ -1,10 +1,10 @@
-"""`GraphView`: what engines, programs and users ask a graph, or a rank's shard of one.
+"""`GraphView`: the interface of a graph, or of a rank's shard of one, for engines, programs and users.
 
 Arrays by vertex are indexed by *position*: owned vertices first, then ghosts, which other ranks own.
 A whole graph is the shard of a single rank: it owns all vertices, and positions are vertex numbers.
 
-A graph is on the host or on the device.  Values are read there and copied to where they are
-wanted: to the host unless `on_device` is set.
+A graph is on the host or on the device.  Values are read there, and returned on the host unless
+`on_device` is set.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ __all__ = ["EXAMPLES", "GraphView"]
 Array = npt.NDArray[Any]
 
 EXAMPLES = 4  # number of example vertices of a rank
-DEGREES = ("degrees",)  # the name of degrees among cached sums; no column's
+DEGREES = ("degrees",)  # the key of degrees among cached sums; no column has such a name
 
 
 class GraphView(Framed[FrameT]):
-    """What every graph can be asked; `Graph` and `ShardGraph` are its kinds.
+    """The interface of all graphs; `Graph` and `ShardGraph` implement it.
 
-    What is marked as collective is asked by all ranks, in the same order.
+    Collective methods are called by all ranks, in the same order.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class GraphView(Framed[FrameT]):
     ghosts : list of (int, int)
         For each rank, the range of positions of its vertices that are ghosts here.
     learned : dict
-        Further results that are kept, the same on all ranks.
+        Other cached results; the same on all ranks.
     whole : bool
         Whether this is a whole graph.  False for any shard, even a single rank's, since its
         checkpoints differ.
@@ -111,7 +111,7 @@ class GraphView(Framed[FrameT]):
         self._extremes: dict[tuple[str, bool], tuple[Any, Any]] = {}
         self._sums: dict[tuple[Any, bool, bool], Any] = {}
         self.learned: dict[str, Any] = {}
-        # Of a whole graph: rows that algorithms made of its arcs, by what they are.
+        # Of a whole graph: rows that algorithms derived from its arcs, by name.
         self.derived: dict[Any, Any] = {}
 
     # -------------------------------------------- what differs between a whole graph and a shard
@@ -157,7 +157,7 @@ class GraphView(Framed[FrameT]):
 
     @abstractmethod
     def _find_extreme(self, name: str, *, least: bool) -> tuple[Any, Any]:
-        """Return an edge column's least or greatest value, and an edge; there are edges."""
+        """Return an edge column's least or greatest value, and its edge; the graph must have edges."""
 
     @abstractmethod
     def _ends(self, arc: int) -> Sequence[int]:
@@ -173,7 +173,7 @@ class GraphView(Framed[FrameT]):
 
     @abstractmethod
     def _local(self, step: Callable[[], Any]) -> Any:
-        """Run a step that may fail on one rank; then the same error is raised on all; collective."""
+        """Run a step; if it fails on one rank, the same error is raised on all; collective."""
 
     def _merge_arcs(self, arcs: Arcs, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
         """Merge parallel arcs; collective."""
@@ -321,7 +321,7 @@ class GraphView(Framed[FrameT]):
     ) -> Any:
         """Return an array by position that depends on the graph alone.
 
-        It is made where the graph is, and copied to where it is wanted; both are kept.
+        It is computed where the graph is, and copied to the host or device if needed; both are kept.
         """
         own, wanted = (name, incoming, self._open().on_device), (name, incoming, on_device)
         if own not in self._sums:
@@ -567,7 +567,7 @@ class GraphView(Framed[FrameT]):
         Returns
         -------
         Graph
-            It shares the ids and attributes of vertices with this one; each is closed by itself.
+            It shares the ids and attributes of vertices with this one; each is closed separately.
 
         Raises
         ------
@@ -591,7 +591,7 @@ class GraphView(Framed[FrameT]):
     def contract(self, labels: Any, weight: str = "sum", self_loops: bool = False) -> Any:
         """Return the graph whose vertices are labels of this one's vertices; collective.
 
-        All edges between vertices of two labels become one edge between the labels.
+        All edges from vertices of one label to vertices of another become one edge.
 
         Parameters
         ----------
@@ -600,7 +600,7 @@ class GraphView(Framed[FrameT]):
             as most functions return; a mapping from ids to integers; or the name of a vertex
             attribute of integers.  In a Dask frame, labels are integers.
         weight : {"sum", "min", "max"}
-            How the weights of edges that become one are combined.  Without weights each counts 1.
+            How the weights of edges that become one are combined.  Without weights each edge counts 1.
         self_loops : bool
             Whether edges between vertices of the same label are kept, as a self-loop of the label.
 
