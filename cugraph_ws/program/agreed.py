@@ -1,4 +1,4 @@
-"""Which results of binding all ranks of a graph have already, so that they need not ask each other."""
+"""Which results of binding all ranks of a graph are known to have, so that they need not ask each other."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from cugraph_ws.program.edge_program import EdgeProgram
 
 __all__ = ["IDENTITY", "have_all_bound", "keep_bound"]
 
-IDENTITY = "identity"  # in a program's memory: its name, the same in all processes
+IDENTITY = "identity"  # key in a program's memory: its qualified name, the same in all processes
 PREFIX = "bound "
 MOST = 64  # results that a graph keeps
 
 
 def have_all_bound(program: VertexProgram | EdgeProgram, key: Any, graph: GraphView) -> bool:
-    """Return whether the memory of a program has a result on all ranks.
+    """Return whether the program's memory has a result on all ranks.
 
-    Collective, unless the graph has kept the result, which all ranks then have.
+    Collective, unless the result is kept with the graph: then all ranks have it.
 
     Parameters
     ----------
@@ -27,6 +27,10 @@ def have_all_bound(program: VertexProgram | EdgeProgram, key: Any, graph: GraphV
     key : tuple
         What the result depends on; the same on all ranks.
     graph : GraphView
+
+    Returns
+    -------
+    bool
     """
     name = _name(program, key, graph)
     if name is not None and name in graph.learned:
@@ -36,18 +40,18 @@ def have_all_bound(program: VertexProgram | EdgeProgram, key: Any, graph: GraphV
 
 
 def keep_bound(program: VertexProgram | EdgeProgram, key: Any, graph: GraphView) -> None:
-    """Keep with the graph a result that all ranks have now in the memory of a program."""
+    """Keep with the graph a result that is now in the program's memory on all ranks."""
     name = _name(program, key, graph)
     if name is None or name in graph.learned:
         return
     graph.learned[name] = program.memory[key]
     kept = [one for one in graph.learned if one.startswith(PREFIX)]
-    for oldest in kept[:-MOST]:  # the same on all ranks, which keep them in one order
+    for oldest in kept[:-MOST]:  # the same ones on all ranks, since all keep them in the same order
         del graph.learned[oldest]
 
 
 def _name(program: VertexProgram | EdgeProgram, key: Any, graph: GraphView) -> str | None:
-    """Return the name of a result; None if other ranks cannot know that it is of this program."""
+    """Return the name of a result; None if a name cannot identify the program on other ranks."""
     if graph.comm.size == 1:
         return None
     identity: str | None = program.memory.get(IDENTITY)

@@ -1,7 +1,7 @@
 """Proofs from a program's source that its messages may be applied out of order.
 
 The theorem is that of chaotic iteration: if every update is monotone, all fair orders lead to the
-same fixpoint (Cousot, Cousot: Automatic synthesis of optimal invariant assertions, 1977, after
+same fixpoint (Cousot, Cousot: Automatic synthesis of optimal invariant assertions, 1977, based on
 Chazan, Miranker 1969).  A program is proved monotone if
 
 - its state is one field x, and `combine` is min (max is symmetric; `any`: a flag);
@@ -29,7 +29,7 @@ __all__ = ["fields_of_vertex_numbers", "why_not_monotone"]
 Trend = Literal["constant", "rising", "falling", "unknown"]
 Sign = Literal["positive", "non-negative", "unknown"]
 
-# Functions that are monotone for all arguments, and those that are for finite arguments
+# Functions that are monotone for all arguments, and those that are so for finite arguments
 KEEP_ORDER = {
     "float", "bool", "np.floor", "np.ceil", "np.trunc", "np.float64", "np.float32",
     "math.exp", "math.expm1", "math.tanh", "math.atan", "np.exp", "np.expm1", "np.tanh", "np.arctan",
@@ -40,7 +40,7 @@ KEEP_ORDER_OF_FINITE = {
 
 
 def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | None:
-    """Return the reason why a program is not proved monotone; None if it is.
+    """Return why a program is not proved monotone; None if it is proved.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
     str or None
     """
     if program.jumps:
-        return f"`{next(iter(program.jumps))}` is read at other vertices"
+        return f"the jump `{next(iter(program.jumps))}` is read at another vertex"
     if not program.idempotent:
-        return "its messages count once each: combine is not min, max or any"
+        return "combine is not min, max or any, so each message must count once"
     if len(program.state) != 1:
         return f"its state has {len(program.state)} fields"
     if program.combine == "any" and state != ("bool",):
@@ -64,20 +64,20 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
     if program.listing is not None:
         return "messages are gathered all at once"
     if program.residual is not None:
-        return "its residual may end a run before the fixpoint"
+        return "its residual may end a run before the fixpoint is reached"
     if program.edge_state:
         return "it keeps state on edges"
     if program.reads_target:
-        return "compute reads dst, the destination's state as the previous superstep left it"
+        return "compute takes dst, the destination's state after the previous superstep"
     if program.reads_supersteps:
-        return "it reads what changes from superstep to superstep"
+        return "it reads the superstep number or an aggregate"
     field = next(iter(program.state))
     if not _keeps_the_better(program, field):
         wanted = {"any": f"old.{field} or gathered"}
         form = wanted.get(program.combine, f"{program.combine}(old.{field}, gathered)")
         return f"apply is not plainly {form}"
     if not _tells_change(program, field):
-        return f"active is not plainly that {field} has changed"
+        return f"active does not plainly return whether {field} has changed"
     trend = _Trends(program, field, state[0]).of_compute()
     if trend not in ("constant", "rising"):
         return f"compute is not plainly non-decreasing in src.{field}"
@@ -85,7 +85,7 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
 
 
 def fields_of_vertex_numbers(program: VertexProgram) -> list[str]:
-    """Return the state fields that `init` plainly sets to the vertex's number.
+    """Return the state fields that `init` plainly sets to the vertex number.
 
     Parameters
     ----------

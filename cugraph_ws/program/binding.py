@@ -54,7 +54,7 @@ __all__ = [
     "refuse_unknown",
 ]
 
-# With one of these in `compute`, a message is computed once per vertex instead of once per arc.
+# If `compute` has one of these, a message is computed once per vertex instead of once per arc.
 DEAR = (ast.Call, ast.Div, ast.FloorDiv, ast.IfExp, ast.If, ast.Mod, ast.Pow)
 
 
@@ -75,13 +75,13 @@ class BoundProgram:
     values : tuple
         The run's parameters, as NumPy scalars, without aggregates and built-in ones.
     order_free : bool
-        Whether only the fixpoint matters, regardless of the order and repetition of messages:
-        declared by the program, or proved (see `cugraph_ws.program.analysis`).
+        Whether the result is the fixpoint, whatever the order and repetition of messages: declared
+        by the program, or proved (see `cugraph_ws.program.analysis`).
     prepares : bool
         Whether a vertex's message is the same on every arc and costs more than reading one field.
     synchronous : bool
-        Whether this run never reorders messages, so that its states are those after so many
-        supersteps.
+        Whether this run never takes messages out of order, so that its states after k supersteps
+        are those of the program's definition.
     """
 
     program: VertexProgram
@@ -100,16 +100,16 @@ class BoundProgram:
 
     @property
     def goes_by_levels(self) -> bool:
-        """Whether messages taken one by one lead through the same states as supersteps do.
+        """Whether taking messages one by one gives the same states as supersteps do.
 
-        A changed vertex is settled: it takes no other message, and what it sends is its state in
+        A changed vertex is settled: it takes no other message, and sends the state that it gets in
         this superstep.  With `any`, the first message suffices.
         """
         return self.program.combine == "any" and "settled" in self.program.functions
 
     @property
     def prepares_ahead(self) -> bool:
-        """Whether messages can be prepared a superstep ahead: `p` does not change them."""
+        """Whether messages can be prepared a superstep ahead, since they do not depend on `p`."""
         read = self.program.sources["compute"].attributes.get("p", set())
         if self.program.jumps:  # written between supersteps
             return False
@@ -137,7 +137,8 @@ def bind(
     on_device : bool
         Whether vertex constants are placed on the device.
     plain : bool
-        Whether it runs as plain Python: then functions that do not compile are tried out instead.
+        Whether it runs as plain Python.  Then the types of functions that do not compile are those
+        that a trial returns.
 
     Returns
     -------
@@ -190,7 +191,7 @@ def bind(
         program.validate(graph, {name: _own(graph, given) for name, given in named.items()})
     kinds_here = tuple(array.dtype.name for array in constants)
     uniform = tuple(array.shape != (graph.length,) for array in constants)
-    # A vertex's number does not influence types; other parameters may, for example a cutoff.
+    # A vertex number does not affect types; other parameters may, for example a cutoff.
     telling = tuple(
         value
         for value, declared in zip(values, program.parameters.values(), strict=True)
@@ -251,8 +252,8 @@ def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
         declared = program.state[field]
         if declared.visible and not getattr(declared.type, "holds_vertex", False):
             raise ProgramError(
-                f"{program.name}.init ({program.sources['init'].location}) gives `{field}` the vertex's number, "
-                f"which is not its id in this graph; declare `{field}: ws.vertex_id`, which comes back as an "
+                f"{program.name}.init ({program.sources['init'].location}) sets `{field}` to the vertex number, "
+                f"which is not the id in this graph; declare `{field}: ws.vertex_id`, which is returned as an "
                 "id, or ws.hidden(…) for a field that is not returned"
             )
 
@@ -264,7 +265,7 @@ def _inferred(
     seen: Inference,
     plain: bool,
 ) -> Inference:
-    """Infer types with the compiler; `seen` are a trial's, used if a plain program does not compile."""
+    """Infer types with the compiler; if a plain program does not compile, return `seen`, a trial's types."""
     try:
         return infer(program, *kinds)
     except CompileError:
@@ -320,7 +321,17 @@ def refuse_unknown(program: Any, arguments: Mapping[str, Any]) -> None:
 def edge_columns(
     program: Any, graph: GraphView
 ) -> tuple[tuple[str | None, ...], tuple[str, ...], tuple[float | None, ...]]:
-    """Find the graph's attribute for each declared one: of the same name, or the only weight."""
+    """Find the graph's attribute for each declared one: that of its name, or the weight if only one is declared.
+
+    Returns
+    -------
+    tuple of str or None
+        Names of the columns; None if a default replaces the attribute.
+    tuple of str
+        NumPy names of the types that the program sees.
+    tuple of float or None
+        The defaults used, None where there is a column.
+    """
     columns: list[str | None] = []
     kinds: list[str] = []
     missing: list[float | None] = []
@@ -388,7 +399,7 @@ def check_edge_values(
 
 
 def _calculates(program: Any) -> bool:
-    """Return whether a new state may be a number that is not among its inputs."""
+    """Return whether a new state may be a number that is not among the function's inputs."""
     key = "calculates"
     if key not in program.memory:
         nodes = [node for one in program.sources.values() for node in ast.walk(parse(one.text))]
@@ -436,7 +447,7 @@ def constant_values(
     *,
     on_device: bool,
 ) -> Any:
-    """Return one value for each vertex; an array by vertex number is used as it is.
+    """Return one value for each vertex; an array by vertex number is used unchanged.
 
     `weight` is the edge attribute that weighted degrees sum.
     """
@@ -482,15 +493,15 @@ def constant_values(
     cast = xp.ascontiguousarray(values).astype(dtype, copy=False)
     if dtype.kind == "i" and not (cast == values).all():
         raise InputError(
-            f"{name}: {values[cast != values][0]} is no {dtype.name}; declare a wider type, or give whole "
-            "numbers within its range"
+            f"{name}: {values[cast != values][0]} is not a value of {dtype.name}; declare a wider type, or "
+            "give whole numbers within its range"
         )
     values = cast
     return _shares(xp, name, graph, values) if isinstance(declared, Distribution) else values
 
 
 def _own(graph: GraphView, given: Any) -> Any:
-    """Return a vertex constant without ghosts' entries; anything else as it is."""
+    """Return an array by position without the ghosts' entries; anything else unchanged."""
     by_vertex = getattr(given, "shape", None) == (graph.length,)
     return given[: graph.owned] if by_vertex else given
 
@@ -509,7 +520,7 @@ def argument_name(name: str, declared: Any) -> str:
 
 
 def _shares(xp: Any, name: str, graph: GraphView, values: Any) -> Any:
-    """Scale the values of a distribution to sum 1."""
+    """Scale the values of a distribution to the sum 1; collective."""
     if not xp.isfinite(values).all() or (values < 0).any():
         bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
         raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
@@ -521,7 +532,7 @@ def _shares(xp: Any, name: str, graph: GraphView, values: Any) -> Any:
 
 
 def _as_ids(given: Any) -> Any:
-    """Return one vertex as a list; lists, arrays, columns and frames as they are."""
+    """Return one vertex as a list; lists, arrays, columns and frames unchanged."""
     if isinstance(given, (set, frozenset)):
         return list(given)
     if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
@@ -563,10 +574,10 @@ def parameter_value(
         number = declared.type.dtype.type(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"{name}={value!r} is not a number of type {declared.type!r}; give one"
+            f"{name}={value!r} is not a number of type {declared.type!r}; give such a number"
         ) from error
     if declared.type.dtype.kind == "i" and number != value:
-        raise InputError(f"{name}={value!r} is not a whole number; give one, as {int(number)}")
+        raise InputError(f"{name}={value!r} is not a whole number; give one, such as {int(number)}")
     if number != number:
-        raise InputError(f"{name}=nan is not a number; give one")
+        raise InputError(f"{name}=nan is not a number; give a number")
     return np.int64(number) if declared.type.dtype.kind == "i" else number

@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 LOOPS = ("dense", "tiles", "pull", "buckets", "push", "scatter", "tree")
-EDGE_STATE = ("edge_state",)  # of programs that keep state on edges
+EDGE_STATE = ("edge_state",)  # the loops of programs that keep state on edges
 LISTS = "lists"  # the loop of programs that list messages
 REPLACED = {
     "__future__",
@@ -86,7 +86,7 @@ class Types:
     tuple_message : bool
         Whether messages are tuples.
     gathered, tuple_gathered
-        The same of what is gathered, for programs that list messages.
+        The same for `gathered`, if the program lists messages.
     """
 
     state: tuple[str, ...]
@@ -201,7 +201,7 @@ def merge_text(program: Any, types_: Any) -> str:
 
 
 def keeps_when_silent(program: VertexProgram) -> bool:
-    """Return whether a vertex without in-edges keeps its state if all gather from all.
+    """Return whether a vertex without in-edges keeps its state when all vertices gather.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def keeps_when_silent(program: VertexProgram) -> bool:
     -------
     bool
         False for sums and for user-defined combines, since their identity is a valid message,
-        and for programs that declare that all contribute.
+        and for programs with `contributors = "all"`.
     """
     listed = program.listing is not None
     return (program.idempotent or listed) and program.contributors != "all"
@@ -256,12 +256,12 @@ class Access:
         return f"{array}[{index}] = {value}"
 
     def note(self, array: str, value: str) -> str:
-        """Write a statement that stores a value in an array of one; any of several values may stay."""
+        """Write a statement that stores a value in an array of one entry; concurrent stores may overwrite it."""
         return f"{array}[0] = {value}"
 
 
 def constants_text(types_: Any, access: Access) -> list[str]:
-    """Write how each of a vertex's constants is read."""
+    """Write an expression for each of a vertex's constants."""
     return [
         _widen(
             kind, access.read("constant", f"constants[{place}]", "0" if uniform else "vertex", kind)
@@ -338,7 +338,7 @@ def _edge_text(program: Any, types_: Any, access: Access) -> str:
 
 
 def message_result(types_: Any, call: str) -> str:
-    """Return statements that convert a user's result to a message."""
+    """Write statements that return a user's result as a message."""
     if not types_.tuple_message:
         return f"    return {_cast(types_.message[0], call)}"
     parts = [_cast(kind, f"result[{place}]") for place, kind in enumerate(types_.message)]
@@ -346,10 +346,10 @@ def message_result(types_: Any, call: str) -> str:
 
 
 def _ordered_result(program: VertexProgram, types_: Types, call: str) -> str:
-    """Return statements that convert a user's result to a message for min or max.
+    """Write statements that return a user's result as a message for min or max.
 
-    A NaN becomes what the combine leaves unchanged: it has no place in an order, so the result would depend on
-    the order in which messages are combined.
+    A NaN is replaced by the identity: it compares with nothing, so the result would depend on the order in
+    which messages are combined.
     """
     places = [f"result[{place}]" for place in range(len(types_.message))]
     parts = []
@@ -366,7 +366,7 @@ def _ordered_result(program: VertexProgram, types_: Types, call: str) -> str:
 def _edge_adaptors(
     program: VertexProgram, types_: Types, access: Access, *, checked: bool
 ) -> list[str]:
-    """Write the functions that make and keep the state of an edge; trivial ones without any."""
+    """Write the functions that compute and store the state of an edge; trivial ones if there is none."""
     kinds, first, after = program.edge_state_kinds, len(types_.edges), len(program.state)
     places = range(len(kinds))
     edge = _edge_text(program, types_, access)
@@ -375,7 +375,7 @@ def _edge_adaptors(
         return f"fit({after + place}, {value})" if checked else _cast(kinds[place], value)
 
     def result(function: str) -> list[str]:
-        """Write the statements that return what a user's function does, as it is stored."""
+        """Write the statements that return a user's result in the types in which it is stored."""
         if function not in program.functions:
             values = [_number(one.default) for one in program.edge_state.values()]
             return [f"    return {_tuple([_cast(kinds[i], values[i]) for i in places])}"]
@@ -386,7 +386,7 @@ def _edge_adaptors(
         ]
 
     def kept(place: int) -> str:
-        """Write whether a field stays as it is; NaN equals NaN."""
+        """Write a condition that a field is unchanged; NaN equals NaN."""
         old = access.read("edge", f"edges[{first + place}]", "arc", kinds[place])
         same = f"{old} == new[{place}]"
         if kinds[place].startswith("float"):
@@ -428,7 +428,7 @@ def adaptors(
     checked : bool
         Whether new states go through `fit(place, value)`, which refuses what a field cannot hold.
     fixed : mapping of str to bool, optional
-        Values of `ANY` and `ORDERED` that are not those of the program.
+        Values of `ANY` and `ORDERED` that replace those of the program.
 
     Returns
     -------
@@ -442,11 +442,11 @@ def adaptors(
     slots = [f"vertex[{place}]" for place in state_range]
 
     def fitted(place: int, value: str) -> str:
-        """Return a value as the field at a place stores it."""
+        """Write a value in the type of the state field `place`."""
         return f"fit({place}, {value})" if checked else _cast(types_.state[place], value)
 
     def new_state(call: str) -> str:
-        """Return statements that convert a user's result to a state tuple."""
+        """Write statements that return a user's result as a state tuple."""
         if scalar_state:
             return f"    result = {call}\n    return {_tuple([fitted(0, 'result')])}"
         parts = [fitted(place, f"result[{place}]") for place in state_range]
@@ -549,7 +549,7 @@ def adaptors(
 
 
 def _list_lines(program: VertexProgram, types_: Types, access: Access) -> list[str]:
-    """Write what only programs that list messages have."""
+    """Write the functions that only programs that list messages have."""
     if program.listing is None:
         return []
     call = _call(program, "gather_list") if "gather_list" in program.functions else ""
@@ -716,7 +716,7 @@ def _generated_module(program: Any, text: str) -> types.ModuleType:
     if name not in _modules:
         module = import_text(name, text)
         compiled = [one for one in vars(module).values() if hasattr(one, "overloads")]
-        # Numba keeps this module; what loops refer to is freed with the last of them.
+        # Numba keeps `module` alive.  Loops refer to `held` instead, which is freed with the last loop.
         held = types.ModuleType(name)
         vars(held).update(vars(module))
         weakref.finalize(held, _release, compiled).atexit = False
@@ -725,10 +725,10 @@ def _generated_module(program: Any, text: str) -> types.ModuleType:
 
 
 def _release(dispatchers: list[Any]) -> None:
-    """Make Numba forget what it compiled for a module, once no loop uses it any more.
+    """Make Numba free what it compiled for a module, once no loop uses it any more.
 
-    Numba's context refers to compiled functions, they refer to their module, and the module
-    refers to their dispatchers.  Numba waits for the end of the dispatchers before it forgets.
+    Numba frees compiled functions with their dispatchers.  But its context refers to the functions,
+    they refer to their module, and the module refers to the dispatchers, so it never would.
     """
     for one in dispatchers:
         for result in list(one.overloads.values()):
@@ -770,12 +770,12 @@ def plain_module(
     text: str,
     loops: Sequence[str],
 ) -> types.ModuleType:
-    """Return a program's module as plain Python; `text` takes the place of the interface of `loops`."""
+    """Return a program's module as plain Python; `text` replaces the interface that `loops` import."""
 
     def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
-    # Named as part of the package, since coverage goes by the name of the module that runs a file.
+    # Named as part of the package, since coverage selects files by the name of the module that runs them.
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
     space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit)
@@ -807,7 +807,7 @@ def _with_messages(program: VertexProgram, space: dict[str, Any]) -> Callable[..
 
 @lru_cache
 def plain_loop(loop: str) -> types.CodeType:
-    """Return a module's own file in `kernels/cpu`, compiled for plain Python."""
+    """Return the code of a module of `kernels/cpu`, changed to run as plain Python."""
     path = kernel_file("cpu", loop)
     tree = parse(path.read_text("utf-8"))
     tree.body = [_plain_import(node) for node in without_interface(tree)]

@@ -1,8 +1,8 @@
-"""Combines that a program names instead of writing: histogram, top, bitset and first_by.
+"""Combines that a program names instead of defining: histogram, top, bitset and first_by.
 
-Each is a fold of tuples.  When a program is bound, and the types of its messages are known, it is
-written as a combine of the user's would be, with its identity; where messages are folded in
-another form than `compute` returns, a function `lift` converts each of them.
+Each is a fold of tuples.  When a program is bound, and the types of its messages are known, the fold
+is written out as a user-defined `combine` with its `identity`.  If it combines messages in another
+form than `compute` returns, a function `lift` converts each message.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WORD", "Fold", "bitset", "first_by", "histogram", "lowered", "out_of_range", "top"]
 
-MOST_BINS = 32  # what a GPU thread can hold of a message
+MOST_BINS = 32  # as many as a GPU thread can hold
 MOST_RANKED = 16
 WORD = 63  # bits in an integer that is never negative
 MOST_BITS = 8 * WORD
@@ -37,16 +37,16 @@ class Fold(ABC):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names that the parts of `gathered` have in `apply`."""
+        """Names of the parts of `gathered` in `apply`; empty if they have none."""
         return ()
 
     @abstractmethod
     def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
-        """Say why messages of these types cannot be combined; None if they can."""
+        """Return why messages of these types cannot be combined; None if they can."""
 
     @property
     def end(self) -> int | None:
-        """The integer after the greatest message, of folds that take those from 0; None: any number."""
+        """Messages must be at least 0 and below this integer; None if any number is valid."""
         return None
 
     @abstractmethod
@@ -54,7 +54,7 @@ class Fold(ABC):
         """Return the message that the combine leaves unchanged."""
 
     def lift(self, kinds: Sequence[str]) -> list[str]:
-        """Write the body of `lift(message)`; empty if messages are folded as they are."""
+        """Write the body of `lift(message)`; empty if messages are combined as `compute` returns them."""
         return []
 
     @abstractmethod
@@ -114,8 +114,8 @@ class Top(Fold):
         return [_returned([first, *[least] * (self.length - 1)])]
 
     def combine(self, kinds: Sequence[str]) -> list[str]:
-        # The r-th of two descending rows is, over all ways to take so many of both, the greatest
-        # of the lesser last ones.
+        # Entry r of the merged rows: over all ways to take r + 1 entries from the fronts of both
+        # rows, the greatest value of the least entry taken.
         ranked = []
         for rank in range(self.length):
             both = [f"min(first[{one}], second[{rank - 1 - one}])" for one in range(rank)]
@@ -125,7 +125,7 @@ class Top(Fold):
 
 @dataclass(frozen=True, repr=False)
 class Bitset(Fold):
-    """The union of bits; see `bitset`."""
+    """The union of sets of bits; see `bitset`."""
 
     bits: int
 
@@ -141,7 +141,7 @@ class Bitset(Fold):
 
     @property
     def words(self) -> list[tuple[int, int]]:
-        """The first bit of each word, and the one after its last."""
+        """For each word, its first bit and the bit after its last one."""
         return [(low, min(low + WORD, self.bits)) for low in range(0, self.bits, WORD)]
 
     def identity(self, kinds: Sequence[str]) -> Any:
@@ -211,7 +211,7 @@ class FirstBy(Fold):
 
 
 def histogram(k: int) -> Any:
-    """Combine messages to a histogram: how often each of the integers 0 … k − 1 was sent.
+    """Combine messages into a histogram: how often each of the integers 0 … k − 1 was sent.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def histogram(k: int) -> Any:
 
 
 def top(k: int) -> Any:
-    """Combine messages to the k greatest, equal ones each counted.
+    """Combine messages into the k greatest; equal messages count separately.
 
     Parameters
     ----------
@@ -243,8 +243,8 @@ def top(k: int) -> Any:
     Returns
     -------
     Fold
-        For a program's `combine`.  `gathered` is a tuple of k numbers, descending; after fewer
-        messages the rest is -inf, of integers the least int64.  NaN counts as -inf.
+        For a program's `combine`.  `gathered` is a tuple of k numbers, descending.  With fewer than
+        k messages, the rest is -inf, or the least int64 for integers.  NaN counts as -inf.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def top(k: int) -> Any:
 
 
 def bitset(k: int) -> Any:
-    """Combine messages to a set of bits: which of the positions 0 … k − 1 were sent.
+    """Combine messages into a set of bits: which of the positions 0 … k − 1 were sent.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def bitset(k: int) -> Any:
     -------
     Fold
         For a program's `combine`.  `gathered` is an integer (int64) with a bit for each position
-        that was sent; for k above 63, a tuple of integers of 63 bits: bit m is
+        that was sent.  For k above 63 it is a tuple of such integers, with 63 bits each: bit m is
         ``gathered[m // 63] >> m % 63 & 1``.  A message out of range ends the run with a
         ProgramError.
 
@@ -279,21 +279,21 @@ def bitset(k: int) -> Any:
 
 
 def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
-    """Combine messages that are tuples to the one with the least field.
+    """Combine messages that are tuples by taking the one with the least value of a field.
 
     Parameters
     ----------
     field : int or str
-        The place of the field in a message, from 0; or its name, one of `names`.
+        The index of the field in a message, from 0; or its name, one of `names`.
     names : sequence of str, optional
         Names of all fields of a message; `apply` may then read them from `gathered` by name.
 
     Returns
     -------
     Fold
-        For a program's `combine`.  `gathered` is a message; of several with an equal field, the
-        one with the least other fields, compared in their order; NaN is after all numbers.  Without
-        messages each part is inf, the greatest int64, or True.
+        For a program's `combine`.  `gathered` is one of the messages.  Ties are broken by the other
+        fields, in their order; NaN is greater than all numbers.  Without messages, each field is
+        inf, the greatest int64, or True.
 
     Raises
     ------
@@ -311,18 +311,18 @@ def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
             or name[:1] == "_"
         ):
             raise ProgramError(
-                f"ws.first_by: {shown(name)} is no name of a field; give an identifier"
+                f"ws.first_by: {shown(name)} cannot name a field; give an identifier"
             )
     if len(set(names)) < len(names):
         raise ProgramError(f"ws.first_by: names={names!r} repeats a name; give each field its own")
     if isinstance(field, str):
         if field not in names:
-            known = ", ".join(names) or "none; give them by names="
+            known = ", ".join(names) or "none; give them in names="
             raise ProgramError(f"ws.first_by: {field!r} is not among the names of fields: {known}")
         field = names.index(field)
     elif isinstance(field, bool) or not isinstance(field, (int, np.integer)) or field < 0:
         raise ProgramError(
-            f"ws.first_by: field={shown(field)} is neither a place from 0 nor a name; give one"
+            f"ws.first_by: field={shown(field)} is neither an index from 0 nor a name; give one"
         )
     if names and field >= len(names):
         raise ProgramError(f"ws.first_by: field={field} is beyond the {len(names)} names")
@@ -330,7 +330,7 @@ def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
 
 
 def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> VertexProgram:
-    """Return a program with its fold written as a user's combine and its identity.
+    """Return a program whose fold is written out as a user-defined combine with its identity.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> 
     Raises
     ------
     ProgramError
-        If messages of these types cannot be combined so.
+        If messages of these types cannot be combined by the fold.
     """
     fold = program.fold
     assert fold is not None
@@ -376,7 +376,7 @@ def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> 
 
 
 def out_of_range(program: VertexProgram, message: int) -> ProgramError:
-    """Return the error for a message that a fold has no place for.
+    """Return the error for a message outside a fold's range.
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ def _why_no_integer(fold: Fold, does: str, kinds: Sequence[str], *, is_tuple: bo
 
 
 def _returned(parts: Sequence[str], *, single: bool = False) -> str:
-    """Write a return statement of a tuple; of a number if `single` and there is one."""
+    """Write a return statement of a tuple, or of its number if `single` and there is only one."""
     if single and len(parts) == 1:
         return f"return {parts[0]}"
     return "return (" + "".join(f"{part}, " for part in parts) + ")"

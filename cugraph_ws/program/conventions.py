@@ -34,7 +34,7 @@ COLUMNS = ("source", "destination", "weight")
 
 
 def reads_weights(program: Any) -> bool:
-    """Return whether a program, or a loop of one, reads the weights of edges.
+    """Return whether a program or a loop reads the weights of edges.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def needs_weight(program: VertexProgram | EdgeProgram, columns: Iterable[Any]) -
     declared = program.edges
     if WEIGHT in declared:
         return True
-    if len(declared) == 1:  # the weight replaces the only attribute, and sums are of that one
+    if len(declared) == 1:  # the weight replaces the only attribute, and sums are of that attribute
         return not set(declared) <= set(columns)
     return _adds_weights(program)
 
@@ -113,7 +113,7 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
 
 
 def takes_source_for_start(function: Function) -> Function:
-    """Let a search of a `Graph` take its start vertex under cuGraph's keyword `source`.
+    """Let a search on a `Graph` take its start vertex by cuGraph's keyword `source`.
 
     For an edge frame `source` is still the name of a column.
 
@@ -140,8 +140,8 @@ def takes_source_for_start(function: Function) -> Function:
         if "source" in options and _is_graph(graph):
             if given:
                 raise InputError(
-                    f"source={options['source']!r}: {name} has its start already; a Graph knows its "
-                    "columns, leave it out"
+                    f"source={options['source']!r}: {name} has its start already, and a Graph knows its "
+                    "columns; leave source out"
                 )
             options["start"] = options.pop("source")
         elif not given and (arguments or "graph" in options):
@@ -152,7 +152,7 @@ def takes_source_for_start(function: Function) -> Function:
 
 
 def names_columns(function: Function) -> Function:
-    """Let `run` take the columns of an edge frame as every other function does.
+    """Let `run` take the columns of an edge frame by the same names as every other function.
 
     `source`, `destination` and `weight` name columns unless the program has a parameter of that
     name; `source_column` and so on always do.  A built-in search takes `source` as its `start` if

@@ -1,7 +1,7 @@
 """Declarations of a vertex program: state, edge attributes, constants, parameters.
 
 Every declaration is an annotation or an assignment in the program's class body.  Type checkers do
-not accept a call as a type, so in files that they read calls are better assigned::
+not accept a call as a type, so in files that they check, assign declarations that are calls::
 
     width: ws.float32                    # state, and a column of the result
     capacity = ws.edge(ws.float32)       # an edge attribute, read from the edge frame
@@ -90,14 +90,14 @@ class ScalarType:
 
 @dataclass(frozen=True)
 class Like:
-    """The type of an edge attribute of the graph."""
+    """The type of one of the graph's edge attributes, for a state field."""
 
     attribute: str
 
 
 @dataclass(frozen=True)
 class Floating:
-    """The type of an edge attribute's column if that is float32 or float64, else float64."""
+    """The type of an edge attribute: float32 if its column is float32, else float64."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class State:
     visible : bool
         Whether it is a column of the result.
     null : float or None
-        Value that means none, and is null in the result.
+        Value that means "none" and is null in the result.
     on_gpu : ScalarType or None
         Storage type on a GPU, if different.
     """
@@ -124,7 +124,17 @@ class State:
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge attribute; by default of the column's type; `default` is used without a column."""
+    """An edge attribute.
+
+    Attributes
+    ----------
+    type : ScalarType, Floating or None
+        The type that the program sees; None for the column's.
+    default : float or None
+        Value of all edges if there is no such column; None if the column is required.
+    least : float or None
+        Minimum valid value.
+    """
 
     type: ScalarType | Floating | None = None
     default: float | None = None
@@ -133,7 +143,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class EdgeState:
-    """A field of the state of edges; `default` is its first value without `init_edge`."""
+    """A field of the state of edges; `default` is its first value unless there is `init_edge`."""
 
     type: ScalarType
     default: float = 0
@@ -143,8 +153,8 @@ class EdgeState:
 class Constant:
     """A constant of each vertex, computed from the graph: a degree or a sum of weights.
 
-    For edge programs also the number of distinct neighbours.  `run()` accepts other values under
-    the name `argument`, or the declared name.
+    In edge programs also the number of distinct neighbours.  `run()` accepts other values under
+    the name `argument`, or else the declared name.
     """
 
     source: str
@@ -153,7 +163,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class VertexValue:
-    """A constant of each vertex, given to `run()` as `argument`, or under the declared name."""
+    """A constant of each vertex, given to `run()` under the name `argument`, or else the declared name."""
 
     type: ScalarType
     default: float | None = None
@@ -162,10 +172,10 @@ class VertexValue:
 
 @dataclass(frozen=True)
 class Distribution:
-    """A distribution over the vertices, given to `run()`; scaled to sum 1.
+    """A distribution over the vertices, given to `run()` and scaled to the sum 1.
 
-    If not given, it is the distribution declared before it under the name `default`, or else
-    uniform.
+    If not given, it is the distribution that was declared before with the name `default`, or else
+    the uniform one.
     """
 
     default: str | None = None
@@ -202,15 +212,16 @@ class Predecessor:
 
 @dataclass(frozen=True)
 class Jump:
-    """A value read at the vertex that a state field names, or folded over those that name this one.
+    """A field read at the vertex that a pointer names, or folded over the vertices that name this one.
 
     Attributes
     ----------
     fold : {"at", "least", "greatest", "sum"}
+        "at" reads the field of one vertex; the others fold over several.
     field, pointer : str
-        State fields: what is read, and the number of the vertex.
+        State fields: the one that is read, and the one that holds the number of a vertex.
     default : float
-        Of "at": the value if the pointer is -1.
+        For "at": the value if the pointer is -1.
     """
 
     fold: Literal["at", "least", "greatest", "sum"]
@@ -302,8 +313,8 @@ def edge(
 def edge_state(type: Scalar, default: float = 0) -> Any:  # noqa: A002 - reads as the user's word
     """Declare a field of the state that a program keeps for each edge.
 
-    `compute` reads it as `edge.<name>`, and `update_edge` writes it after each superstep.  Each of
-    the two directions of an undirected edge has its own.
+    `compute` reads it as `edge.<name>`, and `update_edge` writes it after each superstep.  Each
+    direction of an undirected edge has a state of its own.
 
     Parameters
     ----------
@@ -335,8 +346,8 @@ def vertex_value(
     type : ScalarType
         Type that the program sees.
     default : float, optional
-        Value of vertices without one; by default every vertex needs a value. With NaN some
-        values must be given, and the program sees NaN at the other vertices.
+        Value of vertices that are given none; without a default, every vertex must be given one.
+        With NaN, some values must be given, and the program sees NaN at the other vertices.
     argument : str, optional
         Name under which `run()` takes it; by default the declared name.
 
@@ -390,7 +401,7 @@ def hidden(
 
 
 def nullable(type: Scalar | Like, null: float) -> Any:  # noqa: A002 - reads as the user's word
-    """Declare a state field with a value that means none.
+    """Declare a state field in which one value means "none".
 
     Parameters
     ----------

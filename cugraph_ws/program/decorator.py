@@ -90,7 +90,7 @@ AGGREGATE = ("state", "p")
 
 @dataclass(frozen=True)
 class Norm:
-    """How a run measures its last superstep's change: of which state field, and by which norm.
+    """How a run measures the change of its last superstep.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class _Aggregate:
 
 
 def aggregate(function: Callable[..., Any]) -> Any:
-    """Mark a function of a vertex; its sum over all vertices is available in every superstep.
+    """Mark a function of a vertex, whose sum over all vertices every superstep can read.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def aggregate(function: Callable[..., Any]) -> Any:
 
 
 def any_message(first: Any, second: Any) -> Any:
-    """Combine two messages by taking either, so that reading can stop at the first.
+    """Combine two messages by taking either, so that a gather can stop at the first.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def any_message(first: Any, second: Any) -> Any:
     return first
 
 
-CONSTANTS = Constant, VertexValue, Distribution, VertexSet, Jump  # declared of vertices
+CONSTANTS = Constant, VertexValue, Distribution, VertexSet, Jump  # declarations of vertex constants
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
 
 
@@ -193,7 +193,7 @@ class VertexProgram(Snapshot):
     listing : Listing or None
         How all messages of a vertex are gathered, if they are listed and not folded.
     fold : Fold or None
-        The custom combine that is known by name, as `ws.top`; a bound program has its functions.
+        A combine chosen by name, such as `ws.top`; binding replaces it by functions.
     identity : Any
         Identity of `combine`, for a custom one.
     contributors : {"all", "active"} or None
@@ -203,7 +203,7 @@ class VertexProgram(Snapshot):
     tol, max_iter : float or None, int or None
         Defaults for `run()`.
     in_place : bool or None
-        Whether supersteps may read values that they have written; None leaves it to the plan.
+        Whether a superstep may read values that it has written; None leaves it to the plan.
     asynchronous : bool
         Whether the program declares that its result is the fixpoint, in any order of messages.
     predecessor : str or None
@@ -222,7 +222,7 @@ class VertexProgram(Snapshot):
     frozen : bool
         Whether it came from another process; then its sources hold that process's globals.
     extrapolation : Linear or None
-        Which field runs may extrapolate, since a superstep maps it affinely.
+        The field that runs may extrapolate, since a superstep maps it affinely.
     """
 
     name: str
@@ -267,7 +267,7 @@ class VertexProgram(Snapshot):
 
     @property
     def reads_supersteps(self) -> bool:
-        """Whether a function reads the superstep number or an aggregate."""
+        """Whether a function reads `p.superstep` or an aggregate."""
         changing = {"superstep", *self.aggregates}
         return any(
             changing & read for one in self.sources.values() for read in one.attributes.values()
@@ -275,7 +275,7 @@ class VertexProgram(Snapshot):
 
     @property
     def notes_errors(self) -> bool:
-        """Whether supersteps note what is out of range, behind the arrays of edges."""
+        """Whether supersteps record messages or indices out of range, behind the arrays of edges."""
         ranged = self.fold is not None and self.fold.end is not None
         return ranged or (self.listing is not None and self.listing.kind == "list")
 
@@ -286,7 +286,7 @@ class VertexProgram(Snapshot):
 
     @property
     def edge_fields(self) -> tuple[str, ...]:
-        """Names that `edge` has in the program's functions: attributes, then state."""
+        """Names of the fields of `edge` in the program's functions: attributes, then state."""
         return (*self.edges, *self.edge_state)
 
     @property
@@ -296,7 +296,7 @@ class VertexProgram(Snapshot):
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names that `p` has in the program's functions, in the order in which they are passed."""
+        """Names of the fields of `p` in the program's functions, in the order in which they are passed."""
         return (*self.parameters, *self.aggregates, *BUILT_IN_PARAMETERS)
 
     def __repr__(self) -> str:
@@ -315,47 +315,47 @@ def vertex_program(cls: type) -> VertexProgram:
         which defines
 
         - ``init(vertex, p, own)``: the state of vertex number `vertex` before the first superstep;
-        - ``compute(src, dst, edge, p)``: the message along an edge; `dst` is its destination, as
-          the previous superstep left it;
+        - ``compute(src, dst, edge, p)``: the message along an edge; `dst` is the destination, with
+          its state after the previous superstep;
         - ``combine``: `sum`, `min`, `max`, `any`, `ws.histogram(k)`, `ws.top(k)`, `ws.bitset(k)`,
           `ws.first_by(field)`, `ws.mode()`, or a function of two messages with `identity`;
         - ``apply(old, gathered, p)``: the state after the superstep;
-        - ``active(old, new, p)``: whether the vertex counts as changed for its out-neighbours
-          (by default: whether anything changed).
+        - ``active(old, new, p)``: whether the vertex is active after the superstep, so that its
+          out-neighbours read its change (by default: whether any field changed).
 
         Arguments are bound by name, in any order; a function may leave out those that it does
-        not need.  Optional are ``starts(state, p)`` (which vertices are active at first; the
-        others have nothing to send; if all gather from all, all vertices are active),
-        ``settled(state, p)`` (the state is final: the vertex takes no more messages),
+        not need.  Optional are ``starts(state, p)`` (which vertices are active at first; ignored
+        if every superstep gathers from all in-neighbours), ``settled(state, p)`` (the state is
+        final: the vertex takes no more messages),
         ``priority(state, p)`` (smallest first), ``residual`` (`ws.l1_norm` or `ws.max_norm`),
         ``tol``, ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``,
         ``asynchronous``, ``validate(graph, values)``, which is called before the run, and
         functions marked with `ws.aggregate`.
 
-        Instead of ``combine`` there may be ``gather_list(old, messages, p)``: it returns what
-        `apply` gets as `gathered`, from all messages of a vertex.  Of these it may take
-        ``len(messages)``, ``messages[i]`` and ``for one in messages``.  They are in the order of
-        the sources' numbers, those of parallel edges in input order; with ``message_order =
-        "value"`` ascending.  An index out of range ends the run with a ProgramError.  One thread
-        calls it for a vertex, also on a GPU, where a vertex with very many in-edges is slow.
+        Instead of ``combine`` there may be ``gather_list(old, messages, p)``, which returns
+        `gathered` for `apply` from all messages of a vertex.  It may use ``len(messages)``,
+        ``messages[i]`` and ``for one in messages``.  Messages are in the order of the sources'
+        numbers, those of parallel edges in input order; with ``message_order = "value"`` they are
+        ascending.  An index out of range ends the run with a ProgramError.  One thread handles
+        a vertex, also on a GPU, where a vertex with very many in-edges is slow.
 
     Notes
     -----
-    A superstep reads only the states that the one before left.  ``asynchronous = True`` declares
-    that only the fixpoint matters, regardless of the order and repetition of messages; supersteps
-    may then run out of order.  Without the declaration this is done only if it is proved from the
-    source (`cugraph_ws.program.analysis`), and never in a run that `max_iter` bounds.
+    A superstep reads only the states after the previous superstep.  ``asynchronous = True`` declares
+    that the result is the fixpoint, whatever the order and repetition of messages; a run may then
+    take messages out of order.  Without the declaration it does so only if this is proved from the
+    source (`cugraph_ws.program.analysis`).  A run that `max_iter` bounds never does.
 
     A program with fields `ws.edge_state` keeps a state for each edge, which `compute` reads.  After
     each superstep ``update_edge(src, dst, edge, p)`` returns the edge's new state: it sees the new
-    states of both ends, and `edge` as it was.  ``init_edge(src, dst, edge, p)`` returns the first
-    one, from the first states of the ends.  Such programs gather from all in-neighbours in every
-    superstep, and converge when neither a vertex is active nor an edge has changed.
+    states of both ends, and the old state in `edge`.  ``init_edge(src, dst, edge, p)`` returns the
+    first state, from the first states of the ends.  Such programs gather from all in-neighbours in
+    every superstep, and converge when no vertex is active and no edge has changed.
 
     A program with a `compute` that takes `dst` gathers messages in order.  It cannot be
     asynchronous or in place, have a predecessor, or run over shards (`layout=`).
 
-    Type checkers do not accept a call as a type: in files that they read, assign calls
+    Type checkers do not accept a call as a type: in files that they check, assign calls
     (``capacity = ws.edge(ws.float32)``) and annotate the rest (``width: ws.float32``).  Functions
     may be marked as static methods and annotated.  Without annotations, mypy must not require them
     (``disallow_untyped_defs``); without static methods, Pyright warns that `self` is missing.
@@ -374,7 +374,7 @@ def vertex_program(cls: type) -> VertexProgram:
     Raises
     ------
     ProgramError
-        If the program is wrong; the message names the function and the line.
+        If the program is invalid; the message names the function and the line.
     """
     if not isinstance(cls, type):
         raise ProgramError(f"{shown(cls)} is not a class; put @ws.vertex_program above a class")
@@ -425,7 +425,7 @@ def vertex_program(cls: type) -> VertexProgram:
 
 
 def plain(value: Any) -> Any:
-    """Return a member of a class body, without the static method around it."""
+    """Return a member of a class body; of a static method, the function in it."""
     return value.__func__ if isinstance(value, staticmethod) else value
 
 
@@ -444,7 +444,7 @@ def declarations_of(cls: type) -> dict[str, Declaration]:
     Raises
     ------
     ProgramError
-        If an annotation is not a declaration, or a name is taken.
+        If an annotation is not a declaration, or a name is reserved.
     """
     try:
         annotations = inspect.get_annotations(cls, eval_str=True)
@@ -500,8 +500,8 @@ def _in_order(
     order = class_names(cls)
     if not fields <= set(order):
         raise ProgramError(
-            f"{cls.__name__} annotates some fields of the state and assigns others, and its source cannot be "
-            f"found to tell their order; declare all of them in one way: {', '.join(sorted(fields))}"
+            f"{cls.__name__} annotates some state fields and assigns others, and their order is unknown because "
+            f"its source cannot be found; declare all of them in one way: {', '.join(sorted(fields))}"
         )
     places = {name: place for place, name in enumerate(order)}
     return {name: both[name] for name in sorted(both, key=lambda one: places.get(one, -1))}
@@ -552,12 +552,12 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _combine(name: str, settings: Mapping[str, Any], functions: dict[str, Any]) -> tuple[str, Any]:
-    """Recognise what a vertex program gathers messages by, and its identity."""
+    """Recognise how a vertex program gathers messages; return the combine's name and its identity."""
     combine = settings.get("combine")
     if "gather_list" in functions:
         if "combine" in settings:
             raise ProgramError(
-                f"{name} defines both `combine` and `gather_list`, and messages are gathered in one way; "
+                f"{name} defines both `combine` and `gather_list`, but messages are gathered in one way; "
                 "leave one of them out"
             )
         order = settings.get("message_order", "source")
@@ -625,8 +625,8 @@ def recognised_combine(
         )
     if "identity" not in settings:
         raise ProgramError(
-            f"{name}.combine is a function of its own and needs `identity`, the message that it leaves "
-            "unchanged, as 0.0 for a sum"
+            f"{name}.combine is a function and needs `identity`, the message that leaves others unchanged, "
+            "such as 0.0 for a sum"
         )
     functions["combine"] = combine
     identity = settings["identity"]
@@ -702,7 +702,7 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
 
 
 def _check_linear(program: VertexProgram, declared: Any) -> None:
-    """Refuse an extrapolation of anything but the float64 field whose change the residual sums up."""
+    """Refuse an extrapolation of anything but the float64 field that the residual is the L1 norm of."""
     if not isinstance(declared, Linear):
         raise ProgramError(f"{program.name}.extrapolation is {declared!r}; use linear('field')")
     norm = program.residual
@@ -729,8 +729,8 @@ def _check_listing(program: VertexProgram, listing: Listing) -> None:
         )
     if program.in_place:
         raise ProgramError(
-            f"{program.name} sets in_place = True, but {listing!r} reads states as the previous superstep left "
-            "them; leave it out"
+            f"{program.name} sets in_place = True, but {listing!r} reads the states after the previous "
+            "superstep; leave it out"
         )
 
 
@@ -774,7 +774,7 @@ def _read_sources(program: VertexProgram) -> None:
         if key == "gather_list":
             if "messages" not in source.parameters:
                 raise ProgramError(
-                    f"{program.name}.gather_list ({source.location}) does not take `messages`; add it: it has the vertex's messages"
+                    f"{program.name}.gather_list ({source.location}) does not take `messages`, the vertex's messages; add it"
                 )
             check_list_uses(program.name, source.text, source.location)
     for key, function in program.aggregates.items():
@@ -793,8 +793,8 @@ def _check_target(program: VertexProgram) -> None:
     if not program.reads_target:
         return
     takes = (
-        f"{program.name}.compute ({program.sources['compute'].location}) takes `dst`, the destination as the "
-        "previous superstep left it"
+        f"{program.name}.compute ({program.sources['compute'].location}) takes `dst`, the destination's state "
+        "after the previous superstep"
     )
     if program.asynchronous:
         raise ProgramError(f"{takes}; leave out asynchronous = True, or do not take `dst`")
@@ -802,13 +802,13 @@ def _check_target(program: VertexProgram) -> None:
         raise ProgramError(f"{takes}; leave out in_place = True, or do not take `dst`")
     if program.predecessor is not None:
         raise ProgramError(
-            f"{takes}; a predecessor is found by messages from the source alone: leave out "
+            f"{takes}, but predecessors are found from messages that depend on the source alone; leave out "
             f"`{program.predecessor}`, or do not take `dst`"
         )
 
 
 def _check_edge_state(program: VertexProgram) -> None:
-    """Refuse a program whose state of edges has no meaning."""
+    """Refuse declarations that contradict a state of edges."""
     name = program.name
     if not program.edge_state:
         for function in ("init_edge", "update_edge"):
@@ -848,7 +848,7 @@ def _check_edge_state(program: VertexProgram) -> None:
 
 
 def _holds(dtype: np.dtype[Any], value: Any) -> bool:
-    """Return whether a value is a number that a type holds, a float perhaps rounded."""
+    """Return whether a type can hold a value, a float perhaps rounded."""
     if not isinstance(value, (bool, int, float, np.number, np.bool_)):
         return False
     try:

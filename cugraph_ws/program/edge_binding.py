@@ -59,7 +59,7 @@ class BoundEdgeProgram:
 
     @property
     def counts(self) -> bool:
-        """Whether the combined messages are the number of common neighbours times one whole number."""
+        """Whether the sum of the messages is the number of common neighbours times a constant integer."""
         types = self.types
         whole = not types.tuple_message and types.message == ("int64",)
         return self.program.combine == "sum" and whole and self.program.counts
@@ -87,7 +87,8 @@ def bind_edges(
     on_device : bool
         Whether vertex constants are placed on the device.
     plain : bool
-        Whether it runs as plain Python: then functions that do not compile are tried out instead.
+        Whether it runs as plain Python.  Then the types of functions that do not compile are those
+        that a trial returns.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The decorator for edge programs: values of edges, or of pairs, from their common neighbours."""
+"""The decorator for edge programs: values of edges, or of pairs of vertices, from common neighbours."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FUNCTIONS = {
 }
 MEANINGLESS = {Predecessor: "predecessors", EdgeState: "state on edges", Jump: "jumps"}
 VERTICES, EDGES = ("w", "u", "v"), ("uw", "vw", "edge")
-TAKEN = ("pairs", "first", "second")  # an argument of `run`, and the columns of the pairs
+TAKEN = ("pairs", "first", "second")  # reserved: an argument of `run`, and the columns of the pairs
 
 
 @dataclass(eq=False)
@@ -98,12 +98,12 @@ class EdgeProgram(Snapshot):
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names that `p` has in the program's functions, in the order in which they are passed."""
+        """Names of the fields of `p` in the program's functions, in the order in which they are passed."""
         return (*self.parameters, "number_of_vertices")
 
     @property
     def edge_fields(self) -> tuple[str, ...]:
-        """Names that an edge has in the program's functions."""
+        """Names of the fields of an edge in the program's functions."""
         return tuple(self.edges)
 
     @property
@@ -114,7 +114,7 @@ class EdgeProgram(Snapshot):
 
     @property
     def footprint(self) -> tuple[int, int, bool]:
-        """Bytes of a run by vertex and by arc, and whether it reads the CSR."""
+        """Bytes of a run per vertex and per arc, and whether it reads the CSR."""
         return 48 + 8 * len(self.constants), 48 + 8 * (len(self.edges) + len(self.state)), True
 
     def read_sources(self) -> None:
@@ -148,9 +148,8 @@ class EdgeProgram(Snapshot):
 def edge_program(cls: type) -> EdgeProgram:
     """Make an edge program from a class that declares values and plain functions.
 
-    Its values belong to pairs of vertices: all pairs of neighbours, or the pairs that `run()` is
-    given.  The messages of the common neighbours of both are combined, in the order of vertex
-    numbers.
+    It computes values of pairs of vertices: of all pairs of neighbours, or of the pairs given to
+    `run()`.  The messages of a pair's common neighbours are combined in the order of vertex numbers.
 
     Parameters
     ----------
@@ -160,10 +159,10 @@ def edge_program(cls: type) -> EdgeProgram:
         `ws.out_degree`, …) and run parameters (`ws.parameter`, …), and which defines
 
         - ``common(w, u, v, uw, vw, p)``: the message of a common neighbour `w` of `u` and `v`;
-          `uw` and `vw` have the attributes of the edges between;
+          `uw` and `vw` have the edge attributes between `u` and `w`, and between `v` and `w`;
         - ``combine``: `sum`, `min`, `max`, `any`, or a function of two messages with `identity`;
         - ``value(u, v, edge, common, p)``: the values of the pair, from the combined messages
-          `common`; `edge` has the attributes of the edge between `u` and `v`.
+          `common`; `edge` has the edge attributes between `u` and `v`.
 
         Arguments are bound by name, in any order; a function may leave out those that it does
         not need.
@@ -172,12 +171,12 @@ def edge_program(cls: type) -> EdgeProgram:
     -----
     Neighbours are distinct: the direction of edges does not matter, parallel edges and edges in
     both directions count once, and self-loops do not count.  An edge attribute is the sum over all
-    edges between two vertices, float64; it is 0 if there are none.  `ws.neighbour_count` is
-    the number of distinct neighbours.
+    edges between two vertices, as float64; 0 if there are none.  `ws.neighbour_count` is the number
+    of distinct neighbours.
 
     Without common neighbours, `common` is the identity of `combine`: 0 for `sum`; for `min` inf,
     the greatest int64, or True; for `max` -inf, the smallest int64, or False; for `any` 0 or
-    False.  `any` takes the first message, or the first that is True.  Sums of floats are added up in
+    False.  `any` takes the first message or, of booleans, whether one is True.  Floats are summed in
     float64 if a value of the pair is float64.
 
     Returns
@@ -188,7 +187,7 @@ def edge_program(cls: type) -> EdgeProgram:
     Raises
     ------
     ProgramError
-        If the program is wrong; the message names the function and the line.
+        If the program is invalid; the message names the function and the line.
 
     Examples
     --------

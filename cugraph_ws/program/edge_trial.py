@@ -48,7 +48,7 @@ class EdgeTrial(Trial):
         super().__init__(given, state, edges, constants, uniform, values, vertices)
 
     def run_pairs(self) -> Inference:
-        """Try both functions; return the types of messages that the few values have."""
+        """Try both functions; return the types of the messages that they give for the few values."""
         samples = [self.Edge(*[x] * len(self.edges)) for x in (1.0, 0.25)]
         corners = list(itertools.islice(itertools.product(self.own, repeat=3), 64))
         results = [

@@ -1,8 +1,8 @@
 """The types of a program's functions, inferred by Numba over all return paths.
 
-The type of a message, and whether a new state fits its declaration, depend on types and not on the
-values that a trial happens to see.  Nothing is compiled here: type inference takes milliseconds.
-Its result is cached on disk beside the generated code for other processes.
+The type of a message, and whether a new state fits its declaration, must not depend on the few values
+of a trial.  Nothing is compiled here: type inference takes milliseconds.  Its result is cached on disk
+beside the generated code, for other processes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 LAYOUT = 3  # version of the cached format; increment it if inferred types may change
-ROUNDS = 4  # widening steps after which a combine with ever wider result types is refused
+ROUNDS = 4  # widening steps after which a combine whose result types keep widening is refused
 
 
 class CompileError(ProgramError):
@@ -65,7 +65,7 @@ class Inference:
     tuple_message : bool
         Whether messages are tuples.
     gathered, tuple_gathered
-        The same of what is gathered, for programs that list messages.
+        The same for `gathered`, if the program lists messages.
     """
 
     message: tuple[str, ...]
@@ -112,7 +112,7 @@ def infer_messages(
     constants: tuple[str, ...],
     parameters: tuple[str, ...],
 ) -> Inference:
-    """Infer the type of what a program's `compute` returns.
+    """Infer the types that a program's `compute` returns.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def _write(key: str, found: Inference) -> None:
 class Inferrer:
     """Infers the types of one program's functions; see `infer`."""
 
-    shape = "state"  # what `check_state` checks, in words
+    shape = "state"  # name in messages of what `check_state` checks
 
     def __init__(
         self,
@@ -313,7 +313,7 @@ class Inferrer:
         return "float64" if adds and kind == "float32" and "float64" in self.state else kind
 
     def closed_under_combine(self, kinds: tuple[str, ...], is_tuple: bool) -> tuple[str, ...]:
-        """Widen the message's types to those that result from combining messages."""
+        """Widen the message's types until combining messages gives the same types."""
         identity = self.program.identity
         neutral = identity if isinstance(identity, tuple) else (identity,)
         if isinstance(identity, tuple) != is_tuple or len(neutral) != len(kinds):
@@ -396,7 +396,7 @@ class Inferrer:
         function = _function(text, f"user_{name}")
         context = cpu_target.typing_context
         try:
-            # The context is the compiler's, and one for all threads: ranks that are threads infer at once.
+            # All threads share the compiler's context, and ranks that are threads infer concurrently.
             with global_compiler_lock, _compiler_on():
                 context.refresh()
                 code = compiler.run_frontend(function)
@@ -461,12 +461,12 @@ def _message(kinds: tuple[str, ...], is_tuple: bool) -> Any:
 
 
 def _function(text: str, name: str) -> Any:
-    """Make a function from its source; helpers that it calls are Numba's, whatever its settings."""
+    """Make a function from its source; its helpers are compiled even if NUMBA_DISABLE_JIT is set."""
     from numba.core.registry import CPUDispatcher
 
     space: dict[str, Any] = {"math": math, "np": np}
     file = f"<{name}>"
-    # Numba quotes the line that it cannot compile from here.
+    # Numba's errors quote the source from here.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
     function = space[name]

@@ -1,9 +1,9 @@
-"""Jumps of a vertex program: states read at the vertex that a state field names, and folds back.
+"""Jumps of a vertex program: fields read at the vertex that a pointer names, and folded over pointers.
 
-A state field that holds vertex numbers is a pointer.  `at` reads a field at the vertex that the
-pointer names; the others fold a field over the vertices whose pointers name this one.  All are
-computed before each superstep, from the states that the previous one left, and functions read them as
-constants of a vertex.
+A state field that holds vertex numbers is a pointer.  `at` reads a field of the vertex that the
+pointer names.  `least_at`, `greatest_at` and `sum_at` fold a field over the vertices whose pointers
+name this one.  All are computed before each superstep, from the states after the previous one, and
+functions read them as constants of a vertex.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def at(field: str, pointer: str, default: float = 0) -> Any:
     Returns
     -------
     Jump
-        The declaration.  `compute` reads it of `src`, `apply` and `active` of `old`.  With it all
-        vertices send in every superstep, and `apply` is called without messages too, as with
-        ``contributors = "all"``.  Pointers that are neither -1 nor the number of a vertex are
-        refused when they are read.
+        The declaration.  `compute` reads it from `src`, `apply` and `active` from `old`.  With a jump,
+        all vertices send in every superstep, and `apply` is also called for vertices without messages,
+        as with ``contributors = "all"``.  A pointer that is neither -1 nor the number of a vertex ends
+        the run with an error.
 
     Examples
     --------
@@ -59,14 +59,14 @@ def at(field: str, pointer: str, default: float = 0) -> Any:
 
 
 def least_at(field: str, pointer: str) -> Any:
-    """Declare the least value of a field over the vertices that name this one.
+    """Declare the least value of a field over the vertices whose pointers name this one.
 
     Parameters
     ----------
     field : str
         The state field.
     pointer : str
-        A state field of an integer type; the number of the vertex that is named, or -1 for none.
+        A state field of an integer type: the number of a vertex, or -1 for none.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def least_at(field: str, pointer: str) -> Any:
 
 
 def greatest_at(field: str, pointer: str) -> Any:
-    """Declare the greatest value of a field over the vertices that name this one.
+    """Declare the greatest value of a field over the vertices whose pointers name this one.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def greatest_at(field: str, pointer: str) -> Any:
 
 
 def sum_at(field: str, pointer: str) -> Any:
-    """Declare the sum of a field over the vertices that name this one.
+    """Declare the sum of a field over the vertices whose pointers name this one.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ def sum_at(field: str, pointer: str) -> Any:
     Returns
     -------
     Jump
-        The declaration; see `at`.  Sums of integers are int64, and so are counts of flags; floats
-        are added as float64, in the order of the vertices' numbers.
+        The declaration; see `at`.  Sums of integers, and counts of True, are int64.  Floats are added
+        as float64, in the order of the vertices' numbers.
     """
     return Jump("sum", field, pointer)
 
 
 def check_jumps(program: VertexProgram) -> None:
-    """Check a program's jumps, and set that all vertices send in every superstep.
+    """Check a program's jumps, and make all vertices send in every superstep.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def check_jumps(program: VertexProgram) -> None:
     Raises
     ------
     ProgramError
-        If a jump names no state field, or the program asks for what jumps exclude.
+        If a jump names no state field, or the program has a setting that jumps exclude.
     """
     if not program.jumps:
         return
@@ -199,13 +199,13 @@ def jump_kind(program: VertexProgram, name: str, kind: str) -> str:
 
 
 def nothing_of(fold: str, dtype: np.dtype[Any]) -> Any:
-    """Return what a fold over no vertices is.
+    """Return the value of a fold over no vertices.
 
     Parameters
     ----------
     fold : {"least", "greatest", "sum"}
     dtype : dtype
-        Of the fold.
+        Dtype of the fold.
 
     Returns
     -------

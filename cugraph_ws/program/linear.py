@@ -1,4 +1,4 @@
-"""What a program declares of supersteps that are a linear map, so that runs may extrapolate."""
+"""The declaration that a program's supersteps are an affine map, so that runs may extrapolate."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Others = Callable[[Any, Array, Mapping[str, Array]], dict[str, Array]]
 
 @dataclass(frozen=True)
 class Linear:
-    """Declares that a superstep maps distributions affinely, and brings them nearer to each other.
+    """Declares that a superstep maps distributions affinely, and does not increase their distances.
 
     Attributes
     ----------
     field : str
-        The state field: float64, at least 0 and of sum 1, whose change is the program's residual, in
-        the L1 norm.  The map does not lengthen differences in that norm.
+        A float64 state field of sum 1 and at least 0.  The L1 norm of its change is the program's
+        residual, and the map does not increase the L1 norm of differences.
     others : callable, optional
-        `others(xp, values, constants)` returns the other state fields by name, given the field's
-        values and the program's constants by name; arrays are of `xp`, by position.
+        `others(xp, values, constants)` returns a dict of the other state fields, given the field's
+        values and a dict of the program's constants.  Arrays are of `xp`, by position.
     """
 
     field: str
@@ -32,12 +32,14 @@ class Linear:
 
 
 def linear(field: str, others: Others | None = None) -> Linear:
-    """Declare that a program's superstep maps the distributions in a field affinely; see `Linear`.
+    """Declare that a program's superstep maps a field affinely; see `Linear`.
 
     Parameters
     ----------
     field : str
+        The state field.
     others : callable, optional
+        Computes the other state fields.
 
     Returns
     -------

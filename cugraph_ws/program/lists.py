@@ -1,11 +1,11 @@
 """Programs that see all messages of a vertex: `combine = ws.mode()`, and `gather_list`.
 
-Their messages cannot be folded one by one.  A superstep lists the messages of a row in a buffer, by
-the number of the source, parallel edges in input order; sorts it, if the order of values is wanted;
-and computes what `apply` gets as `gathered`.
+Their messages cannot be folded one by one.  A superstep lists the messages of a row in a buffer, in
+the order of the sources' numbers and parallel edges in input order.  It sorts them if they are needed
+in the order of their values, and then computes `gathered` for `apply`.
 
-Compiled code has no list: `messages` is the buffer's arrays, the first place and the length, and
-what the user's function does with it is written as that.
+In compiled code `messages` is a tuple of the buffer's arrays, the index of the first message and the
+number of messages; uses of `messages` in the user's function are rewritten accordingly.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ __all__ = [
 ]  # fmt: skip
 
 MESSAGES = "messages"
-CHUNK = 128  # weights that are added up one after another; their sums then are, on every engine
+CHUNK = 128  # weights are summed in chunks of this size, then the sums, on every engine alike
 ALLOWED = "`len(messages)`, `messages[i]` and `for one in messages`"
 
 
 @dataclass(frozen=True)
 class Listing:
-    """How a program makes `gathered` of all messages of a vertex.
+    """How a program computes `gathered` from all messages of a vertex.
 
     Attributes
     ----------
     kind : {"mode", "weighted mode", "list"}
-        The most frequent message; the value of the greatest total weight; what `gather_list` returns.
+        The most frequent message, the value with the greatest total weight, or the result of
+        `gather_list`.
     order : {"source", "value"}
         The order of `messages` in `gather_list`.
     """
@@ -47,14 +48,14 @@ class Listing:
 
     @property
     def sorted_by(self) -> int | None:
-        """How many of a message's parts rows are sorted by, in their order; None: all of them."""
+        """By how many parts of a message rows are sorted; None for all parts."""
         if self.kind == "list":
             return None if self.order == "value" else 0
         return 1
 
     @property
     def ordered(self) -> bool:
-        """Whether the order of messages before they are sorted matters."""
+        """Whether the result depends on the order of messages before they are sorted."""
         return self.kind != "mode"
 
     def __repr__(self) -> str:
@@ -63,19 +64,19 @@ class Listing:
 
 
 def mode(*, weighted: bool = False) -> Any:
-    """Combine messages to the most frequent one, as in label propagation.
+    """Combine messages into the most frequent one, as in label propagation.
 
     Parameters
     ----------
     weighted : bool
-        Whether messages are tuples (value, weight): then it is the value of the greatest total
-        weight.  A value's weights are added up in an order that depends on nothing else, so that
+        Whether messages are tuples (value, weight).  Then the value with the greatest total weight
+        is taken.  A value's weights are summed in an order that depends on the weights alone, so
         results repeat bit by bit.
 
     Returns
     -------
     Listing
-        For a program's `combine`.  `gathered` is a value; the least of equally good ones.
+        For a program's `combine`.  `gathered` is a value; of equally good values, the least.
 
     Raises
     ------
@@ -84,16 +85,16 @@ def mode(*, weighted: bool = False) -> Any:
 
     Notes
     -----
-    A vertex without messages keeps its state.  With ``contributors = "all"``, `apply` gets inf or the
-    greatest int64 for it.
+    A vertex without messages keeps its state.  With ``contributors = "all"``, `apply` gets inf, or the
+    greatest int64, as `gathered`.
     """
     if not isinstance(weighted, bool):
-        raise ProgramError(f"ws.mode: weighted={shown(weighted)} is not True or False; give one")
+        raise ProgramError(f"ws.mode: weighted={shown(weighted)} must be True or False")
     return Listing("weighted mode" if weighted else "mode")
 
 
 def why_not_listed(listing: Listing, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
-    """Say why messages of these types cannot be gathered; None if they can.
+    """Return why messages of these types cannot be gathered; None if they can.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def why_not_listed(listing: Listing, kinds: Sequence[str], *, is_tuple: bool) ->
 
 
 class Messages(tuple[Any, ...]):
-    """What `gather_list` gets as `messages` in plain Python; an index out of range is an error."""
+    """The `messages` of `gather_list` in plain Python; an index out of range is a ProgramError."""
 
     def __getitem__(self, place: Any) -> Any:
         try:
@@ -132,7 +133,7 @@ class Messages(tuple[Any, ...]):
 
 
 def _code(place: int, count: int) -> int:
-    """Return an index out of range and the length of the list as one number, which is never 0."""
+    """Encode an index out of range and the length of the list as one number, which is never 0."""
     return (place << 32) + count + 1
 
 
@@ -142,7 +143,7 @@ def beyond_list(code: int) -> ProgramError:
     Parameters
     ----------
     code : int
-        What compiled code notes: the index above, and the length of the list and 1 in 32 bits.
+        The number that compiled code records: the index times 2³², plus the length of the list, plus 1.
 
     Returns
     -------
@@ -155,7 +156,7 @@ def beyond_list(code: int) -> ProgramError:
 
 
 class Examples(Messages):
-    """A few messages to try a `gather_list` on: beyond them are others."""
+    """A few messages to try a `gather_list` on; an index beyond them returns the first one."""
 
     def beyond(self, place: int) -> Any:
         """Return the first message."""
@@ -179,7 +180,7 @@ def check_list_uses(owner: str, text: str, location: str) -> None:
 
     def fail(what: str) -> NoReturn:
         raise ProgramError(
-            f"{owner}.gather_list ({location}): `{what}` is not possible; of messages there are {ALLOWED}"
+            f"{owner}.gather_list ({location}): `{what}` is not possible; of messages, only {ALLOWED} are"
         )
 
     _Compiled(fail).visit(parse(text))
@@ -187,7 +188,7 @@ def check_list_uses(owner: str, text: str, location: str) -> None:
 
 @lru_cache
 def compiled_text(text: str) -> str:
-    """Return the source of `gather_list` with `messages` as a buffer's arrays, first place and length.
+    """Return the source of `gather_list` with its uses of `messages` rewritten for compiled code.
 
     Parameters
     ----------
@@ -209,14 +210,14 @@ class _Fail(Protocol):
 
 
 class _Compiled(ast.NodeTransformer):
-    """Rewrites what is done with the messages."""
+    """Rewrites the uses of `messages`."""
 
     def __init__(self, fail: _Fail) -> None:
         self._fail = fail
         self._names: set[str] = set()
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        """Rewrite `gather_list`, but no helper."""
+        """Rewrite `gather_list`, but not its helpers."""
         if node.name == "user_gather_list":
             self._names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
             node.body = [self.visit(one) for one in node.body]
@@ -257,7 +258,7 @@ class _Compiled(ast.NodeTransformer):
         return loop
 
     def visit_Name(self, node: ast.Name) -> Any:
-        """Refuse the messages as a whole."""
+        """Refuse any other use of `messages`."""
         if _is_list(node):
             self._fail(MESSAGES)
         return node
@@ -292,15 +293,15 @@ def list_lines(
     ----------
     listing : Listing
     message, gathered : sequence of str
-        NumPy type names of a message's parts, and of those of what is gathered.
+        NumPy type names of the parts of a message, and of `gathered`.
     call : str
         A call of the user's `gather_list`; not used for modes.
     is_tuple : bool
-        Whether what is gathered is a tuple.
+        Whether `gathered` is a tuple.
     notes : int
-        The place in `edges` of the array in which an index out of range is noted.
+        Index in `edges` of the array in which an index out of range is recorded.
     note : callable
-        Writes the statement that does it, of the array and the number.
+        Given an array and a number, writes the statement that records the number.
 
     Returns
     -------

@@ -19,7 +19,7 @@ PhaseDirection = Literal["in", "out"]
 
 @dataclass(frozen=True)
 class Phase:
-    """One program of several; made by `phase`.
+    """One program of `Phases`; made by `phase`.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Phase:
     direction : {"in", "out"}
         Whether vertices gather along in-edges, or along out-edges.
     supersteps : int or None
-        Maximum number of supersteps each time it runs; None for no limit but the program's own.
+        Maximum number of supersteps each time it runs; None if only the program limits them.
     name : str
         Name in the trace.
     """
@@ -58,7 +58,7 @@ class Phases:
         The norm of a round's change that `tol` bounds.
     tol : float or None
     state : dict of str to State
-        The fields of all programs, each as the first that has it declares it.
+        The state fields of all programs, each as declared by the first program that has it.
     edges : dict of str to Edge
         The edge attributes of all programs.
     predecessor : None
@@ -90,7 +90,7 @@ class Phases:
         return {name: value for one in self.programs for name, value in one.constants.items()}
 
     def shares(self, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return for each phase those arguments of a run that its program has.
+        """Return for each phase those arguments of a run that its program takes.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Phases:
         Raises
         ------
         InputError
-            If no program has a parameter of a name.
+            If no program has a parameter with a given name.
         """
         known = [_parameters(program) for program in self.programs]
         for name in arguments:
@@ -128,10 +128,10 @@ def phase(program: Any, direction: PhaseDirection = "in", supersteps: int | None
     Parameters
     ----------
     program : VertexProgram
-        What `ws.vertex_program` made.
+        A class decorated with `ws.vertex_program`.
     direction : {"in", "out"}
         "out" runs the program on the reversed graph: a vertex gathers from the destinations of its
-        out-edges, and its degrees are those of the reversed graph.
+        out-edges, and its in-degree and out-degree are exchanged.
     supersteps : int, optional
         Maximum number of supersteps each time the phase runs.  Without it the program runs to its
         end: until no vertex is active, its residual is within its `tol`, or its `max_iter`.
@@ -149,15 +149,15 @@ def phase(program: Any, direction: PhaseDirection = "in", supersteps: int | None
     """
     if not isinstance(program, VertexProgram):
         raise ProgramError(
-            f"{shown(program)} is not a vertex program; a phase is what @ws.vertex_program made"
+            f"{shown(program)} is not a vertex program; give a class decorated with @ws.vertex_program"
         )
     check_choice("direction", direction, ("in", "out"))
     if supersteps is not None:
         check_count("supersteps", supersteps, least=1)
     if program.predecessor is not None:
         raise ProgramError(
-            f"{program.name}.{program.predecessor}: a program with a predecessor cannot be a phase, since "
-            "later phases change the states that it follows from; leave it out"
+            f"{program.name}.{program.predecessor}: a program with a predecessor cannot be a phase, since later "
+            "phases change the states that predecessors follow from; leave it out"
         )
     if program.edge_state:
         raise ProgramError(
@@ -175,26 +175,26 @@ def phases(
 ) -> Phases:
     """Combine vertex programs that run in turn over shared state.
 
-    Each program runs to its end, or for as many supersteps as its `phase` says; then the next one
-    goes on from its states.  A round is all of them once.
+    Each program runs to its end, or for the number of supersteps that its `phase` sets; then the next
+    one continues from its states.  A round is one run of each program.
 
     A state field that several programs declare is shared; its first values come from `init` of the
     first program that declares it.  Whenever a phase begins, `p.superstep` is 0 and all vertices
-    are active, or those that its `starts` names.  A run's `max_iter` bounds the supersteps of all
-    phases together.
+    are active, or those for which the program's `starts` is true.  A run's `max_iter` bounds the
+    total number of supersteps of all phases.
 
     Parameters
     ----------
     *programs : VertexProgram or Phase
-        In the order in which they run; a program alone is a phase along in-edges.
+        In the order in which they run.  A program that is given without `phase` gathers along
+        in-edges.
     rounds : int, optional
-        Number of rounds.  The run ends earlier if a round changes no field of any vertex; without
-        `rounds` it ends only then.
+        Maximum number of rounds.  The run also ends if a round changes no field of any vertex.
     until : Norm, optional
         `ws.l1_norm` or `ws.max_norm` of a field: the run also ends when this norm of a round's
-        change is at most `tol`.  With `until`, a run that does all its `rounds` has not converged.
+        change is at most `tol`.  With `until`, a run that ends by `rounds` has not converged.
     tol : float, optional
-        For `until`; `run(tol=…)` replaces it.
+        The bound for `until`; `run(tol=…)` replaces it.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def phases(
     Raises
     ------
     ProgramError
-        If something is not a program, or programs disagree on a field.
+        If an argument is not a program, or programs declare a field with different types.
     InputError
         If another argument is invalid.
     """
@@ -222,8 +222,7 @@ def phases(
         )
     if (tol is None) != (until is None):
         raise ProgramError(
-            f"until={shown(until)}, tol={shown(tol)}: a norm needs its bound, and a bound its norm; give "
-            "both"
+            f"until={shown(until)}, tol={shown(tol)}: give both the norm and its bound, or neither"
         )
     if tol is not None:
         check_number("tol", tol)
@@ -232,14 +231,14 @@ def phases(
 
 
 def programs_of(program: Any) -> tuple[Any, ...]:
-    """Return the vertex or edge programs of what `run` is given: one, several, or none of a loop."""
+    """Return the vertex or edge programs in the first argument of `run`: one, several, or none in a loop."""
     if isinstance(program, Phases):
         return program.programs
     return (program,) if isinstance(program, (VertexProgram, EdgeProgram)) else ()
 
 
 def _named(given: list[Phase]) -> list[Phase]:
-    """Return the phases with numbers where a program has several."""
+    """Return the phases, with numbers in their names if a program has several phases."""
     named, counts = [], dict[str, int]()
     for one in given:
         count = counts[one.program.name] = counts.get(one.program.name, 0) + 1
@@ -249,7 +248,7 @@ def _named(given: list[Phase]) -> list[Phase]:
 
 
 def _shared_state(given: list[Phase]) -> dict[str, State]:
-    """Return the fields of all programs; refuse two types of one field."""
+    """Return the state fields of all programs; refuse a field with two types."""
     state: dict[str, State] = {}
     owners: dict[str, VertexProgram] = {}
     for one in given:

@@ -1,4 +1,4 @@
-"""A program as it is now: what its functions read from outside may change between runs."""
+"""Programs with the current values of the outer names that their functions read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Snapshot"]
 
 
 class Snapshot(ABC):
-    """Base of programs: the checked sources of their functions, read again when a value changes.
+    """Base of programs: sources of functions are read again if an outer name has another value.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Snapshot(ABC):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out this process's cached results when the program is sent to another process.
 
-        Values that the functions read from outside are sent as they are now, and do not change.
+        The sources contain the current values of outer names, which then no longer change.
         """
         now = self.current()
         sources = {key: replace(source, captured=()) for key, source in now.sources.items()}
@@ -52,7 +52,7 @@ class Snapshot(ABC):
         Raises
         ------
         ProgramError
-            If one has become something that a compiled function cannot use.
+            If an outer name now has a value that a compiled function cannot use.
         """
         if self.frozen or not any(source.has_changed() for source in self.sources.values()):
             return self

@@ -1,8 +1,8 @@
 """The source of one function of a vertex program: found, checked, and made self-contained.
 
 A program's functions are compiled separately from the file in which they are defined.  So their
-source is read and checked against what every engine can do.  Every outer name in it is replaced by
-its value: a number, a function of `math` or NumPy, or a helper, whose source is included.
+source is read, and refused if some engine cannot run it.  Every outer name in it is replaced by its
+value: a number, a function of `math` or NumPy, or a helper, whose source is included.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ class FunctionSource:
     parameters : tuple of str
         Names of its parameters.
     attributes : dict
-        For each parameter, the attributes that the function reads from it, or may read in a helper.
+        For each parameter, the attributes that the function, or a helper, may read from it.
     location : str
         `file:line` of the definition.
     captured : tuple of Captured
-        The outer names with values in the text, including those of helpers.
+        The outer names whose values are in the text, including those of helpers.
     """
 
     text: str
@@ -104,9 +104,9 @@ class Captured:
     name : str
         A global, or a variable of an enclosing function.
     attribute : str or None
-        The attribute of that module, if a module's number is read.
+        If `name` is a module, the attribute that is read.
     value : Any
-        Its value.
+        The value at that time.
     """
 
     function: types.FunctionType
@@ -147,7 +147,7 @@ def read_function(
     attributes : dict, optional
         By parameter name: the attribute names that the body may read from it.
     callers : tuple of callable, optional
-        The functions that called for it, to refuse recursion.
+        The functions from which it is called, to refuse recursion.
 
     Returns
     -------
@@ -157,8 +157,7 @@ def read_function(
     Raises
     ------
     ProgramError
-        If the source cannot be found, or does something that a compiled, repeatable function
-        cannot.
+        If the source cannot be found, or does something that cannot be compiled, or not repeated.
     """
     node, first_line, filename = _parse(function, owner)
     parameters = tuple(argument.arg for argument in node.args.args)
@@ -178,7 +177,7 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
     name = getattr(function, "__name__", str(function))
     if hasattr(function, "__wrapped__"):
         raise ProgramError(
-            f"{owner}.{name} is decorated, and only the function inside could be compiled; remove the "
+            f"{owner}.{name} is decorated, but only the inner function could be compiled; remove the "
             "decorator"
         )
     if not isinstance(function, types.FunctionType):
@@ -199,7 +198,7 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
         tree = parse("".join(["if True:\n" if indented else "\n", *lines]))
     except SyntaxError as error:
         raise ProgramError(
-            f"{owner}.{name} ({filename}:{first_line}): not a function of its own; "
+            f"{owner}.{name} ({filename}:{first_line}): is not a statement of its own; "
             "write it as a def, not as a lambda inside an expression"
         ) from error
     node = tree.body[0]
@@ -217,7 +216,7 @@ _known: WeakKeyDictionary[Callable[..., Any], tuple[list[str], int]] = WeakKeyDi
 
 
 def _lines(function: Callable[..., Any]) -> tuple[list[str], int]:
-    """Return a function's source as first read: the file may have changed since."""
+    """Return a function's source as it was when first read, since the file may have changed."""
     if function not in _known:
         _known[function] = inspect.getsourcelines(function)
     return _known[function]
@@ -229,7 +228,7 @@ def class_names(cls: type) -> list[str]:
     Parameters
     ----------
     cls : type
-        Has plain functions, used to find its source.
+        A class with plain functions, through which its source is found.
 
     Returns
     -------
@@ -295,7 +294,7 @@ class _Reader:
         )
 
     def refuse_side_effects(self, function: ast.FunctionDef) -> None:
-        """Refuse what another engine cannot do or repeat."""
+        """Refuse statements that some engine cannot run, or that have side effects."""
         if function.args.vararg or function.args.kwarg or function.args.kwonlyargs:
             self.fail(function, "takes * or keyword-only parameters; name plain ones")
         if function.args.defaults:

@@ -74,7 +74,7 @@ class Trial:
         known |= dict.fromkeys(program.aggregates, np.float64(0.5))
         known |= {"number_of_vertices": np.int64(max(vertices, 1)), "superstep": np.int64(0)}
         self.p = parameters(*(known[name] for name in program.parameter_names))
-        # Constants of real vertices, so that the trial sees no value that the run never would.
+        # Constants of real vertices, so that the trial uses no value that the run never would.
         lengths = [len(array) for array, one in zip(constants, uniform, strict=True) if not one]
         places = list(range(lengths[0] if lengths else min(vertices, EXAMPLES)))
         columns = [
@@ -193,7 +193,7 @@ class Trial:
             self.numbers(name, part, 1)
 
     def states(self) -> list[Any]:
-        """Vertices with the states that `init` returns, and with sample ones."""
+        """Return vertices with the states that `init` returns, and with sample states."""
         vertices = []
         for place, own in zip(self.places, self.own, strict=True):
             first = self.as_state("init", self.call("init", vertex=np.int64(place), own=own))
@@ -254,7 +254,7 @@ class Trial:
         return tuple(_message_kind(kind, self.program.combine) for kind in kinds), is_tuple
 
     def message(self, src: Any, dst: Any, edge: Any) -> Any:
-        """Return the message along an edge, as it is combined."""
+        """Return the message along an edge, in the form in which it is combined."""
         result = self.call("compute", src=src, dst=dst, edge=edge)
         if self.program.combine in ("min", "max"):
             return _ordered(result, math.inf if self.program.combine == "min" else -math.inf)
@@ -264,7 +264,7 @@ class Trial:
         return self._called("lift", self.program.functions["lift"], (result,))
 
     def gathered_of(self, vertex: Any, messages: Sequence[Any]) -> Any:
-        """Return what is gathered of a list of messages; note its type."""
+        """Return `gathered` for a list of messages; record its type."""
         if self.program.combine == "mode":
             result = messages[0][0] if isinstance(messages[0], tuple) else messages[0]
         else:
@@ -296,7 +296,7 @@ class Trial:
             return np.dtype(kinds[0]).type(value)
 
     def check_combine(self, message: tuple[str, ...], is_tuple: bool) -> None:
-        """Refuse a combine that is plainly not commutative or associative, or has no identity."""
+        """Refuse a combine that is not commutative or associative on a few values, or its identity."""
         identity = self.program.identity
         if is_tuple != isinstance(identity, tuple) or (is_tuple and len(identity) != len(message)):
             raise self.fail("combine", f"identity {identity!r} does not have the message's shape")
@@ -332,10 +332,10 @@ class Trial:
                 )
 
     def check_asynchronous(self) -> None:
-        """Refuse a program that declares itself asynchronous, but plainly is not.
+        """Refuse a program that declares itself asynchronous, but is not on a few values.
 
-        A repeated message must have the effect of one; two messages one by one must have the effect
-        of their combination.  A few values prove nothing: the property is the program's promise.
+        A repeated message must have no further effect, and two messages one by one must have the
+        effect of their combination.  A few values prove nothing: the program promises this.
         """
         pick: Callable[..., Any] = max if self.program.combine == "max" else min
         for vertex in self.states()[:8]:
@@ -348,7 +348,7 @@ class Trial:
                     raise self.fail(
                         "apply",
                         f"a state of {_show(vertex[: len(self.state)])} becomes {_show(one)} by the message "
-                        f"{_show(a)}, and {_show(twice)} if it comes again; leave out asynchronous = True",
+                        f"{_show(a)}, and {_show(twice)} by the same message again; leave out asynchronous = True",
                     )
                 if self.program.combine == "any":
                     continue
@@ -358,7 +358,7 @@ class Trial:
                     raise self.fail(
                         "apply",
                         f"a state of {_show(vertex[: len(self.state)])} becomes {_show(apart)} by the messages "
-                        f"{_show(a)} and {_show(b)} one by one, and {_show(both)} by both at once; leave out "
+                        f"{_show(a)} and {_show(b)} one by one, and {_show(both)} by both combined; leave out "
                         "asynchronous = True",
                     )
 
@@ -383,7 +383,7 @@ def _show(message: Any) -> str:
 
 
 def _ordered(message: Any, instead: float) -> Any:
-    """Return a message as min and max combine it: NaN counts as what they leave unchanged."""
+    """Return a message as min and max combine it: a NaN is replaced by their identity."""
     if isinstance(message, tuple):
         return tuple(_ordered(one, instead) for one in message)
     if isinstance(message, (float, np.floating)) and math.isnan(message):

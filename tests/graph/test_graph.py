@@ -391,7 +391,7 @@ def test_vertex_values_of_a_scalar(three, scalar):
             float,
             r"holds text .* graph's ids are integer",
         ),
-        (pd.DataFrame({"vertex": [1.0], "v": [1]}), float, r"no exact ids"),
+        (pd.DataFrame({"vertex": [1.0], "v": [1]}), float, r"not exact ids"),
     ],
 )
 def test_vertex_values_that_are_refused(three, data, dtype, message):

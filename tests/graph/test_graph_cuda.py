@@ -636,7 +636,7 @@ def test_vertex_values_are_aligned(three, data, on_device):
         ({1: 1e300}, np.float32, r"row 0 is 1e\+300, which is not a value of float32"),
         (cudf(pd.DataFrame({"vertex": [1, 1], "v": [1, 2]})), float, r"vertex 1 is given 2 times"),
         (cudf(pd.DataFrame({"vertex": ["a"], "v": [1]})), float, r"holds text .* ids are integer"),
-        (cudf(pd.DataFrame({"vertex": [1.0], "v": [1]})), float, r"no exact ids"),
+        (cudf(pd.DataFrame({"vertex": [1.0], "v": [1]})), float, r"not exact ids"),
         (cudf(pd.DataFrame({"v": [1], "u": [1]})), float, r"must be in 'vertex' or 'source'"),
     ],
 )
@@ -927,7 +927,7 @@ class Differentiated:
         ((OnDevice(np.zeros((2, 2))), OnDevice([1])), r"source: a one-dimensional array is needed"),
         ((OnDevice([0]), [1]), r"destination on the host, the other arrays on a GPU; move them"),
         ((OnDevice([0j]), OnDevice([1])), r"source: an array of numbers is needed, not of complex"),
-        (([0.5], [1.5]), r"column 'source' \(source\) holds double.*no exact ids"),
+        (([0.5], [1.5]), r"column 'source' \(source\) holds double.*not exact ids"),
         (([0], [1], [np.nan]), r"column 'weight' \(weight\): row 0 is nan"),
         ((Exchanged(np.array(["x"]), 2), OnDevice([1])), r"source: the array cannot be read"),
     ],

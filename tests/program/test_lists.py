@@ -341,7 +341,7 @@ def without(old):
         (passed_on, "`messages` is not possible"),
         (renamed, "`messages` is not possible"),
         (overwritten, "`messages` is not possible"),
-        (greatest, "of messages there are `len(messages)`"),
+        (greatest, "of messages, only `len(messages)`"),
         (without, "does not take `messages`"),
     ],
 )

@@ -136,11 +136,11 @@ REFUSED = {
     "the wrong side": ("min", "src.x", "max(old.x, gathered)", None, "apply is not plainly min"),
     "replacing": ("min", "src.x", "gathered", None, "apply is not plainly min"),
     "more than the better": ("min", "src.x", "min(old.x, gathered) + 1", None, "apply is not"),
-    "a threshold": ("min", "src.x", "min(old.x, gathered)", "new.x < 3", "active is not plainly"),
-    "a step": ("min", "src.x", "min(old.x, gathered)", "old.x - new.x > 1", "active is not"),
-    "the superstep": ("min", "src.x + p.superstep", "min(old.x, gathered)", None, "reads what"),
+    "a threshold": ("min", "src.x", "min(old.x, gathered)", "new.x < 3", "active does not plainly"),
+    "a step": ("min", "src.x", "min(old.x, gathered)", "old.x - new.x > 1", "active does not"),
+    "the superstep": ("min", "src.x + p.superstep", "min(old.x, gathered)", None, "it reads the superstep"),
     "the superstep in a helper": ("min", "late(src.x, p)", "min(old.x, gathered)", None, "reads"),
-    "a sum": ("sum", "src.x", "min(old.x, gathered)", None, "its messages count once each"),
+    "a sum": ("sum", "src.x", "min(old.x, gathered)", None, "each message must count once"),
 }  # fmt: skip
 
 HEAD = """
@@ -204,7 +204,7 @@ def test_proofs_of_the_tests_own_programs():
     assert [why_not_monotone(one, ("int64",)) for one in proved if one is not ws.SSSP] == [None] * 4
     assert why_not_monotone(Reached, ("bool",)) is None
     assert "2 fields" in str(why_not_monotone(Nearest, ("float64", "int64")))
-    assert "count once" in str(why_not_monotone(Peel, ("int64", "bool")))
+    assert "must count once" in str(why_not_monotone(Peel, ("int64", "bool")))
 
 
 def test_a_direction_that_needs_the_proof_says_what_is_missing():
@@ -237,7 +237,7 @@ class Adds:
 
 def test_a_declaration_that_is_plainly_false_is_refused():
     frame = pd.DataFrame({"source": [0], "destination": [1]})
-    with pytest.raises(ws.ProgramError, match=r"if it comes again; leave out asynchronous = True"):
+    with pytest.raises(ws.ProgramError, match=r"by the same message again; leave out asynchronous = True"):
         ws.run(Adds, frame)
 
 
@@ -532,7 +532,7 @@ def test_a_number_of_a_vertex_is_no_id():
             return min(old.label, gathered)
 
     sparse = pd.DataFrame({"source": [10, 20], "destination": [20, 30]})
-    with pytest.raises(ws.ProgramError, match=r"gives `label` the vertex's number.*ws.vertex_id"):
+    with pytest.raises(ws.ProgramError, match=r"sets `label` to the vertex number.*ws.vertex_id"):
         ws.run(Numbers, sparse)
     dense = pd.DataFrame({"source": [0, 1], "destination": [1, 2]})
     assert ws.run(Numbers, dense).arrays["label"].tolist() == [0, 0, 0]
