@@ -259,13 +259,13 @@ class WeaklyConnectedComponents(BaseLoop):
         """Join pairs of labels: completely if every rank can hold all pairs, else by hooking."""
         halo, shared, sent = self._part.halo, self._shared, 0
         if self._pairs is None:
-            self._pairs, sent = halo.totals(shared.meet())
+            self._pairs, sent = halo.totals(shared.find_pairs())
         pairs, few = self._pairs, self._pairs <= SHARED
         if few:
             shared.solve(loops("components", on_device=False).join_pairs)
         else:
             shared.hook()
-        self._pairs, more = halo.totals(0 if few else shared.meet())
+        self._pairs, more = halo.totals(0 if few else shared.find_pairs())
         self.converged = self._pairs == 0
         sent += more
         return Step(self._pairs, pairs, direction="contract", filter="pairs", bytes_sent=sent)

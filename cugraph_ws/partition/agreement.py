@@ -28,8 +28,8 @@ def in_order(
     ----------
     comm : Communicator
     steps : iterable of (sequence of int, callable)
-        For each step, its place in the order of all ranks' steps, and the step.  Places are all of
-        one length.  A step must not call a collective.
+        For each step, its place in the order of all ranks' steps, and the step.  All places have the
+        same length.  A step must not call a collective.
 
     Returns
     -------

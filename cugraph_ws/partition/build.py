@@ -31,8 +31,8 @@ from cugraph_ws.graph.memory import MemoryEstimate, check_memory
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.agreement import attempt, in_order
-from cugraph_ws.partition.id_types import agree_together
-from cugraph_ws.partition.numbering import number_rows_together
+from cugraph_ws.partition.id_types import agree_on_type
+from cugraph_ws.partition.numbering import number_partitioned_rows
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
 from cugraph_ws.partition.shard import ShardGraph
@@ -136,7 +136,7 @@ def build_shard(
         attempt(comm, lambda: _check_room(comm, expect(number_of_edges=rows, dense=False)))
     values = {name: _read_values(comm, parts, name, weight) for name in carried}
     kind = parts.kind_like(names[0][0])
-    numbered = number_rows_together(
+    numbered = number_partitioned_rows(
         comm,
         columns,
         [id_encoding.form_of(one) for one in types],
@@ -218,7 +218,7 @@ def _are_dense(
 
 
 def _on_first_rank(comm: Communicator, vertices: Any) -> Partitions:
-    """Return a frame that all ranks have as the only partition, of rank 0."""
+    """Return a frame that all ranks hold as a single partition, on rank 0."""
     if isinstance(vertices, Partitions):
         return vertices
     return Partitions([vertices] if comm.rank == 0 else [])
@@ -261,7 +261,7 @@ def _read_ids(
             for part, one in zip(where.own, some, strict=True):
                 read.append(((stage, *part.place), one))
                 described.append(((stage, *part.place), one.type, str(one.column)))
-        kind = agree_together(comm, described)
+        kind = agree_on_type(comm, described)
         types.append(kind)
         if kind.family == "nothing":
             columns.append([one.values for _, one in read])

@@ -1,4 +1,4 @@
-"""Graphs made of another: of labels in place of vertices, and of some vertices and their edges."""
+"""Graphs derived from another: the graph of its labels, and the subgraph of some of its vertices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def contracted(graph: GraphView[Any], labels: Any, weight: str, *, self_loops: b
     for name in ends:
         if name in (column, COUNT):
             raise InputError(
-                f"the id column {name!r} has the name of a column of contracted edges; rename it in "
+                f"the id column {name!r} has the same name as a column of contracted edges; rename it in "
                 "the edge frame"
             )
     if column == COUNT:
@@ -99,7 +99,7 @@ def _built(
     duplicates: Duplicates | Mapping[str, str] = "keep",
     **options: Any,
 ) -> Any:
-    """Build a graph where another one is, of this rank's edges and vertices; collective."""
+    """Build a graph from this rank's edges and vertices, on the ranks and devices of another; collective."""
     options |= {"directed": graph.directed, "duplicates": duplicates}
     if not isinstance(graph, ShardGraph):
         return Graph(edges, vertices=vertices, **options)

@@ -1,4 +1,4 @@
-"""A whole graph cut into shards, for ranks that are threads of one process."""
+"""Splits a whole graph into shards, for ranks that are threads of one process."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def shards_of(graph: Graph, ranks: ThreadRanks) -> list[ShardGraph]:
     Parameters
     ----------
     graph : Graph
-        Keeps the shards of the last cut for later runs.
+        It keeps the last shards for later runs.
     ranks : ThreadRanks
 
     Returns
@@ -97,12 +97,12 @@ def shards_of(graph: Graph, ranks: ThreadRanks) -> list[ShardGraph]:
         kept = graph._shards = ranks.call(lambda comm: shard_of(graph, comm, offsets))
     shards = [copy(shard) for shard in kept]  # other runs have communicators of their own
     for shard, comm in zip(shards, ranks.communicators, strict=True):
-        shard.comm, shard.learned = comm, {}  # nor do runs agree on what they have learned
+        shard.comm, shard.learned = comm, {}  # what one run has learned is not known to another
     return shards
 
 
 def own_constants(bound: BoundProgram, shard: ShardGraph) -> BoundProgram:
-    """Return a program bound to a whole graph as one bound to a shard of it.
+    """Convert a program bound to a whole graph to one bound to a shard of it.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def own_constants(bound: BoundProgram, shard: ShardGraph) -> BoundProgram:
 
 
 class _WholeVertices:
-    """The ids of a graph, all of which every rank knows.
+    """The vertices of a shard, if every rank knows the ids of the whole graph; see `ShardVertices`.
 
     Parameters
     ----------

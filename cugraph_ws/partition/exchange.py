@@ -35,7 +35,7 @@ class Traffic(NamedTuple):
     ways : int
         What messages consisted of; see `exchange_times.names_of`.
     predicted : float
-        Seconds; of the rank that takes longest.
+        Predicted seconds of the rank that takes longest.
     """
 
     sent: int = 0
@@ -66,7 +66,7 @@ class Exchange(Protocol):
     """Sends boundary state between ranks; all methods are collective, with each rank's executor."""
 
     def exchange(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
-        """Update ghosts after a superstep, and mark those active whose vertices are.
+        """Update ghosts after a superstep, and mark the ghosts of active vertices as active.
 
         Parameters
         ----------
@@ -77,13 +77,13 @@ class Exchange(Protocol):
         Returns
         -------
         counts : Counts
-            Of all ranks.
+            Those of all ranks together.
         traffic : Traffic
-            Of all ranks.
+            Likewise.
         """
 
     def update_trees(self, executor: Executor) -> None:
-        """Update which ghosts have been reached by the tree growth."""
+        """Update which ghosts have been attached to trees."""
 
     def grow_trees(self, executor: Executor, missing: int) -> None:
         """Find missing predecessors by growing trees along tight arcs, across ranks.
@@ -179,7 +179,7 @@ class RankExchange(Exchange):
             times=times_between(self._comm),
             may_send_all=self._on_host,
         )
-        # Of the last superstep: what each rank predicted, and what this one took
+        # Seconds of the last superstep's exchange: predicted by each rank, and taken by this one
         self._predicted: list[Parts] = []
         self._took = Parts()
         # positions of this rank's ghosts in their owners' messages, if owners send all vertices
@@ -222,7 +222,7 @@ class RankExchange(Exchange):
             everyone.append(_unpack_counts(buffer[: len(head)]))
             self._take(executor, peer, _unpack(buffer[len(head) :]))
         handling = sealed - begun + perf_counter() - arrived
-        if not executor.knows_changes_early:  # the end of the superstep is part of that
+        if not executor.knows_changes_early:  # then it includes the end of the superstep
             handling = predicted.handling
         each, traffics, predictions, took = zip(*everyone, strict=True)
         if self._predicted:
@@ -277,7 +277,7 @@ class RankExchange(Exchange):
 
 
 def _arcs_of_boundaries(shard: ShardGraph) -> list[Array]:
-    """Return how many arcs each rank has out of each vertex that it is sent.
+    """Return, for each rank and each vertex sent to it, the number of arcs there out of the vertex.
 
     Collective on the first call; the result is kept.
     """
@@ -318,7 +318,7 @@ def _unpack(buffer: Sequence[Array]) -> BoundaryUpdate | None:
 
 
 def _pack_counts(counts: Counts, traffic: Traffic, predicted: Parts, took: Parts) -> list[Array]:
-    """Encode counts, and what an exchange sends and takes, as three arrays."""
+    """Encode counts, traffic, and the seconds that exchanges were predicted to take and took, in three arrays."""
     *sizes, seconds = traffic
     numbers = [counts.active, counts.arcs, counts.waiting, counts.read, counts.beyond, *sizes]
     changes = [

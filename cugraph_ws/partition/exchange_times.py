@@ -1,4 +1,4 @@
-"""How long each way of sending a boundary takes: predicted from rates, corrected by what supersteps took."""
+"""Predictions of how long each way of sending a boundary takes, corrected by measured supersteps."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = [
 ]
 
 WAYS: tuple[Way, ...] = ("vr", "ms", "all", "bits")
-CLOSE = 2e-5  # seconds; offers that differ by less are as good as each other, and bytes decide
-WORTH = 1e-4  # seconds that must have been predicted for a measurement to correct them
-WEIGHT = 0.5  # of the latest measurement in a correction
-KEPT = 3  # supersteps of a way
+CLOSE = 2e-5  # seconds: if offers differ by less, the number of bytes decides
+WORTH = 1e-4  # seconds: predictions below this are not corrected by measurements
+WEIGHT = 0.5  # weight of the latest measurement in a correction
+KEPT = 3  # latest supersteps of a way that are remembered
 MARGIN = 1.01
-LEAST, MOST = 1 / 16, 16.0  # a correction's bounds
+LEAST, MOST = 1 / 16, 16.0  # bounds of a correction
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class Rates:
     Attributes
     ----------
     byte, latency : float
-        Of a byte between two ranks, and of a message however small.
+        Per byte sent between two ranks, and per message.
     look : float
-        Of a boundary vertex of which it is found out whether it has changed.
+        To test whether a boundary vertex has changed.
     take, put : float
-        Of a listed vertex: its packing, and its unpacking.
+        To pack, and to unpack, a vertex of a message that lists vertices.
     copy, fill : float
-        The same of a vertex of a message with all vertices.
+        To pack, and to unpack, a vertex of a message with all vertices.
     wait : float
-        Of the wait for lengths, once in a superstep, if messages cannot leave before all know them.
+        To wait for the lengths of messages, once a superstep, if they must be known before any is sent.
     """
 
     byte: float
@@ -64,19 +64,21 @@ class Rates:
     wait: float = 0.0
 
 
-# NumPy on one core, and Dask's connections of one host; `cluster_scan` measures those of a cluster
+# NumPy on one core, and Dask's connections within a host; `cluster_scan` measures those of a cluster
 HOST = Rates(1e-9, 3e-4, look=0.7e-9, take=8e-9, put=12e-9, copy=2.3e-9, fill=3.5e-9)
 # H200s over NVLink.  Whole messages are received where ghosts are kept: there is nothing to unpack.
 GPU = Rates(4e-12, 1e-5, look=1e-11, take=1e-11, put=2e-11, copy=8e-12, fill=0.0, wait=1.5e-5)
 
 
 class Offer(NamedTuple):
-    """A way to send a message; arrays for several messages.
+    """The predicted cost of a way to send a message, or several messages if its fields are arrays.
 
     Attributes
     ----------
-    nbytes, sending, handling : number or ndarray
-        Bytes, seconds on the way, and seconds of packing and unpacking.
+    nbytes : number or ndarray
+        Bytes sent.
+    sending, handling : number or ndarray
+        Seconds of sending, and of packing and unpacking.
     """
 
     nbytes: Any
@@ -85,25 +87,30 @@ class Offer(NamedTuple):
 
     @property
     def seconds(self) -> Any:
-        """All seconds."""
+        """Seconds in total."""
         return self.sending + self.handling
 
     def or_else(self, other: Offer, where: Any) -> Offer:
-        """Return this, and another where a mask is set."""
+        """Return this offer, replaced by another one where a mask is set."""
         return Offer(*(np.where(where, two, one) for one, two in zip(self, other, strict=True)))
 
     def beats(self, other: Offer) -> Any:
-        """Return whether this is better: takes less time or, where that is close, fewer bytes."""
+        """Return whether this one takes less time or, if times are close, sends fewer bytes."""
         less = self.seconds - other.seconds
         return np.where(abs(less) <= CLOSE, self.nbytes < other.nbytes, less < 0)
 
 
 class Parts(NamedTuple):
-    """What a rank's exchange took, or is predicted to take, in seconds.
+    """Seconds that a rank's exchange took, or is predicted to take.
 
     Attributes
     ----------
-    latency, sending, handling : float
+    latency : float
+        The fixed time of messages.
+    sending : float
+        The time of their bytes.
+    handling : float
+        The time of packing and unpacking.
     """
 
     latency: float = 0.0
@@ -112,16 +119,17 @@ class Parts(NamedTuple):
 
 
 class ExchangeTimes:
-    """Predicts how long messages take, by what they are made of.
+    """Predicts how long messages take, from their contents.
 
-    Corrections are common to all ways, so that one which has not been used lately is not forgotten.
-    They are computed from numbers that all ranks have, in one order, so ranks agree on them.
+    All ways share one correction of sending and one of handling, so ways that were not used lately are
+    corrected too.  Corrections are computed in the same order from numbers that all ranks have, so
+    ranks agree on them.
 
     Parameters
     ----------
     rates : Rates
     links : ndarray of float64, shape (..., ranks), optional
-        Seconds of a byte on the way to each rank, if they differ.
+        Seconds per byte sent to each rank, if they differ.
     """
 
     def __init__(self, rates: Rates, links: npt.NDArray[np.float64] | None = None) -> None:
@@ -129,17 +137,17 @@ class ExchangeTimes:
         self.handling = self.sending = 1.0  # corrections
 
     def byte(self, peer: Any = ...) -> Any:
-        """Return the seconds of a byte on the way to a rank, or to all of them."""
+        """Return the seconds per byte sent to a rank, or to each of them."""
         known = self.rates.byte if self._links is None else self._links[..., peer]
         return known * self.sending
 
     def listed(self, useful: Any, count: Any, entry: Entry, peer: Any = ...) -> Offer:
-        """Return a message that lists the vertices that have changed (VR).
+        """Predict a message that lists the vertices that have changed (VR).
 
         Parameters
         ----------
         useful, count : int or ndarray of int
-            How many vertices have changed, and how many the boundary has.
+            Number of changed vertices, and of all vertices of the boundary.
         entry : Entry
         peer : int, optional
             The receiver; all by default.
@@ -149,13 +157,13 @@ class ExchangeTimes:
         return Offer(nbytes, nbytes * self.byte(peer), handling * self.handling)
 
     def whole(self, count: Any, entry: Entry, peer: Any = ...) -> Offer:
-        """Return a message with all vertices of a boundary (MS); see `listed`."""
+        """Predict a message with all vertices of a boundary (MS); see `listed`."""
         rates, nbytes = self.rates, count * (entry.width + entry.flag)
         handling = count * (rates.copy + rates.fill)
         return Offer(nbytes, nbytes * self.byte(peer), handling * self.handling)
 
     def bits(self, count: Any, entry: Entry, peer: Any = ..., *, word: int = 1) -> Offer:
-        """Return a message with a bit for each vertex, in words of so many bytes, and one value."""
+        """Predict a message with a bit for each vertex, in words of `word` bytes, and one value."""
         rates, nbytes = self.rates, -(-count // (8 * word)) * word + entry.width
         handling = count * (rates.look + rates.fill)
         return Offer(nbytes, nbytes * self.byte(peer), handling * self.handling)
@@ -163,14 +171,14 @@ class ExchangeTimes:
     def everyone(
         self, owned: int, counts: Mapping[int, int], entry: Entry, *, packs: float = 1
     ) -> Offer:
-        """Return messages with all owned vertices, which are packed once for all peers (ALL).
+        """Predict messages with all owned vertices, which are packed once for all peers (ALL).
 
         Parameters
         ----------
         owned : int
             Number of owned vertices.
         counts : mapping of int to int
-            How many of them each receiver has as ghosts; it need not pick them if these are all.
+            How many of them each receiver has as ghosts.  It need not select them if it has all.
         entry : Entry
         packs : float
             How many times they are packed.
@@ -184,7 +192,7 @@ class ExchangeTimes:
     def choose(
         self, peer: int, useful: int, count: int, entry: Entry, alike: Callable[[], bool]
     ) -> Way:
-        """Return the best way of a message of which all is known; see `contract.ChooseWay`."""
+        """Return the best way to send a message whose sizes are known; see `contract.ChooseWay`."""
         listed, whole = self.listed(useful, count, entry, peer), self.whole(count, entry, peer)
         refines = bool(listed.beats(whole))
         best = listed if refines else whole
@@ -193,13 +201,13 @@ class ExchangeTimes:
         return "vr" if refines else "ms"
 
     def learn(self, predicted: Sequence[Parts], took: Sequence[Parts]) -> None:
-        """Correct predictions by a superstep.
+        """Correct predictions by the times of a superstep.
 
         Parameters
         ----------
         predicted, took : sequence of Parts
-            Of each rank.  A rank also waits for the others while it sends: the least of the times is
-            that of the rank which came last.
+            One for each rank.  The measured time of sending includes the wait for other ranks, so the
+            least one, that of the rank which came last, is used.
         """
         latency, sending = (max(one[place] for one in predicted) for place in (0, 1))
         if sending > max(WORTH, latency):
@@ -214,9 +222,10 @@ class ExchangeTimes:
 
 
 class LastingTimes:
-    """What supersteps of equal work took beside what was predicted of their exchange, by its way.
+    """Estimates supersteps of equal work, by way: the predicted exchange and the measured rest.
 
-    What overlaps with what need not be predicted so: a way that has been used counts by its times.
+    The rest is what supersteps took beyond the prediction.  So overlaps of work with the exchange need
+    not be predicted for a way that has been used.
     """
 
     def __init__(self) -> None:
@@ -224,7 +233,7 @@ class LastingTimes:
         self._way: bool | None = None
 
     def learn(self, way: bool, predicted: float, took: float) -> None:
-        """Take the seconds of a superstep; the first one of a way does not count.
+        """Record the seconds of a superstep; the first superstep after a change of way does not count.
 
         Parameters
         ----------
@@ -238,27 +247,32 @@ class LastingTimes:
         self._way = way
 
     def estimate(self, way: bool, predicted: float, now: bool) -> float:
-        """Return the seconds of the next superstep.
+        """Estimate the seconds of the next superstep.
 
         Parameters
         ----------
         way : bool
+            Whether changed vertices are listed.
         predicted : float
-            Seconds of the exchange.
+            Predicted seconds of the exchange.
         now : bool
-            The way used last; another one must be better by a margin.
+            The way used last.  The estimate of the other way is increased by a margin.
         """
         rest = self._rest.get(way) or self._rest.get(not way) or [0.0]
         return (predicted + min(rest)) * (1.0 if way == now else MARGIN)
 
 
 def times_between(comm: Communicator) -> ExchangeTimes:
-    """Return the predictions of a rank, with the rates that have been measured of its links.
+    """Return a rank's predictions, with the measured rates of its links, if there are any.
 
     Parameters
     ----------
     comm : Communicator
-        `measured`, where it has that, is the seconds of a byte and of a message by rank.
+        If it has an attribute `measured`: seconds per byte and per message, by rank.
+
+    Returns
+    -------
+    ExchangeTimes
     """
     measured = getattr(comm, "measured", None)
     if not measured:
@@ -270,15 +284,15 @@ def times_between(comm: Communicator) -> ExchangeTimes:
 
 
 def _ratio(took: float, predicted: float) -> float:
-    """Return by how much to multiply a correction."""
+    """Return the factor by which a correction is multiplied."""
     return 1 - WEIGHT + WEIGHT * min(max(took / predicted, LEAST), MOST)
 
 
 def bit_of(way: Way) -> int:
-    """Return the bit that stands for a way."""
+    """Return the bit that represents a way in `Traffic.ways`."""
     return 1 << WAYS.index(way)
 
 
 def names_of(ways: int) -> str:
-    """Return the names of ways, of which each is a bit, joined by "+"."""
+    """Return the names of the ways whose bits are set, joined by "+"."""
     return "+".join(name for place, name in enumerate(WAYS) if ways >> place & 1)

@@ -1,7 +1,7 @@
 """Weights as integers, whose sums do not depend on the order of the additions.
 
-Weights are multiplied by one power of two, so that the sum of all fits in 62 bits, and rounded.
-Multiples of a power of two in a range of 62 bits, such as small integers, are not changed.
+Weights are multiplied by a power of two such that their total fits in 62 bits, and then rounded.
+Rounding changes nothing if they are multiples of a power of two within 62 bits, as small integers are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BITS = 62
 
 
 def exponent(graph: GraphView) -> int:
-    """Return the power of two that weights are multiplied by; collective.
+    """Return the exponent of the power of two by which weights are multiplied; collective.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def fixed_point(part: Part, scale: int, order: Order = "csc") -> Array:
     if part.graph.weight is None:
         return xp.ones(len(rows.indices), np.int64)
     values = part.arc_values(part.graph.weight, order).astype(np.float64)
-    # in two steps, since a factor of a power above 1023 is not a float
+    # in two steps, since 2 to a power above 1023 is not a float
     for step in (scale // 2, scale - scale // 2):
         values = values * 2.0**step
     return xp.rint(values).astype(np.int64)

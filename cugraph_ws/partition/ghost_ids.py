@@ -1,4 +1,4 @@
-"""The ids of a shard's ghosts: fetched once, so that results that name them need no collective."""
+"""The ids of a shard's ghosts, fetched once, so that results that contain them need no collective."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The order of ghosts on a GPU: by their owner's positions.
 
-An owner then reads what it sends sequentially.  What it computes last is at the front of every
-message, so the rest can be sent earlier.  In rows, in-neighbours are ordered by position, so the
-ghosts of highest in-degree of each rank come first.
+An owner then reads the values that it sends sequentially.  The vertices that it computes last are at
+the front of every message, so the rest can be sent earlier.  In rows, in-neighbours are ordered by
+position, so the ghosts of highest in-degree of each rank come first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The halo of a part of a graph: owned vertices that other ranks hold, and ghosts, which others own.
+"""The halo of a part of a graph: owned vertices that other ranks hold as ghosts, and this rank's ghosts.
 
 All operations are collective: all ranks call them, in the same order.  A single rank has no halo,
 and nothing is computed, launched or sent for it.
@@ -58,7 +58,7 @@ class Halo:
         held = np.cumsum([0, *map(len, boundaries)]).tolist()
         self._first_ghost = ghosts[0][0]
         after = [held[-1] + last - self._first_ghost for _, last in ghosts]
-        # Bounds of the ranks' parts: of the send indices, then of the ghosts placed after them.
+        # Bounds of each rank's range: in the send indices; and in an array of these, then the ghosts.
         self._held, self._all = held, [*held, *after]
         self._kind = np.int32 if self._all[-1] < NARROW else np.int64
         self._sent = 0  # bytes since the last call of `totals`
@@ -73,7 +73,7 @@ class Halo:
         ----------
         graph : GraphView
         boundaries : sequence of array of int, optional
-            In other positions than the graph's own, which are on the host.
+            By default the graph's own, whose positions are those on the host.
         on_device : bool
             Whether arrays by position are on the GPU.
 
@@ -166,7 +166,7 @@ class Halo:
         # Copies: send buffers may be read after this call has returned.
         buffers = [[column[first:last].flatten()] for first, last in self._ghosts]
         for held, (array,) in zip(self._boundaries, self.exchange(buffers), strict=True):
-            # A boundary names no vertex twice.
+            # A boundary contains no vertex twice.
             column[held] = combine(column[held], array.reshape(len(held), *column.shape[1:]))
 
     def swap(
@@ -185,7 +185,7 @@ class Halo:
         values : array, shape (ghosts,)
             The ghosts' values.
         *others : arrays of int64
-            Further numbers on the device that the host needs.
+            Further numbers that are copied to the host.
 
         Returns
         -------
@@ -376,7 +376,7 @@ class Halo:
             raise InputError(shown[0])
 
     def _listed(self, changed: Array, cuts: list[int]) -> list[tuple[Array, int, Array]]:
-        """Return for each rank its changed send indices, its first one, and their positions."""
+        """Return for each rank its changed send indices, the first index of its range, and the positions."""
         xp = self._xp
         which = xp.flatnonzero(changed)
         bounds = as_host(xp.searchsorted(which, xp.asarray(cuts))).tolist()

@@ -125,7 +125,7 @@ def sample(values: Values, places: Sequence[int]) -> list[Any]:
 
 
 def bounds(values: Values, splitters: Sequence[Any]) -> list[int]:
-    """Find the places of ascending splitters in ascending values.
+    """Find where ascending splitters are in ascending values.
 
     Parameters
     ----------
@@ -136,10 +136,10 @@ def bounds(values: Values, splitters: Sequence[Any]) -> list[int]:
     Returns
     -------
     list of int
-        For each splitter, the place of the first value that is not less.
+        For each splitter, the index of the first value that is not less.
     """
     if isinstance(values, np.ndarray):
-        # the same dtype: NumPy would compare int64 with uint64 as floats
+        # of the same dtype, since NumPy would compare int64 with uint64 as floats
         return list(map(int, np.searchsorted(values, np.array(list(splitters), values.dtype))))
     places = range(len(values))
     return [bisect_left(places, one, key=lambda place: _octets(values[place])) for one in splitters]

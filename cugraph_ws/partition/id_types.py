@@ -18,12 +18,12 @@ from cugraph_ws.frames.ids import IdType, common_type
 from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.runtime.communicator import Communicator
 
-__all__ = ["agree_together", "pack_dtype", "unpack_dtype"]
+__all__ = ["agree_on_type", "pack_dtype", "unpack_dtype"]
 
 TypedColumn = tuple[Sequence[int], IdType, str]
 
 
-def agree_together(comm: Communicator, columns: Sequence[TypedColumn]) -> IdType:
+def agree_on_type(comm: Communicator, columns: Sequence[TypedColumn]) -> IdType:
     """Find the common type of all ranks' columns of ids; collective.
 
     Parameters
@@ -36,8 +36,8 @@ def agree_together(comm: Communicator, columns: Sequence[TypedColumn]) -> IdType
     Returns
     -------
     IdType
-        The same on all ranks, also on those without columns.  Categories are sent to all ranks,
-        unless every rank has the same.
+        The same on all ranks, also on those without columns.  Categories are sent to all ranks
+        unless these already have the same.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def agree_together(comm: Communicator, columns: Sequence[TypedColumn]) -> IdType
     holders: dict[str, int] = {}
     for _, rank, row, _ in everything:
         holders.setdefault(row[2], rank)
-    # dtypes that some rank lacks; others need not be sent
+    # only dtypes that some rank lacks are sent
     lacking = {
         digest
         for digest in holders

@@ -163,7 +163,7 @@ class IdRanges:
         return parts, np.logical_and.reduce([fitting for _, fitting in fitted])
 
     def packed(self, columns: Sequence[IdValues]) -> list[Any]:
-        """Return ids encoded as arrays, and an array that tells which of them fit."""
+        """Return ids encoded as arrays, then an array of which of them fit."""
         parts, fitting = self.fit(columns)
         return [*(array for part in parts for array in id_encoding.pack(part)), fitting]
 
@@ -205,7 +205,7 @@ class OwnRange(DenseIntegers):
         self._low = low
 
     def join(self, comm: Communicator) -> OwnRange:
-        """Return this object: no method communicates."""
+        """Return this object, none of whose methods communicates."""
         return self
 
     def own(self, places: Numbers) -> list[pa.Array]:
@@ -384,7 +384,7 @@ def _ask(
     ]
     parts = _joined([_unpack(buffer, forms) for buffer in comm.alltoall(buffers)], forms)
     if len(distinct) == len(numbers) and (back[1:] > back[:-1]).all():
-        return parts  # strictly ascending already, as when ids are sent to their owners
+        return parts  # numbers were strictly ascending, as when ids are sent to their owners
     return [_pick(part, back) for part in parts]
 
 

@@ -1,9 +1,9 @@
-"""Checks of the vertices that a call names, on the client, before the workers start the call.
+"""Checks of the vertices in a call's arguments, on the client, before the workers start the call.
 
 If ids are 0 … n-1, the client checks them itself.  Otherwise it asks the ranks that would own
-them.  The same code reads ids as for a graph of one process, so the errors are the same.  Ranks
-look up all ids again when the call starts.  So a look-up without an answer, such as after the loss
-of a worker, is left to them.
+them.  Ids are read by the same code as for a graph of one process, so the errors are the same.  Ranks
+look up all ids again when the call starts.  So if there is no answer, such as after the loss of a
+worker, the check is left to them.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from cugraph_ws.runtime.dispatch import is_dask_frame
 __all__ = ["GIVEN", "Directory", "KnownVertices", "NoAnswerError"]
 
 Numbers = npt.NDArray[np.int64]
-# Given for each rank the ids that it would own, returns their numbers, or None without an answer
+# Takes for each rank the ids that it would own; returns their numbers, or None without an answer
 Ask = Callable[[Mapping[int, Sequence[Any]]], Mapping[int, Numbers] | None]
 
-MOST = 1 << 20  # ids that the client looks up; more are left to the ranks, which read them anyway
-SENT = 1 << 10  # ids of a list whose numbers the client sends along with a call
+MOST = 1 << 20  # most ids that the client looks up; longer lists are left to the ranks
+SENT = 1 << 10  # most ids of a list whose numbers the client sends with a call
 
 
 class NoAnswerError(Exception):
@@ -49,7 +49,7 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True)
 class Directory:
-    """What a client needs to look up a graph's vertices.
+    """The data that a client needs to look up a graph's vertices.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class KnownVertices(Vertices):
         """Refuse an unknown vertex in a list, an array, a column or a frame."""
         if is_dask_frame(given):
             raise InputError(
-                f"{argument}: a list, a Series or a frame of ids is needed, not one of Dask's: "
+                f"{argument}: a list, a Series or a frame of ids is needed, not a Dask frame; "
                 f"compute() it first"
             )
         if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
@@ -201,7 +201,7 @@ class KnownVertices(Vertices):
 
 Look = Callable[[KnownVertices, Any, str], None]
 
-# The arguments that name vertices, in the order in which functions read them, and the check of each
+# The arguments that contain vertices, in the order in which functions read them, with their checks
 GIVEN: dict[str, Look] = {
     "start": KnownVertices.check_set,
     "starts": KnownVertices.check_list,
@@ -222,7 +222,7 @@ GIVEN: dict[str, Look] = {
 
 
 def _given(options: Mapping[str, Any]) -> Iterator[tuple[str, Any, Look]]:
-    """Yield the arguments that name vertices: name, value and check of each."""
+    """Yield the name, value and check of each argument that contains vertices."""
     program: Any = options.get("program")
     if isinstance(program, Phases):
         for one in program.programs:

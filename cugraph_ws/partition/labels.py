@@ -1,4 +1,4 @@
-"""A label for every vertex, as callers give it: integers, or text and other values in a frame."""
+"""Reads a label for every vertex: integers, or in a frame also text and other values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa
 
 
 def _numbered(values: Any) -> tuple[pa.Array, pa.Array]:
-    """Return the ranks of values among the distinct ones, and those, ascending."""
+    """Return the index of each value among the distinct values, and these, ascending."""
     plain = pa.chunked_array([values]) if isinstance(values, np.ndarray) else values
     if pa.types.is_dictionary(plain.type):
         plain = plain.cast(plain.type.value_type)

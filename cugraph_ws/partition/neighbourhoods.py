@@ -1,7 +1,7 @@
-"""Rows of the distinct neighbours of vertices: what intersections read.
+"""Rows of the distinct neighbours of vertices, for intersections.
 
-The direction of edges, parallel edges and self-loops do not count here.  Rows are in the order of
-vertex numbers, so they are the same whatever part of the graph a rank has.
+Here the direction of edges does not matter, parallel edges count once, and self-loops do not count.
+Rows contain vertex numbers in ascending order, so they do not depend on the partition of the graph.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ ARCS_A_BATCH = 1 << 24  # arcs of rows that are fetched at a time
 
 @dataclass
 class NeighbourRows:
-    """Rows of integers, and optionally values beside them.
+    """Rows of integers, optionally with values.
 
     Attributes
     ----------
     offsets : array of int64, shape (rows + 1,)
     indices : array of int, shape (arcs,)
-        Each row ascending, without repetition.
+        Each row is ascending, without repetition.
     values : array of shape (arcs,), or None
+        One for each entry of `indices`.
     """
 
     offsets: Array
@@ -73,7 +74,7 @@ class Neighbourhoods:
         sums of the weights of the edges between both, if weights were requested; or, in a directed
         graph, the number of directions that have an edge, 1 or 2, as int8.
     nbytes : int
-        Bytes of the rows that the graph does not hold anyway.
+        Bytes of the rows that are not the graph's own.
     """
 
     halo: Halo
@@ -118,7 +119,7 @@ class Neighbourhoods:
         return FetchedRows(NeighbourRows(offsets, *columns), self.halo, sizes, answered)
 
     def of_distinct(self, numbers: Array) -> tuple[NeighbourRows, Array]:
-        """Return rows with those of some vertices, and the row of each; collective.
+        """Return rows that include those of some vertices, and the row of each vertex; collective.
 
         Parameters
         ----------
@@ -128,7 +129,7 @@ class Neighbourhoods:
         Returns
         -------
         NeighbourRows
-            This rank's own rows if it is alone, else those fetched.
+            This rank's own rows if it is the only rank, else the rows fetched.
         array of int64
             The row of each of `numbers`.
         """
@@ -226,7 +227,7 @@ def neighbourhoods(graph: Any, *, on_device: bool, weight: str | None = None) ->
     graph : Graph
         A graph, or a rank's shard of one.
     on_device : bool
-        Whether the rows are wanted on the GPU.
+        Whether to return the rows on the GPU.
     weight : str, optional
         An edge column to sum over parallel edges.
 
@@ -280,7 +281,7 @@ def row_numbers(xp: Any, offsets: Array, count: int) -> Array:
 
 
 def rows_by_marks(xp: Any, offsets: Array, count: int) -> Array:
-    """Return what `row_numbers` does, by counting the rows that have ended before each entry."""
+    """Return the same as `row_numbers`, by counting the rows that end at or before each entry."""
     marks = xp.zeros(count + 1, np.int64)
     xp.add.at(marks, offsets[1:], 1)
     return xp.cumsum(marks[:count])
@@ -310,7 +311,7 @@ def flattened(xp: Any, begins: Array, lengths: Array) -> tuple[Array, Array, Arr
 
 
 def batches(lengths: Any, most: int = ARCS_A_BATCH) -> list[tuple[int, int]]:
-    """Cut rows into ranges with at most so many arcs, or of a single row.
+    """Split rows into ranges of at most `most` arcs, or of a single row.
 
     Parameters
     ----------
@@ -351,7 +352,7 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
     apart = owners != others
     keys = (owners - part.low) * vertices + others
     if directed and weight is None:
-        # With the direction in the lowest bit, a key is left for each direction that has an edge.
+        # The direction is the lowest bit, so a distinct key is left for each direction with an edge.
         keys = _distinct(xp, 2 * keys[apart] + values[apart]) >> 1
         keys, counts = xp.unique(keys, return_counts=True)
         merged = counts.astype(np.int8)
@@ -368,7 +369,7 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
 
 
 def _distinct(xp: Any, keys: Array) -> Array:
-    """Return the distinct keys, ascending; for so many, NumPy's `unique` takes several times as long."""
+    """Return the distinct keys, ascending; for many keys, several times faster than NumPy's `unique`."""
     keys, kept = xp.sort(keys), xp.ones(len(keys), np.bool_)
     kept[1:] = keys[1:] != keys[:-1]
     return keys[kept]
@@ -389,7 +390,7 @@ def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
         given = (
             xp.ones(len(sources), np.int64) if weight is None else part.arc_values(weight, "csr")
         )
-    else:  # an arc is stored by the owner of its destination alone
+    else:  # an arc is stored only by the owner of its destination
         sent = xp.ones(len(owners), np.int64) if weight is None else values
         sources, heads, given = part.halo.send_to_owners(others, owners, sent)
     return (

@@ -31,7 +31,7 @@ from cugraph_ws.partition.id_encoding import Form, Values
 from cugraph_ws.partition.identities import Distinct, IdRange, Pairs, SortedRun
 from cugraph_ws.runtime.communicator import Communicator, total
 
-__all__ = ["NumberedTogether", "number_rows_together"]
+__all__ = ["NumberedRows", "number_partitioned_rows"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -40,7 +40,7 @@ _SAMPLES = 256  # distinct ids sampled for each range; sizes of ranges then diff
 
 
 @dataclass
-class NumberedTogether:
+class NumberedRows:
     """Vertex numbers of one rank's columns of ids.
 
     Attributes
@@ -55,13 +55,13 @@ class NumberedTogether:
     ids: Distinct
 
 
-def number_rows_together(
+def number_partitioned_rows(
     comm: Communicator,
     columns: Sequence[Sequence[IdValues]],
     forms: Sequence[Form],
     *,
     dense_up_to: int,
-) -> NumberedTogether:
+) -> NumberedRows:
     """Assign numbers to ids of one or several parts; collective; see `numbering.number_rows`.
 
     A rank holds its columns, two copies of their distinct values, and at most three copies of its
@@ -79,7 +79,7 @@ def number_rows_together(
 
     Returns
     -------
-    NumberedTogether
+    NumberedRows
 
     Raises
     ------
@@ -100,18 +100,18 @@ def number_rows_together(
 
 def _number_values(
     comm: Communicator, columns: Sequence[IdValues], form: Form, dense_up_to: int
-) -> NumberedTogether:
+) -> NumberedRows:
     """Assign numbers to ids that are single values; collective."""
     rows = sum(map(len, columns))
     if not rows:  # there may be no column either
-        _, ids = _shelve(comm, id_encoding.join([], form), form, dense_up_to)
-        return NumberedTogether([np.empty(0, np.int64) for _ in columns], ids)
+        _, ids = _number_distinct(comm, id_encoding.join([], form), form, dense_up_to)
+        return NumberedRows([np.empty(0, np.int64) for _ in columns], ids)
     own = number_values(list(columns), dense_up_to=_table_for(rows))
-    numbers, ids = _shelve(comm, _distinct(own, form), form, dense_up_to)
-    return NumberedTogether([numbers[own.numbers(which)] for which in range(len(columns))], ids)
+    numbers, ids = _number_distinct(comm, _distinct(own, form), form, dense_up_to)
+    return NumberedRows([numbers[own.numbers(which)] for which in range(len(columns))], ids)
 
 
-def _shelve(
+def _number_distinct(
     comm: Communicator, ids: Values, form: Form, dense_up_to: int
 ) -> tuple[Numbers, Distinct]:
     """Assign numbers to ascending distinct ids; store this rank's id range; collective."""
@@ -145,7 +145,7 @@ def _shelve(
 
 
 def _draw(comm: Communicator, ids: Values) -> list[Any]:
-    """Sample splitters evenly from all ranks' distinct ids; collective."""
+    """Draw evenly spaced splitters from a sample of all ranks' distinct ids; collective."""
     step = max(1, total(comm, len(ids)) // (_SAMPLES * comm.size))
     own = id_encoding.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
     drawn = sorted(one for shown in comm.allgather(own) for one in shown)
@@ -170,7 +170,7 @@ def _distinct(numbered: Numbered, form: Form) -> Values:
 
 
 def _table_for(rows: int) -> int:
-    """Return the length of the largest table worth its memory for a number of rows."""
+    """Return the length of the largest table over a range that is worth its memory for so many rows."""
     return 2 * rows + (1 << 16)
 
 

@@ -1,4 +1,4 @@
-"""Edges oriented by degree, so that each triangle is found once, from its least vertex."""
+"""Edges oriented by degree, so that each triangle is found once, from its first vertex in that order."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ ARCS_A_TASK = 1 << 16
 
 @dataclass
 class Heads:
-    """Rows of heads of edges that are at hand in a batch.
+    """A batch of rows of the heads of edges.
 
     Attributes
     ----------
     rows : NeighbourRows
-        By label; rows that are not at hand are empty.
+        By label; rows that are not in the batch are empty.
     fetched : FetchedRows or None
-        Where they came from; None for this rank's own rows.
+        The rows as they were fetched; None for this rank's own rows.
     kept : array of int64, or None
-        The place of each arc among those fetched: arcs to vertices unknown here are left out.
+        The index of each arc among those fetched.  Arcs to vertices unknown here are left out.
     """
 
     rows: NeighbourRows
@@ -50,7 +50,7 @@ class Heads:
 
 
 class Oriented:
-    """Each edge once, from the end of lower degree to the other; by number if degrees are equal.
+    """Each edge once, from the end of lower degree to the other; if degrees are equal, of lower number.
 
     Vertices have *labels* here: their places in this order among the vertices that the rank knows,
     which are the owned ones and their neighbours.  A row has at most the square root of twice the
@@ -126,7 +126,7 @@ class Oriented:
         tails : array of int64
             The label of each edge's lower end.
         arcs : array of int64
-            The place of each edge in the rows.
+            The index of each edge in the rows.
         """
         begins = self.rows.offsets[pivots]
         _, which, arcs = flattened(self.xp, begins, self.rows.offsets[pivots + 1] - begins)
@@ -173,7 +173,7 @@ class Oriented:
         Returns
         -------
         rows : tuple of (offsets, indices, edges)
-            By label: all neighbours, ascending, and the place of each edge in `rows`.
+            By label: all neighbours, ascending, and the index of each edge in `self.rows`.
         ends : tuple of (tails, heads)
             The labels of each edge's ends.
         """
@@ -211,13 +211,13 @@ class Oriented:
         Parameters
         ----------
         lister : Lister
-            The backend's, of this object.
+            The backend's lister for this object.
 
         Returns
         -------
         supports : array of int64, shape (edges,)
         read : int
-            Arcs.
+            Number of arcs read.
         """
         xp, read = self.xp, 0
         supports, pivots = xp.zeros(len(self.rows.indices), np.int64), xp.sort(self.own)
@@ -238,14 +238,14 @@ class Oriented:
         Parameters
         ----------
         lister : Lister
-            The backend's, of this object.
+            The backend's lister for this object.
 
         Returns
         -------
         counts : array of int64
             In the order of `Neighbourhoods.edges`.
         read : int
-            Arcs.
+            Number of arcs read.
         """
         supports, read = self.supports(lister)
         low, high, counts = self.near.halo.send_to_owners(*self.ends(), supports)
@@ -262,7 +262,7 @@ class Oriented:
         keys, values = tails[up] * size + heads[up], given.values
         if values is None:
             keys = xp.sort(keys)
-        else:  # sorted along in the lowest bit
+        else:  # the values are sorted with the keys, in their lowest bit
             keys = xp.sort(2 * keys + (values[up] - 1))
             values, keys = (1 + (keys & 1)).astype(np.int8), keys >> 1
         offsets = xp.searchsorted(keys, xp.arange(size + 1) * size).astype(np.int64)
@@ -302,7 +302,7 @@ class Oriented:
 
     @cached_property
     def _by_number(self) -> tuple[NeighbourRows, Array]:
-        """The owned rows of vertex numbers in the order of numbers, and the place of each arc."""
+        """The owned rows in the order of vertex numbers, and the index in `rows` of each of their arcs."""
         xp, own = self.xp, self.rows
         begins = own.offsets[self.own]
         offsets, _, arcs = flattened(xp, begins, own.offsets[self.own + 1] - begins)
@@ -319,9 +319,9 @@ def oriented(graph: Any, *, on_device: bool, directions: bool = False) -> Orient
     graph : Graph
         A graph, or a rank's shard of one.
     on_device : bool
-        Whether the rows are wanted on the GPU.
+        Whether to return the rows on the GPU.
     directions : bool
-        Whether the number of directions of each edge of a directed graph is wanted.
+        Whether rows of a directed graph have the number of directions of each edge as values.
 
     Returns
     -------

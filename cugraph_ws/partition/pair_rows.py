@@ -1,4 +1,4 @@
-"""The rows of neighbours of pairs of vertices, with attributes of edges and constants of vertices."""
+"""The neighbours of both vertices of pairs, with edge attributes and vertex constants."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Array = Any  # NumPy's or CuPy's
 
 @dataclass
 class PairRows:
-    """What a fold over the common neighbours of pairs reads.
+    """The rows and columns that a fold over the common neighbours of pairs reads.
 
-    Vertices have *places* here, in the order of their numbers: on a whole graph their numbers.
+    Vertices have *places* here, in the order of their numbers; in a whole graph, the numbers themselves.
 
     Attributes
     ----------
@@ -28,10 +28,11 @@ class PairRows:
     first_rows, second_rows : array of int64, shape (pairs,)
         The rows of each pair.
     firsts, seconds : array of int64, shape (pairs,)
-        The places of its vertices.
+        The places of each pair's vertices.
     edges : tuple of array of float64, each of shape (arcs,)
-        Attributes of edges.
+        Edge attributes.
     constants : tuple of array, each of shape (places,), or with one entry for all
+        Vertex constants.
     """
 
     offsets: Array
@@ -45,7 +46,7 @@ class PairRows:
 
     @property
     def pairs(self) -> tuple[Array, Array, Array, Array]:
-        """The rows and places of the pairs, as kernels take them."""
+        """The rows and places of the pairs, in the order in which kernels take them."""
         return self.first_rows, self.second_rows, self.firsts, self.seconds
 
 

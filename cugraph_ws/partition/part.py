@@ -32,9 +32,9 @@ class Part:
     on_device : bool
         Whether the loop computes on the GPU.
     laid_out : (DeviceGraph, device array, list of device array), optional
-        Symmetrised rows, in place of the graph's own; see `GraphView.laid_out`.
+        Symmetrised rows that replace the graph's own; see `GraphView.laid_out`.
     ghosts : list of (int, int), optional
-        Their ghosts.
+        The ghosts of `laid_out`.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Part:
         For each rank, the range of positions of its vertices.
     halo : Halo
     directed : bool
-        Whether neighbours of a vertex may be missing in its row of the CSC.
+        Whether a vertex's row of the CSC may lack some of its neighbours.
     whole : bool
         Whether the graph is not a shard.  Shards write checkpoints in parts, even on a single rank.
     order : array of int, or slice
@@ -222,7 +222,7 @@ class Part:
 
 
 def find_places(numbers: Array, low: int, owned: int, outside: Array) -> Array:
-    """Return where vertices are among owned vertices and ghosts, each in the order of their numbers.
+    """Return the positions of vertices, if owned vertices and ghosts are each in the order of numbers.
 
     Parameters
     ----------

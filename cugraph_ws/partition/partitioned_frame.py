@@ -15,7 +15,7 @@ from cugraph_ws.runtime.communicator import Communicator
 __all__ = ["Part", "Partitions", "Parts", "are_on_gpus"]
 
 Value = TypeVar("Value")
-Place = tuple[int, int, int]  # in the whole frame, then the rank, then the index on the rank
+Place = tuple[int, int, int]  # place in the whole frame, rank, index on the rank
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Partitions:
     frames : sequence of frames
         Empty on a rank without partitions.
     places : sequence of int, optional
-        The place of each in the whole frame.  By default, the partitions are in the order of ranks.
+        The place of each partition in the whole frame.  By default they are in the order of ranks.
     """
 
     frames: Sequence[Any]
@@ -57,7 +57,7 @@ class Part:
 
 
 class Parts:
-    """One rank's partitions of a frame, and facts about the whole; the constructor is collective.
+    """One rank's partitions of a frame, and properties of the whole; the constructor is collective.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ Array = Any  # NumPy's or CuPy's
 class ProgramPart(Part):
     """One rank's part of a graph, as an executor reads it.
 
-    In-neighbours of a row are in the order of their numbers.  So rounding of sums and the choice
-    between ties do not depend on the partitions.
+    In-neighbours of a row are in the order of their numbers.  So the rounding of sums and the breaking
+    of ties do not depend on the partitions.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ProgramPart(Part):
     Raises
     ------
     GraphMemoryError
-        If it would not fit on the GPU; raised before anything is copied.
+        If the part would not fit on the GPU; raised before anything is copied.
     """
 
     def __init__(self, graph: GraphView, bound: BoundProgram, *, on_device: bool) -> None:
@@ -61,7 +61,7 @@ class ProgramPart(Part):
 
     @property
     def boundaries(self) -> list[Array]:
-        """For each rank, the owned positions that it has as ghosts, in the order of its ghosts."""
+        """For each rank, the owned positions that it holds as ghosts, in the order of its ghosts."""
         return list(self.halo.boundaries)
 
     def edges(self, order: Order) -> tuple[Array, ...]:

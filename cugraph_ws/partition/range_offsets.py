@@ -1,4 +1,4 @@
-"""Range offsets: which rank owns which vertices, so that work is in proportion to weights."""
+"""Range offsets: which vertices each rank owns, such that its work is in proportion to its weight."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["balanced_cuts", "bucket_starts", "check_weights", "cuts_of_buckets"]
 
 Numbers = npt.NDArray[np.int64]
 
-VERTEX_WORK = 4  # work of a vertex without arcs, in arcs of the same time and memory
+VERTEX_WORK = 4  # the time and memory of a vertex without arcs equal those of so many arcs
 _BUCKETS = 1 << 16  # ranges of vertices for each rank
 
 
@@ -27,7 +27,7 @@ def balanced_cuts(
     targets: Sequence[npt.NDArray[Any]],
     weights: Sequence[float] | None = None,
 ) -> Numbers:
-    """Split vertex numbers into ranges of work in proportion to weights; collective.
+    """Split vertex numbers into ranges whose work is in proportion to weights; collective.
 
     The work of a vertex is its in-degree plus `VERTEX_WORK`.  Work is counted for ranges of
     numbers, at most 65,536 for each rank.  With fewer vertices, it is counted for each vertex, and
@@ -79,7 +79,7 @@ def bucket_starts(comm: Communicator, size: int) -> Numbers:
 def cuts_of_buckets(
     comm: Communicator, size: int, counts: Numbers, weights: Sequence[float] | None = None
 ) -> Numbers:
-    """Split vertex numbers into ranges of work; collective; see `balanced_cuts`.
+    """Split vertex numbers into ranges, given counts of arcs; collective; see `balanced_cuts`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which vertices a partition sends to a peer: all, its boundary, or what changed of that."""
+"""Which vertices a partition sends to a peer: all, the boundary, or the changed vertices of the boundary."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ class Refinement:
     """Chooses what one partition sends to each peer after the next superstep.
 
     Khorasani, Gupta, Bhuyan (PACT 2015), Section IV, compare three methods.  ALL sends every
-    vertex to every peer.  The maximal subset (MS) is the vertices that the peer has arcs from: the
-    boundary. Vertex Refinement (VR) sends those of the boundary that changed.
+    vertex to every peer.  Maximal Subset (MS) sends the boundary: the vertices that the peer has arcs
+    from.  Vertex Refinement (VR) sends the vertices of the boundary that changed.
 
-    An entry of VR also carries its place, and is found, packed and unpacked by itself, so MS takes
-    less time if many vertices change.  `auto` chooses what is predicted to take least
-    (`exchange_times.py`).  If sizes are known before packing, it chooses for each message; there it
-    also considers one bit for each vertex with one value for all.  Otherwise it chooses by what the
-    last superstep changed.  A message declares its encoding, so partitions need not agree on a choice.
+    An entry of VR also carries an index, and is found, packed and unpacked separately, so MS is faster
+    if many vertices change.  `auto` chooses the method that is predicted to take the least time
+    (`exchange_times.py`).  If sizes are known before packing, it chooses for each message, and also
+    considers a bit for each vertex with one value for all.  Otherwise it chooses by the number of
+    vertices that the last superstep changed.  A message declares its encoding, so partitions need not
+    agree on a choice.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Refinement:
         Whether every superstep computes all vertices.  Then most vertices change in the first
         superstep, and messages need not say which are active.
     times : ExchangeTimes, optional
-        By default with the rates of hosts.
+        Predictions; by default with the rates of hosts.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class Refinement:
         return self._method == "auto"
 
     def entry(self, width: int) -> Entry:
-        """Return the bytes of a vertex whose values have `width` bytes."""
+        """Return the bytes that a vertex takes in a message if its values take `width` bytes."""
         return Entry(width, flag=self.flag)
 
     def refines(self, peer: int) -> bool:
@@ -137,7 +138,7 @@ class Sender:
         self._chosen = Refinement(method, dense=dense, times=times)
         self._may_send_all = may_send_all
         self._sends_all = self._chosen.everything
-        self._sealed: dict[int, tuple[int, Entry]] = {}  # useful vertices of the last messages
+        self._sealed: dict[int, tuple[int, Entry]] = {}  # number of useful vertices
         self._everyone: Any = None
 
     @property
@@ -147,7 +148,7 @@ class Sender:
 
     @property
     def times(self) -> ExchangeTimes:
-        """What predicts how long messages take."""
+        """Predictions of how long messages take."""
         return self._chosen.times
 
     def pack(
@@ -189,14 +190,14 @@ class Sender:
             sealed = {peer: replace(one, of_all=True) for peer, one in sealed.items()}
         for peer, update in sealed.items():
             useful, count = update.useful, self._counts[peer]
-            if self._sends_all:  # known of all owned vertices only
+            if self._sends_all:  # the count is of all owned vertices
                 useful = useful * count // self._owned
             self._sealed[peer] = useful, self._chosen.entry(update.width)
             self._chosen.learn(peer, update, count)
         return sealed
 
     def offer(self, peer: int, update: BoundaryUpdate) -> Offer:
-        """Return what is predicted of a sealed message; the packing of ALL is divided among peers."""
+        """Predict a sealed message; the time of packing ALL is divided among the peers."""
         count = self._counts[peer]
         entry, way = self._chosen.entry(update.width), update.way
         if way == "all":

@@ -1,6 +1,6 @@
 """A graph, or a rank's shard of one, along reversed edges.
 
-A shard has the arcs into its vertices, so those out of them are sent to their sources' owners, once.
+A shard holds the arcs into its vertices.  Reversing it sends arcs to the owners of their sources, once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def reversed_view(graph: GraphView) -> Any:
     Returns
     -------
     GraphView
-        Made when first needed, then kept by `graph`.  An undirected graph is returned itself.
+        Made when first needed, then kept by `graph`.  An undirected graph is returned unchanged.
     """
     if isinstance(graph, Graph):
         return reversed_graph(graph)
@@ -40,7 +40,7 @@ def reversed_view(graph: GraphView) -> Any:
 
 def _reversed_shard(shard: ShardGraph) -> ShardGraph:
     """Return a shard with the arcs out of the owned vertices, as arcs into them; collective."""
-    # Runs at the same time share what is kept, so all ranks decide together.
+    # Concurrent runs share what is kept, so one may see it on some ranks only: all ranks agree first.
     if not all(shard.comm.allgather("reversed" in shard.kept)):
         on_device = shard._open().on_device
         make = provider("reversed device graphs").reversed_shard if on_device else _sent_to_sources
@@ -60,7 +60,7 @@ def _sent_to_sources(shard: ShardGraph) -> ShardGraph:
     ends, sources, *values = Halo.of(shard).send_to_owners(
         shard.positions[csc.indices], destinations, *map(shard.edge_values, names)
     )
-    # From each rank, by destination; so parallel arcs stay in input order.
+    # Arcs from each rank are ordered by destination, so parallel arcs stay in input order.
     vertices = shard._vertices.join(shard.comm)
     made = ShardGraph(
         shard.comm,

@@ -1,8 +1,8 @@
 """One rank's shard of a graph: a range of vertices, the arcs into them, and ghosts.
 
 Positions of owned vertices, and of ghosts after them, are in the order of their numbers, so the
-ghosts of one owner are contiguous.  Among the arcs, vertices are by *rank*: their place in the
-ascending numbers of owned vertices and ghosts together.
+ghosts of one owner are contiguous.  Arcs refer to vertices by *rank*: the index in the ascending
+numbers of owned vertices and ghosts together.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CHUNK = 1 << 20  # arcs whose destinations are renumbered at a time
 
 
 class ShardGraph(GraphView[Any]):
-    """One rank's shard of a graph; see `GraphView` for what it can be asked.
+    """One rank's shard of a graph; `GraphView` describes the interface.
 
     All ranks must call the collective methods and properties, in the same order.
 
@@ -72,7 +72,7 @@ class ShardGraph(GraphView[Any]):
     Attributes
     ----------
     kept : dict
-        What is made once, when first needed.
+        Results that are computed when first needed, then kept.
     """
 
     whole = False
@@ -121,7 +121,7 @@ class ShardGraph(GraphView[Any]):
         self._all_arcs = total(comm, arcs.number_of_arcs)
 
     def _set_up(self, *about: Any, **named: Any) -> None:
-        """Set what does not depend on the rows, all of which is for `GraphView`."""
+        """Set the attributes of `GraphView`, none of which depends on the rows."""
         super().__init__(*about, **named)
         self._orders: dict[Order, Adjacency] = {}
         self.kept: dict[str, Any] = {}  # shared with copies on other communicators
@@ -152,7 +152,7 @@ class ShardGraph(GraphView[Any]):
 
     @property
     def halo(self) -> Halo:
-        """The halo of columns by position, where the shard was built."""
+        """The halo for columns by position, on the host or device where the shard was built."""
         return Halo.of(self)
 
     def join(self, comm: Communicator) -> None:
@@ -167,7 +167,7 @@ class ShardGraph(GraphView[Any]):
         self._vertices.align_to(self)
 
     def know(self, known: Sequence[Any]) -> None:
-        """Take over vertex numbers that were looked up before; the same on all ranks.
+        """Accept vertex numbers that were looked up before; the same on all ranks.
 
         Parameters
         ----------
@@ -206,16 +206,16 @@ class ShardGraph(GraphView[Any]):
     def _ranks_of(
         self, numbers: npt.NDArray[np.int64], away: npt.NDArray[np.int64], found: Array
     ) -> Array:
-        """Return the place of each vertex in the ascending numbers of owned vertices and ghosts.
+        """Return the rank of each vertex: its index in the ascending numbers of owned vertices and ghosts.
 
-        `away` has the indices of ghosts in `numbers`; `found` has their places among the ghosts.
+        `away` has the indices of ghosts in `numbers`; `found` has their indices among the ghosts.
         """
         ranks = numbers - self.low + self._below
         ranks[away] = found + np.where(found >= self._below, self.owned, 0)
         return ranks.astype(self._rank_dtype)
 
     def _own_ranks_of(self, numbers: npt.NDArray[np.int64]) -> Array:
-        """Return the places of owned vertices, as `_ranks_of`; entries marked as ~v stay marked."""
+        """Return the ranks of owned vertices; see `_ranks_of`.  Entries marked as ~v stay marked."""
         ranks, shift = np.empty(len(numbers), self._rank_dtype), self._below - self.low
         for first in range(0, len(numbers), CHUNK):
             some = numbers[first : first + CHUNK]
@@ -319,13 +319,13 @@ class ShardGraph(GraphView[Any]):
         sums = self._sums_by_position(own)
         with np.errstate(over="ignore"):
             halo = self.halo
-            if not incoming:  # its owner has all arcs into a vertex, but not all out of it
+            if not incoming:  # the owner of a vertex has all arcs into it, but not all out of it
                 halo.reduce(sums)
             halo.update(sums)
         return sums
 
     def _sums_by_position(self, own: Any) -> Any:
-        """Return sums of this rank's arcs, as the arcs give them, by position; a copy."""
+        """Return a copy by position of sums over this rank's arcs, which `Arcs` returns by rank."""
         return self._by_position(own)
 
     def _count_isolated(self) -> int:

@@ -1,12 +1,12 @@
 """Labels of trees at shared vertices: those that two ranks hold, as an owned vertex or as a ghost.
 
 Every rank sends the labels of its trees to the ranks that share their vertices, and every tree
-takes the least label received.  No label is less than 0, and the giant component usually contains
-vertex 0.  So a first message of one bit a vertex, whether its label is above 0, decides most
+takes the least label received.  No label is below 0, and the giant component usually contains
+vertex 0.  So a first message of one bit per vertex, whether its label is above 0, decides most
 shared vertices; later rounds skip them.
 
-To avoid many rounds along long paths, all ranks join pairs of labels of the same component on the
-host.
+Long paths would take many rounds.  To avoid this, all ranks join pairs of labels of the same component
+on the host.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["SharedLabels"]
 Array = Any  # NumPy's or CuPy's
 Lower = Callable[[Array, Array, Array], None]
 Join = Callable[[Array, Array, int], Array]
-Side = tuple[int, Any]  # how many positions there are, and an array or a slice of them
+Side = tuple[int, Any]  # number of positions, and an array or a slice of them
 
 PACKED = 1 << 30  # entries packed to bits at a time: CuPy counts them in 32 bits
-FEW_BYTES = 8  # few: at most one byte in 8 has a bit set
+FEW_BYTES = 8  # bits are unpacked byte by byte if at most one byte in 8 has a bit set
 NARROW = 1 << 31  # indices below this are stored as int32
 
 
@@ -66,7 +66,7 @@ class SharedLabels:
         return len(self._roots)
 
     def round(self) -> int:
-        """Exchange labels once; return at how many ends they may still differ between ranks."""
+        """Exchange labels once; return the number of ends at which two ranks may still differ."""
         came, self._came = self._show() if self._came is None else self._came, None
         if len(came):
             self._lower(self._least, self._roots, came)
@@ -74,21 +74,21 @@ class SharedLabels:
         # A label lowered since it was sent is an update for the other rank.
         return int(self._xp.count_nonzero((self.shown != came) | (self.shown != before)))
 
-    def meet(self) -> int:
+    def find_pairs(self) -> int:
         """Find pairs of labels that differ at an end; return the number of distinct pairs."""
         there, here = self._show(), self.shown
-        lower = here > there  # so only one of the two ranks has the pair
+        lower = here > there  # true on only one of the two ranks
         self._met = [as_host(one).astype(np.int64) for one in _distinct(there[lower], here[lower])]
         return len(self._met[0])
 
     def solve(self, join: Join) -> None:
-        """Replace every paired label by the least label that pairs connect it with; for few pairs.
+        """Replace every paired label by the least label connected with it through pairs; for few pairs.
 
         Parameters
         ----------
         join : callable
             Given both vertices of each pair, and `size`, returns for each of `size` vertices the
-            least vertex that pairs connect it with.
+            least vertex connected with it.
         """
         # Every rank joins all pairs.
         came = self._part.halo.exchange([self._met] * self._part.halo.comm.size)
@@ -98,12 +98,12 @@ class SharedLabels:
         self._rename(labels, labels[join(one, other, len(labels))])
 
     def hook(self) -> None:
-        """Put every label with lower partners under the least of them; then flatten all chains.
+        """Attach every label with lower partners to the least of them; then flatten all chains.
 
-        Two calls remove at least half of the paired labels, whatever the graph.  A label that
-        remains was not put under another by the first call, so all its partners were.
-        Unless it was the least partner of each of them, it is paired with a lower label at the
-        second call.
+        Two calls remove at least half of the paired labels, whatever the graph.  A label that remains
+        after the first call has no lower partner, so all of its partners were attached.  If each of
+        them was attached to this label, these are removed.  Otherwise the label is paired with a lower
+        one at the second call.
         """
         halo, low, (lower, higher) = self._part.halo, self._part.low, self._met
         own = np.arange(low, low + self._part.owned)
@@ -129,7 +129,7 @@ class SharedLabels:
         known, given = xp.asarray(names, labels.dtype), xp.asarray(others, labels.dtype)
         places = xp.minimum(xp.searchsorted(known, labels), len(known) - 1)
         self.shown = xp.where(known[places] == labels, given[places], labels)
-        self._least[self._roots] = self.shown  # a tree without undecided ends is in no pair
+        self._least[self._roots] = self.shown  # trees without undecided ends are in no pair
 
     def _begin(self) -> Array:
         """Send labels for the first time; return the labels received for undecided ends."""
@@ -175,7 +175,7 @@ class SharedLabels:
     def _roots_at(
         self, places: Array, sides: list[Side], cuts: list[int]
     ) -> tuple[Array, list[int]]:
-        """Return the roots of the ends at given bits, and how many come before each rank's.
+        """Return the roots of the ends at given bits, and the bounds of each rank's range among them.
 
         Parameters
         ----------

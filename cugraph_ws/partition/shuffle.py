@@ -1,4 +1,4 @@
-"""Shuffle arcs to the owners of their destinations, column by column."""
+"""Shuffles arcs to the owners of their destinations, column by column."""
 
 from __future__ import annotations
 

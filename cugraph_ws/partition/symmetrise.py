@@ -1,4 +1,4 @@
-"""Parts in which the rows of owned vertices hold all of their neighbours, on hosts and on GPUs."""
+"""Parts in which the rows of owned vertices contain all of their neighbours, on hosts and on GPUs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def all_neighbours(graph: Any, *, on_device: bool, weighted: bool = False) -> Pa
     Parameters
     ----------
     graph : GraphView
-        A whole graph, whose CSC and CSR have all neighbours between them, or a rank's shard.
+        A whole graph, which is used unchanged since its CSC and CSR together have all neighbours; or a
+        rank's shard.
     on_device : bool
     weighted : bool
         Whether the part has the weights, if the graph has any.
@@ -28,8 +29,8 @@ def all_neighbours(graph: Any, *, on_device: bool, weighted: bool = False) -> Pa
     Returns
     -------
     Part
-        Of a directed shard: without further edge columns, with each arc and its reverse, which may
-        be parallel to others.
+        For a directed shard, its rows have each arc and its reverse, which may be parallel to others,
+        and no other edge columns than the weight.
     """
     if graph.comm.size == 1 or not graph.directed:
         return Part(graph, on_device=on_device)

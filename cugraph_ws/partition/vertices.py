@@ -103,12 +103,12 @@ class ShardVertices(Vertices):
         Parameters
         ----------
         comm : Communicator
-            Of the same ranks, in the same order.
+            A communicator of the same ranks in the same order.
 
         Returns
         -------
         ShardVertices
-            Without a shard: call its `align_to`.
+            It has no shard until its `align_to` is called.
         """
         joined = copy(self)
         joined._comm, joined._shard = comm, None
@@ -138,7 +138,7 @@ class ShardVertices(Vertices):
         return held + int(self._kept_rows.nbytes)
 
     def directory(self) -> Directory:
-        """Return what a client needs to look vertices up."""
+        """Return the data that a client needs to look up vertices."""
         ranges = None if self.numbering.renumbered == "no" else self.numbering.ranges
         return Directory(self.sources, self.types, self.size, ranges, list(self._kept))
 
@@ -151,7 +151,7 @@ class ShardVertices(Vertices):
         return dict(zip(self.names, shown, strict=True))
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
-        """Return the parts of ids as result columns; collective, unless they are near and known."""
+        """Return the parts of ids as result columns; collective, unless all are known on this rank."""
         if not numbers.near or self.numbering.renumbered == "no":
             return super()._outputs(numbers)
         shard, wanted = self._shard(), np.asarray(on_host(numbers.numbers))
@@ -180,7 +180,7 @@ class ShardVertices(Vertices):
         *,
         on_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Align values given for vertices to positions; collective.
+        """Return the values given for vertices as an array by position; collective.
 
         Parameters
         ----------
@@ -367,7 +367,7 @@ class ShardVertices(Vertices):
         comm, size = self._comm, max(1, self.size)
         counters = (
             rows * comm.size // size
-        )  # any rank may count a vertex, if all ranks choose the same one
+        )  # any rank may count a vertex, as long as all ranks choose the same one
         order = np.argsort(counters, kind="stable")
         cuts = np.searchsorted(counters[order], np.arange(comm.size + 1))
         buffers = [[rows[order[first:last]]] for first, last in pairwise(cuts.tolist())]

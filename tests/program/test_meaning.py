@@ -237,7 +237,7 @@ class Adds:
 
 def test_a_declaration_that_is_plainly_false_is_refused():
     frame = pd.DataFrame({"source": [0], "destination": [1]})
-    with pytest.raises(ws.ProgramError, match=r"by the same message again; leave out asynchronous = True"):
+    with pytest.raises(ws.ProgramError, match="by the same message again; leave out asynchronous"):
         ws.run(Adds, frame)
 
 
