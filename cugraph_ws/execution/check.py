@@ -48,8 +48,8 @@ States = dict[str, Array]
 LONGEST = 200  # maximum number of supersteps of the reference
 OUT_OF_ORDER = 50 * LONGEST  # limit of an asynchronous run, which is compared at its end
 COMPARED = (1, 2, 3)  # supersteps after which states are compared
-_EDGE = "edge."  # what names of fields of the state of edges begin with
-TRIED = 40  # vertices of a state on which declarations are tested
+_EDGE = "edge."  # prefix of the names of fields of the state of edges
+TRIED = 40  # vertices on which declarations are tested
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Difference:
     superstep : int
         Number of supersteps done.
     vertex : str
-        The vertex's id, as text; of an edge program, both ids of the pair.
+        The vertex's id, as text; for an edge program, both ids of the pair.
     field : str
         The state field.
     expected, found : Any
@@ -86,14 +86,14 @@ class Difference:
 
 @dataclass
 class CheckReport:
-    """Result of `ws.check`; true if nothing differs.
+    """Result of `ws.check`; its truth value is whether nothing differs.
 
     Attributes
     ----------
     program : str
         Its name.
     vertices, edges : int
-        Of the graph, or of the sample of it that was checked.
+        Size of the graph, or of the sample that was checked.
     sampled : bool
         Whether a sample was checked.
     supersteps : int
@@ -105,7 +105,7 @@ class CheckReport:
     declined : dict of str
         Runs that the library refuses for this program, and why.
     differences : list of Difference
-        The first one of each run and of each declaration, sorted by superstep.
+        The first difference of each run and of each declaration, sorted by superstep.
     """
 
     program: str
@@ -125,7 +125,7 @@ class CheckReport:
         of = "a sample of " if self.sampled else ""
         lines = [
             f"{self.program} on {of}{self.vertices} vertices and {self.edges} edges, {self.supersteps} "
-            f"supersteps of the reference{'' if self.converged else ', which has not come to its end'}: "
+            f"supersteps of the reference{'' if self.converged else ', which did not converge'}: "
             f"{len(self.configurations)} runs compared, {len(self.declined)} declined, "
             f"{len(self.differences)} differ"
         ]
@@ -148,8 +148,8 @@ def check(
 
     Parameters
     ----------
-    program : VertexProgram or Phases
-        What `ws.vertex_program`, `ws.phases` or `ws.edge_program` made.
+    program : VertexProgram, Phases or EdgeProgram
+        A class decorated with `ws.vertex_program` or `ws.edge_program`, or a result of `ws.phases`.
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column, weight_column, directed
@@ -157,28 +157,27 @@ def check(
     max_iter : int, optional
         Maximum number of supersteps; by default the program's own, else 200.
     max_edges : int
-        Limit above which a sample of the graph is checked: vertices around those that the
-        arguments name, and the edges between them.  Of an edge program, so many pairs at most are
-        compared.
+        If the graph has more edges, a sample of it is checked: vertices around those given as
+        arguments, and the edges between them.  For an edge program, the most pairs compared.
     **parameters : Any
         The program's own parameters, as for `run`.
 
     Returns
     -------
     CheckReport
-        True if every run gives the reference's states: equal for minima, maxima, integers and
-        flags, and within rounding for sums of floats.
+        True if every run gives the reference's states.  Minima, maxima, integers and booleans must be
+        equal; sums of floats may differ by rounding.
 
     Raises
     ------
     InputError
         If an argument is invalid.
     ProgramError
-        If the program is wrong, or the reference computes a number that its field cannot hold.
+        If the program is invalid, or the reference computes a number that its field cannot hold.
     """
     if not isinstance(program, (VertexProgram, Phases, EdgeProgram)):
         raise InputError(
-            f"program={program!r} is not a vertex program; give what ws.vertex_program made"
+            f"program={program!r} is not a program; give a class decorated with @ws.vertex_program"
         )
     if is_dask_frame(graph) or getattr(graph, "is_partitioned", False):
         raise InputError(
@@ -227,7 +226,7 @@ def _check_edges(
 
 
 class _Check:
-    """One comparison; see `check`.  `names` are the checked vertices' numbers in the graph."""
+    """One comparison; see `check`.  `names` has the checked vertices' numbers in the whole graph."""
 
     def __init__(
         self,
@@ -248,7 +247,7 @@ class _Check:
         self.limit = program.max_iter if isinstance(program, VertexProgram) else None
         self.most = max_iter if max_iter is not None else self.limit
         self.parts = _bound_parts(program, graph, arguments)
-        self.places: list[tuple[int, int]] = []  # of each superstep: the part, and its number there
+        self.places: list[tuple[int, int]] = []  # phase, number in it
         states, self.ended = self.reference()
         self.states = states
         self.report = CheckReport(
@@ -393,7 +392,7 @@ class _Check:
         """Test the programs' declarations on the states that occurred, with their plain functions."""
         for part, loop in enumerate(self.parts):
             bound, program = loop.bound, loop.bound.program
-            if program.jumps:  # what they read is not among the constants
+            if program.jumps:  # the constants do not contain their values
                 continue
             if not (program.asynchronous or {"starts", "settled"} & set(program.functions)):
                 continue
@@ -414,7 +413,7 @@ class _Check:
     def note(
         self, name: str, superstep: int, state: States, found: tuple[int, Any, Any] | None
     ) -> None:
-        """Record a vertex that violates a declaration, the first for each declaration."""
+        """Record the first vertex that violates a declaration."""
         if found is None or any(one.configuration == name for one in self.report.differences):
             return
         place, expected, seen = found
@@ -442,7 +441,7 @@ class _Trier:
         ]
 
     def vertex(self, state: States, place: int) -> Any:
-        """Return a vertex as the program's functions see it."""
+        """Return a vertex in the form in which the program's functions get it."""
         own = [
             one[0 if uniform else place]
             for one, uniform in zip(self.constants, self.bound.types.uniform, strict=True)
@@ -451,7 +450,7 @@ class _Trier:
         return self.trial.Vertex(*(_seen(value) for value in values))
 
     def edge(self, state: States, arc: int) -> Any:
-        """Return an edge as `compute` sees it."""
+        """Return an edge in the form in which `compute` gets it."""
         stand_ins = self.bound.types.missing_edges
         attributes = [
             _seen(column[arc]) if column is not None else stand_in
@@ -485,7 +484,7 @@ class _Trier:
         return range(0, n, max(1, n // TRIED))
 
     def one_by_one(self, state: States, superstep: int) -> tuple[int, Any, Any] | None:
-        """Find a vertex on which messages one by one, reversed or repeated, have another result."""
+        """Find a vertex where messages applied one by one, in reverse or repeatedly change the result."""
         self.at(superstep)
         width = len(self.program.state)
         pick: Any = {"min": min, "max": max}.get(self.program.combine)
@@ -510,7 +509,7 @@ class _Trier:
         return None
 
     def unstarted(self, state: States) -> tuple[int, Any, Any] | None:
-        """Find a vertex that would change by a message from a vertex outside `starts`."""
+        """Find a vertex that a message from a vertex outside `starts` would change."""
         self.at(0)
         width = len(self.program.state)
         for place in self.places():
@@ -526,7 +525,7 @@ class _Trier:
         return None
 
     def settled(self, state: States, superstep: int) -> tuple[int, Any, Any] | None:
-        """Find a vertex that is declared settled, but that its in-neighbours would change."""
+        """Find a vertex that is declared settled, but would be changed by its in-neighbours."""
         self.at(superstep)
         width = len(self.program.state)
         for place in self.places():
@@ -541,7 +540,7 @@ class _Trier:
 
 
 def _seen(value: Any) -> Any:
-    """Return a number as programs see it."""
+    """Return a number in the type in which programs see it."""
     return np.int64(value) if isinstance(value, np.integer) else value
 
 
@@ -577,7 +576,7 @@ def _ended(loop: VertexLoop | PhasedLoop | PartitionedLoop, number: int) -> bool
 def _bound_parts(
     program: VertexProgram | Phases, graph: GraphView, arguments: Mapping[str, Any]
 ) -> tuple[VertexLoop, ...]:
-    """Return loops bound to a graph: one of a program, one for each of several phases."""
+    """Return loops bound to a graph: that of a program, or one for each phase."""
     loop = _unstarted(program, arguments, Options(engine="python"))
     loop.bind(graph)
     return loop.loops if isinstance(loop, PhasedLoop) else (loop,)
@@ -636,7 +635,7 @@ def _sample(
 
 
 def _named_vertices(bound: BoundProgram) -> Array:
-    """Return the numbers of the vertices that the arguments name, or the first vertex if none."""
+    """Return the numbers of the vertices given as arguments, or the first vertex if there are none."""
     named = [
         [int(value)]
         for value, declared in zip(bound.values, bound.program.parameters.values(), strict=True)

@@ -23,12 +23,12 @@ __all__ = ["PairDifference", "PairReport", "compare_pairs"]
 
 Array = npt.NDArray[Any]
 
-ARCS_A_PAIR = 50  # of the rows that the reference reads, for each pair that may be compared
+ARCS_A_PAIR = 50  # arcs that the reference may read for each pair that may be compared
 
 
 @dataclass(frozen=True)
 class PairDifference:
-    """The first pair of a run with another value than the reference.
+    """The first pair for which a run's value differs from the reference's.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class PairDifference:
 
 @dataclass
 class PairReport:
-    """What was compared.
+    """Result of comparing the runs of an edge program.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class PairReport:
     declined : dict of str
         Runs that are not possible here, and why.
     differences : list of PairDifference
-        The first one of each run.
+        The first difference of each run.
     """
 
     sampled: bool
@@ -94,7 +94,7 @@ def compare_pairs(
     arguments : mapping
         As for `run`.
     most : int
-        Greatest number of pairs whose values are compared.
+        Most pairs whose values are compared.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def compare_pairs(
 
 
 def _configurations(graph: Graph, report: PairReport) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield the options of the runs to compare, and whether each is over the chosen pairs alone."""
+    """Yield the options of the runs to compare, and whether each computes only the chosen pairs."""
     engines = ["cpu"]
     try:
         choose_engine("cuda")

@@ -1,9 +1,8 @@
 """The state of a run in a Parquet file: written atomically, readable by any tool.
 
-The file carries a digest of its bytes, which is verified before anything else reads them.  So a
-file that a disk, a network or a person has changed is refused.  The digest is not a signature:
-the restored state is checked again for types, lengths and ranges (`SavedState`) before compiled
-code reads it.
+The file carries a digest of its bytes, which is verified before anything else is read.  So a file
+that was changed after it was written is refused.  The digest is not a signature: types, lengths and
+ranges of the restored state are checked (`SavedState`) before compiled code reads it.
 
 The digest is the value of a key in the file's footer.  It is computed with zeros in its place.
 """
@@ -83,7 +82,7 @@ class Checkpoints:
             check_checkpoint(path)
 
     def load(self) -> dict[str, Any]:
-        """Restore the state; return the saved facts, or none if there is no file to read."""
+        """Restore the state; return the saved facts, or an empty dict if there is no file to read."""
         if self._resume is None:
             return {}
         arrays, facts = read_checkpoint(self._resume, self._identity)
@@ -124,7 +123,7 @@ def fingerprint(*inputs: Any) -> str:
 
 
 def check_progress(facts: dict[str, Any], state: SavedState) -> None:
-    """Refuse a checkpoint that does not say how far the run is.
+    """Refuse a checkpoint without a valid number of supersteps.
 
     Parameters
     ----------
@@ -316,7 +315,7 @@ def read_checkpoint(
     identity : dict
         Fingerprints that must equal those in the file.
     digest : str, optional
-        The digest that the file must carry; for a part of a checkpoint, the one listed there.
+        The digest that the file must carry: for a part of a checkpoint, the one that the main file lists.
 
     Returns
     -------
@@ -342,7 +341,7 @@ def read_checkpoint(
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(
             f"{origin}: the checkpoint's metadata is invalid ({error}); resume from "
-            "another checkpoint, or start anew"
+            "another checkpoint, or start again"
         ) from error
     differing = [name for name in identity if written.get(name) != identity[name]]
     if differing or len(written) != len(identity):
@@ -356,7 +355,7 @@ def read_checkpoint(
         if column.null_count:
             raise InputError(
                 f"{origin}: the checkpoint's column {name!r} has nulls; resume from another "
-                "checkpoint, or start anew"
+                "checkpoint, or start again"
             )
         arrays[name] = np.array(column.to_numpy())
     return arrays, facts
@@ -378,8 +377,8 @@ def _read_whole(path: str | os.PathLike[str], digest: str | None) -> Any:
             expected = _digest_of(file, place)
             if found != expected.encode() or (digest is not None and expected != digest):
                 raise FileError(
-                    f"{origin} is damaged, or another run's: its content does not match its "
-                    "digest; resume from another checkpoint, or start anew"
+                    f"{origin} is damaged, or belongs to another run: its content does not match "
+                    "its digest; resume from another checkpoint, or start again"
                 )
             file.seek(0)
             return pq.read_table(file)
@@ -398,21 +397,21 @@ def _unsealed(origin: str, file: IO[bytes]) -> FileError:
     end = file.read()
     if _KEY in end and b'"identity"' in end:
         return FileError(
-            f"{origin} is cut short, damaged, or was written by an earlier version, without a digest; "
-            "start the run anew"
+            f"{origin} has no digest: it is truncated, damaged, or was written by an earlier version; "
+            "start the run again"
         )
     return FileError(f"{origin} is not a checkpoint; give a file that checkpoint= wrote")
 
 
 def _check_facts(facts: dict[str, Any], table: Any, lengths: dict[str, Any]) -> None:
-    """Refuse, by ValueError, facts that no run can have written."""
+    """Raise ValueError for facts that no run can have written."""
     import pyarrow.types as kinds
 
     if sorted(lengths) != sorted(table.column_names):
-        raise ValueError("its columns differ from those that it names")
+        raise ValueError("its columns differ from those that its metadata names")
     for name, length in lengths.items():
         if type(length) is not int or not 0 <= length <= table.num_rows:
-            raise ValueError(f"column {name!r} of {table.num_rows} rows has {length!r}")
+            raise ValueError(f"column {name!r} has length {length!r} in {table.num_rows} rows")
         kind = table.schema.field(name).type
         if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind)):
             raise ValueError(f"column {name!r} is of type {kind}")

@@ -1,9 +1,9 @@
 """A vertex program that continues on one rank if its supersteps are many and small.
 
 On a road network a superstep takes less time than a collective, and there are thousands of
-supersteps.  A run detects this.  If the graph fits there, rank 0 then receives the whole graph and
+supersteps.  A run detects this.  If rank 0 has enough memory, it then receives the whole graph and
 continues alone, with fused supersteps, and the other ranks receive its progress.  The result is
-sent back to the owners.  The graph stays on rank 0 for later runs.
+sent back to the owners.  Rank 0 keeps the graph for later runs.
 
 Moving costs time too.  A run moves once its supersteps have taken as long as the move is expected
 to take.  So it takes at most about twice as long as the better choice (ski rental: Karlin, Manasse,
@@ -37,10 +37,10 @@ __all__ = ["CoalescingLoop"]
 Array = npt.NDArray[Any]
 
 PATIENCE = 64  # supersteps between two decisions about moving
-QUIET = 32  # moves only if on average at most one of so many vertices is active
-EVEN = 8  # times the mean in-degree: the largest in-degree of a graph without hubs
-RATE = 2e8  # estimated bytes a second at which a graph moves
-PART = 4  # the graph may take 1/4 of rank 0's memory, and of its GPU's
+QUIET = 32  # a run moves only if on average at most 1 in 32 vertices is active
+EVEN = 8  # a graph has hubs if its largest in-degree is above 8 times the mean
+RATE = 2e8  # estimated bytes per second at which a graph moves
+PART = 4  # the graph may take 1/4 of rank 0's free memory, and of its GPU's
 
 
 class CoalescingLoop:
@@ -58,9 +58,9 @@ class CoalescingLoop:
         self._partitioned = partitioned
         self.name, self.max_iter, self.tol = partitioned.name, partitioned.max_iter, partitioned.tol
         self._moved = False
-        self._home: VertexLoop | None = None  # on rank 0, once moved
-        self._ended = (False, False)  # whether converged, whether diverged; once moved
-        self._number = self._active = 0  # supersteps, and the sum of their active vertices
+        self._home: VertexLoop | None = None  # the loop on rank 0, after the move
+        self._ended = (False, False)  # after the move: whether converged, whether diverged
+        self._number = self._active = 0  # supersteps; sum of their active vertices
 
     # ----------------------------------------------------------------------- the loop's interface
 
@@ -71,16 +71,16 @@ class CoalescingLoop:
 
     @property
     def diverged(self) -> bool:
-        """Whether the state is no longer finite, so that going on is pointless."""
+        """Whether the state is no longer finite, so that further steps are pointless."""
         return self._ended[1] if self._moved else self._partitioned.diverged
 
     @property
     def synchronous(self) -> bool:
-        """Whether the states are those after so many supersteps."""
+        """Whether the states are those after the given number of supersteps."""
         return self._partitioned.synchronous
 
     def start(self, graph: Any, *, on_device: bool = False) -> None:
-        """Start on the own shard, a `ShardGraph`."""
+        """Start on this rank's shard, a `ShardGraph`."""
         self._graph: ShardGraph = graph
         self._comm = graph.comm
         self._partitioned.start(graph)
@@ -199,7 +199,7 @@ class CoalescingLoop:
         self._agreed({})
 
     def _whole_graph(self) -> Graph | None:
-        """Return the whole graph on rank 0, where it is cached; collective."""
+        """Return the whole graph, on rank 0 only; rank 0 keeps it; collective."""
         share, kept = self._graph, self._graph.kept
         if "home" not in share.learned:
             csc, low = share.csc, share.low
@@ -225,7 +225,7 @@ class CoalescingLoop:
         return found
 
     def _collected(self, own: dict[str, Array]) -> dict[str, Array]:
-        """Return the concatenated arrays of all ranks on rank 0, nothing on others; collective."""
+        """Return the concatenated arrays of all ranks on rank 0, an empty dict on others; collective."""
         buffers: list[list[Array]] = [[] for _ in range(self._comm.size)]
         buffers[0] = [np.ascontiguousarray(one) for one in own.values()]
         came = self._comm.alltoall(buffers)

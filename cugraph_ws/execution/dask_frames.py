@@ -1,4 +1,4 @@
-"""Dispatch hook: functions of a graph accept Dask frames and cluster graphs; workers call them."""
+"""Dispatch hook: functions of a graph accept Dask frames and cluster graphs, and run on the workers."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def accepts_dask_frames(function: Function) -> Function:
 
 
 def _importable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function as its module has it, perhaps decorated further.
+    """Return the function of this name in its module, which may have more decorators.
 
-    Pickle sends that by its name.  It would send any other with its code, and a worker would have
-    another program for each call.
+    Pickle sends it by name.  It would send any other function with its code, so a worker would have
+    a different program object in each call.
     """
     found = getattr(sys.modules.get(function.__module__), function.__name__, None)
     inner = found

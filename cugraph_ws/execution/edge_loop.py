@@ -30,15 +30,15 @@ __all__ = ["EdgeLoop"]
 
 Array = Any  # NumPy's or CuPy's
 
-ARCS_A_STEP = 1 << 25  # of the rows of a step's pairs
+ARCS_A_STEP = 1 << 25  # most arcs in the rows of a step's pairs
 
 
 class EdgeLoop(BaseLoop):
     """Runs an edge program; see `cugraph_ws.execution.loop.Loop` for the interface.
 
-    Each step computes the values of the next pairs, whose rows are bounded in number.  If common
-    neighbours are only counted, and the pairs are all edges, triangles are counted at once: each
-    serves three pairs.  `engine="python"` takes no such way.
+    Each step computes the values of the next pairs, with a bounded number of arcs in their rows.  If
+    common neighbours are only counted, and the pairs are all edges, triangles are counted instead,
+    each of which counts for three pairs.  `engine="python"` does not use this shortcut.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class EdgeLoop(BaseLoop):
     Attributes
     ----------
     saves : str
-        The option that asks for checkpoints; empty if none does.
+        The option that requests checkpoints; empty if there is none.
     """
 
     by_vertex = False
@@ -63,8 +63,8 @@ class EdgeLoop(BaseLoop):
         refused = [name for name in options.given("program", "gpu") if name != "partitions"]
         if refused:
             raise InputError(
-                f"{program.name} is an edge program, which has no supersteps: {', '.join(refused)} "
-                "cannot be given; leave it out"
+                f"{program.name} is an edge program, which has no supersteps; leave out "
+                f"{', '.join(refused)}"
             )
         self.program = program.current()
         self.name = program.name
@@ -72,8 +72,8 @@ class EdgeLoop(BaseLoop):
         self._given = arguments.get("pairs")
         if isinstance(self._given, str):
             raise InputError(
-                f"pairs={shown(self._given)}: give a frame with columns `first` and `second`; without "
-                "it, values of all pairs of neighbours are computed"
+                f"pairs={shown(self._given)}: give a frame with columns `first` and `second`, or leave it "
+                "out for all pairs of neighbours"
             )
         self._plain = options.engine == "python"
         saving = [name for name in ("checkpoint", "resume") if name in options.given("run")]
@@ -120,11 +120,11 @@ class EdgeLoop(BaseLoop):
         Parameters
         ----------
         bound : BoundEdgeProgram
-            Its constants are where the neighbourhoods are.
+            The program, with its constants on the host or device where `near` is.
         near : Neighbourhoods
-            Without values.
+            The neighbourhoods, without values.
         given : tuple of (firsts, seconds), or None
-            Numbers of vertices of the rank's pairs; None for all edges.
+            Vertex numbers of the rank's pairs; None for all edges.
         graph : GraphView
         """
         self.bound, self._near, self._graph = bound, near, graph
@@ -226,7 +226,7 @@ class EdgeLoop(BaseLoop):
         state.number("_finished", 0, len(self._pairs[0]))
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Resume after some pairs; other engines may have cut them into other steps."""
+        """Resume after some pairs; an engine with other steps may have saved the state."""
         finished = int(state["_finished"][0])
         self._done = sum(end <= finished for _, end in self._bounds)
         self._columns = [self._near.xp.asarray(state[name]).copy() for name in self.program.state]

@@ -1,21 +1,20 @@
 """Extrapolation between supersteps that map a field affinely, as those of PageRank do.
 
 If `f` maps distributions affinely, it maps a combination of vectors x₁ … x₅ with factors that sum to 1 to the
-same combination of f(x₁) … f(x₅).  So the change that a superstep would make of a combination is the
-combination of the known changes f(xᵢ) − xᵢ.  Factors that make its square sum least are found from the
+same combination of f(x₁) … f(x₅).  So the change that a superstep would make to the combination is the
+same combination of the known changes f(xᵢ) − xᵢ.  The factors that minimise its L2 norm follow from the inner
 products of the changes, without a superstep: reduced rank extrapolation (Eddy 1979, Mešina 1977).
 Quadratic extrapolation (Kamvar, Haveliwala, Manning and Golub, "Extrapolation methods for accelerating
 PageRank computations", WWW 2003) finds factors of three vectors in nearly the same way.
 
-The combination of f(x₁) … f(x₅), with 0 in place of less and scaled to its sum again, replaces the state
-if the change of a superstep is then certain to be `GUARD` times the last one or less, in the L1 norm, in
-which `f` is a contraction.  So a run cannot diverge.  It ends, as any, when a superstep of the program changes
-the field by `tol` or less.
+The combination of f(x₁) … f(x₅), with negative entries set to 0 and scaled to the same sum, replaces the state
+if a superstep is then certain to change it by at most `GUARD` times the last change.  Changes are measured in
+the L1 norm, in which `f` does not increase distances, so a run cannot diverge.  Like any run, it ends when a
+superstep of the program changes the field by at most `tol`.
 
-Supersteps are counted by eights.  After the fourth of eight it is decided whether the last six vectors
-are kept; after the eighth they are combined.  An executor has the state before and after a superstep,
-so four vectors are kept beside it.  If combinations are refused again and again, fewer are made: after
-the nth in a row, n - 1 decisions are left out.
+The period is eight supersteps.  After the fourth, the run decides whether to keep the vectors of the rest of
+the period; after the eighth they are combined.  An executor has the state before and after a superstep, so
+four further vectors are kept.  After n refused combinations in a row, the next n - 1 periods are skipped.
 """
 
 from __future__ import annotations
@@ -44,17 +43,17 @@ __all__ = ["KEPT", "Extrapolation", "factors_of", "why_not_extrapolated"]
 Array = Any  # NumPy's or CuPy's
 
 PERIOD = 8  # supersteps from one combination to the next
-DECIDED, SECOND = 4, 6  # of each eight, those after which two vectors are kept
+DECIDED, SECOND = 4, 6  # supersteps of a period after which two vectors are kept
 KEPT = ("_kept_first", "_kept_second", "_kept_third", "_kept_fourth")
-GUARD = 0.7  # of the last change: a combined change above it is not worth the work
-# Supersteps that a run must still need after a combination.  It takes as long as one or two.
+GUARD = 0.7  # a combination is refused if its change may exceed this fraction of the last change
+# Supersteps that a run must still need after a combination, which takes as long as one or two
 LEAST_LEFT = 6
-MOST_REFUSED = 1 << 32  # in a row
-# Arcs of a rank from which a GPU's supersteps take long enough: a combination takes 1 to 2 ms there
+MOST_REFUSED = 1 << 32  # refused combinations in a row
+# Arcs of a rank above which a GPU's supersteps take long enough: a combination takes 1 to 2 ms there
 LEAST_ARCS = 24_000_000
-SMALL = 1 << 26  # bytes that are there: asking a driver takes as long as a small graph's run
+SMALL = 1 << 26  # bytes that are always there: asking a driver takes as long as a small graph's run
 PART = 4  # vectors may take 1/4 of the free memory
-# Singular values below this part of the greatest are rounding errors of the products
+# Singular values below this fraction of the greatest are rounding errors of the products
 RANK = 1e-13
 
 
@@ -64,16 +63,16 @@ class Extrapolation:
     Parameters
     ----------
     bound : BoundProgram
-        Of a program that declares `extrapolation`.
+        A program that declares `extrapolation`.
     graph : GraphView
     executor : Executor
     exchange : Exchange
     always : bool
-        Whether vectors are combined in any case, not only where that saves supersteps.
+        Whether to combine vectors in any case, not only where that is expected to save time.
     tol : float or None
         Bound of the residual.
     max_iter : int or None
-        Greatest number of supersteps.
+        Maximum number of supersteps.
     on_device : bool
         Whether the executor computes on the GPU.
     """
@@ -100,11 +99,11 @@ class Extrapolation:
         self._always, self._tol, self._max_iter = always, tol, max_iter
         few = on_device and graph.number_of_arcs < LEAST_ARCS * self._part.halo.comm.size
         self._never = few and not always
-        self._vectors: tuple[Array, ...] = ()  # memory for those that are kept
-        self._count = 0  # of vectors that are kept
-        self._refused = 0  # combinations in a row that were not good enough
-        self._pause = 0  # decisions that are left out
-        self._rate = 0.0  # greatest seen of one change to the one before
+        self._vectors: tuple[Array, ...] = ()  # buffers of the kept vectors
+        self._count = 0  # number of vectors kept
+        self._refused = 0  # refused combinations in a row
+        self._pause = 0  # periods left to skip
+        self._rate = 0.0  # greatest ratio of a change to the one before
 
     def supersteps(self, number: int) -> int:
         """Return how many supersteps may run before `after` must be called.
@@ -138,7 +137,7 @@ class Extrapolation:
             return False
         place = number % PERIOD
         if before > 0.0 and (place == DECIDED or (place == 0 and self._count)):
-            # Changes shrink fast after a combination, but not for long
+            # Not right after a combination: then changes shrink faster for a few supersteps
             self._rate = max(self._rate, residual / before)
         if place == DECIDED:
             self._count = 0
@@ -206,7 +205,8 @@ class Extrapolation:
         combined = part.xp.empty(part.size, np.float64)
         own = self._loops.combine(vectors, factors.tolist(), combined[: part.owned])
         change, below = np.sum(comm.allgather(own.tolist()), axis=0).tolist()
-        # Each of what is added, and then taken away to keep the sum, changes a superstep twice at most
+        # Setting negative entries to 0 adds `below`, and scaling removes as much: either may change the
+        # state and its image by that amount
         if not change + 4.0 * below <= GUARD * residual:
             return False
         if below > 0.0:
@@ -225,7 +225,7 @@ class Extrapolation:
     # ------------------------------------------------------------------------------- checkpoints
 
     def state(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Return the kept vectors by owned vertex, zeros in place of others, and the counts."""
+        """Return the kept vectors by owned vertex, zeros for those not kept, and the counts."""
         part, found = self._part, {}
         for place, name in enumerate(KEPT):
             column = np.zeros(part.owned)
@@ -246,7 +246,7 @@ class Extrapolation:
         state.floats("_rate", 1, 0.0)
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take what `state` returned."""
+        """Restore what `state` returned."""
         part = self._part
         self._count, self._refused, self._pause = state["_kept"].tolist()
         self._rate = float(state["_rate"][0])
@@ -257,12 +257,12 @@ class Extrapolation:
 
 
 def factors_of(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
-    """Return the factors that sum to 1 and make the combined change least.
+    """Return the factors that sum to 1 and minimise the L2 norm of the combined change.
 
     Parameters
     ----------
     products : ndarray of float64, shape (15,)
-        Of any two of five changes.
+        Inner products of any two of five changes.
 
     Returns
     -------
@@ -274,7 +274,7 @@ def factors_of(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | N
     table = np.zeros((5, 5))
     table[np.triu_indices(5)] = products
     table += np.triu(table, 1).T
-    # Of the differences to the last change; scaled, since their sizes differ by orders of magnitude
+    # Products of differences from the last change; scaled, since sizes differ by orders of magnitude
     last = table[4]
     differences = table[:4, :4] - last[:4, None] - last[None, :4] + last[4]
     right = last[4] - last[:4]
@@ -294,7 +294,11 @@ def why_not_extrapolated(program: VertexProgram, *, in_place: bool) -> str | Non
     program : VertexProgram
     in_place : bool
         Whether supersteps must write into the state that they read.
+
+    Returns
+    -------
+    str or None
     """
     if program.extrapolation is None:
         return f"{program.name} does not declare that its supersteps are linear"
-    return "supersteps in place leave no earlier state" if in_place else None
+    return "supersteps in place overwrite the earlier state" if in_place else None

@@ -1,6 +1,6 @@
-"""Jumps: what a program reads of the vertices that state fields name, before each superstep.
+"""Jumps: before each superstep, fields are read at the vertices that pointers name, or folded there.
 
-Values are computed by vertex number, sent to ghosts, and written into the arrays of constants that
+Values are computed for owned vertices, sent to ghosts, and written into the arrays of constants that
 supersteps read.
 """
 
@@ -32,7 +32,7 @@ class Jumps:
     bound : BoundProgram
     graph : GraphView
     executor : Executor
-        Its states are read, and its constants written.
+        The executor whose states are read and whose constants are written.
     on_device : bool
         Whether it computes on the GPU.
     """
@@ -50,7 +50,7 @@ class Jumps:
         ]
 
     def write(self) -> None:
-        """Compute all jumps from the present states; collective.
+        """Compute all jumps from the current states; collective.
 
         Raises
         ------
@@ -83,11 +83,11 @@ class Jumps:
             vertex, name, number = min(shown)
             raise ProgramError(
                 f"{self._program.name}: `{name}` of vertex {part.graph.describe_vertices([vertex])[0]} is "
-                f"{number}, which is not the number of a vertex: those are 0 to {vertices - 1}, and -1 is none"
+                f"{number}, which is not the number of a vertex; give 0 to {vertices - 1}, or -1 for none"
             )
 
     def _read(self, declared: Jump, values: Array, numbers: Array) -> Array:
-        """Return values at the vertices that this rank's vertices name; collective."""
+        """Return the values of the vertices that this rank's pointers name; collective."""
         xp, halo = self._part.xp, self._part.halo
         some = numbers >= 0
         found = xp.full(len(numbers), declared.default, values.dtype)
@@ -95,14 +95,14 @@ class Jumps:
         return found
 
     def _folded(self, declared: Jump, values: Array, numbers: Array) -> Array:
-        """Return folds of values over the vertices that name this rank's; collective."""
+        """Return folds of values over the vertices whose pointers name this rank's vertices; collective."""
         part, fold = self._part, declared.fold
         some = numbers >= 0
         numbers, values = numbers[some], values[some]
         in_any_order = fold != "sum" or values.dtype.kind != "f"
-        if not part.halo.alone and in_any_order:  # one value is sent for each vertex that is named
+        if not part.halo.alone and in_any_order:  # fold first, to send one value per named vertex
             numbers, places = part.xp.unique(numbers, return_inverse=True)
             values = self._loops.fold(fold, values, places, len(numbers))
-        numbers, values = part.halo.send_to_owners(numbers, values)  # by rank, so in vertex order
+        numbers, values = part.halo.send_to_owners(numbers, values)  # in vertex order
         folded: Array = self._loops.fold(fold, values, numbers - part.low, part.owned)
         return folded

@@ -38,7 +38,7 @@ class Step:
     direction, filter, layout : str
         For the trace.
     residuals : list of float
-        Norm of each superstep in the call, if it ran several; else empty.
+        Norm of each superstep's change, if the call ran several supersteps; else empty.
     bytes_sent : int
         Bytes exchanged between partitions.
     bytes_useful : int
@@ -48,15 +48,15 @@ class Step:
     history : list of (int, int)
         Active vertices and arcs of each superstep in the call; empty for one superstep.
     modes : list of (str, str)
-        Direction and filter of each, if they may differ; else empty.
+        Direction and filter of each superstep, if they may differ; else empty.
     exchanges : sequence of (int, int)
-        Bytes sent and useful bytes of each, if they may differ; else empty.
+        Bytes sent and useful bytes of each superstep, if they may differ; else empty.
     phase : str
-        Name of the phase, in a run of several.
+        Name of the phase, in a run of phases.
     extrapolated : bool
         Whether an extrapolation has replaced the state that the last superstep left.
     exchange : str
-        What messages consisted of; see `Trace`.
+        What the messages between ranks consisted of; see `Trace`.
     predicted : float
         Seconds that the exchange was predicted to take.
     """
@@ -81,8 +81,7 @@ class Step:
 
 
 NO_EDGE_STATE = (
-    "the program keeps no state on edges; declare a field of it, as in "
-    "`flow = ws.edge_state(ws.float64)`"
+    "the program keeps no state on edges; declare a field, as in `flow = ws.edge_state(ws.float64)`"
 )
 
 
@@ -115,7 +114,7 @@ class Loop(Protocol):
 
     @property
     def diverged(self) -> bool:
-        """Whether the state is no longer finite, so that going on is pointless."""
+        """Whether the state is no longer finite, so that further steps are pointless."""
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Check the arguments against the graph and allocate the state; collective.
@@ -135,7 +134,7 @@ class Loop(Protocol):
         """Return by name the arrays and values that the result depends on besides the graph."""
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays that are needed to resume here."""
+        """Return all arrays that are needed to resume from this point."""
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that `state` cannot have returned; not collective, after `start`."""
@@ -148,7 +147,7 @@ class Loop(Protocol):
 
 
 class BaseLoop:
-    """What most loops that are no vertex programs have in common; see `Loop`."""
+    """Base of most loops that are not vertex programs; see `Loop`."""
 
     by_vertex = True
     diverged = False
@@ -167,14 +166,14 @@ class BaseLoop:
 
 @dataclass
 class Result(Generic[FrameT]):
-    """What a run returns.
+    """Result of a run.
 
     Attributes
     ----------
     frame : DataFrame
         The vertex frame, of the kind of the edge frame, sorted by vertex.
     arrays : dict
-        Its columns by vertex number, before decoding.
+        The frame's columns by vertex number, before ids are decoded.
     iterations : int
         Number of supersteps, including those before a resumed checkpoint.
     converged : bool
@@ -186,10 +185,10 @@ class Result(Generic[FrameT]):
     trace : DataFrame
         One row per superstep: superstep, direction, filter, active, edges, milliseconds,
         residual, bytes_sent, bytes_useful, partitions, fused, layout, extrapolated, exchange,
-        predicted; of phases also phase.
+        predicted; for phases also phase.  `Trace` describes them.
     synchronous : bool
         Whether the states are those after `iterations` supersteps, each of which read only the
-        states that the previous one left. If not, messages were taken out of order: the fixpoint is
+        states after the previous one.  If not, messages were taken out of order: the fixpoint is
         the same, but supersteps are not comparable, and a state before the end mixes several
         supersteps.
     """
@@ -260,7 +259,7 @@ class Result(Generic[FrameT]):
             return self
         remedy = "raise max_iter, tol or timeout"
         if self.stopped == "diverged":
-            remedy = "scale the weights or the first values down"
+            remedy = "scale down the weights or the first values"
         raise ConvergenceError(
             f"{name} did not converge: stopped by {self.stopped} after {self.iterations} supersteps, "
             f"residual {self.residual:.3g}{self._caveat}; {remedy}, or take the error's .result",

@@ -202,8 +202,8 @@ class Options:
             "run",
             "Where to run: by default on the GPU if the graph is in its memory, else on the CPU. "
             '"python" is the reference: it runs the program\'s functions uncompiled, one superstep after the '
-            "other. It is slow, and pdb can step through it. It refuses a number that does not fit the declared state, and "
-            "its `math` functions raise where compiled code gives NaN or an infinity.",
+            "other. It is slow, and pdb can step through it. It refuses a number that the declared state cannot hold, "
+            "and its `math` functions raise errors where compiled code returns NaN or an infinity.",
         ),
     )
     max_iter: int | None = field(
@@ -211,7 +211,7 @@ class Options:
         metadata=_option(
             Count(),
             "program",
-            "Greatest number of supersteps; by default the program's own. With a limit, a message travels "
+            "Maximum number of supersteps; by default the program's own. With a limit, a message travels "
             "one edge per superstep, on every engine.",
         ),
     )
@@ -220,7 +220,7 @@ class Options:
         metadata=_option(
             Number(finite=True),
             "program",
-            "Bound of the residual; by default the program's own.",
+            "The run ends when the residual is at most this; by default the program's own.",
         ),
     )
     direction: WantedDirection = field(
@@ -228,7 +228,7 @@ class Options:
         metadata=_option(
             Choice(get_args(WantedDirection)),
             "program",
-            "The direction of every superstep, instead of the planned ones.",
+            "The direction of every superstep; by default planned.",
         ),
     )
     in_place: bool | None = field(
@@ -280,8 +280,8 @@ class Options:
             "program",
             "What partitions send each other: the boundary vertices that have changed (`vr`, Vertex "
             "Refinement), all boundary vertices (`ms`, the maximal subset), or all owned vertices (`all`, a "
-            "baseline). By default what is predicted to take least time, from rates of links and of packing "
-            "(`ws.cluster_scan` measures links) and from the last supersteps; the trace says what was chosen.",
+            "baseline). By default the choice that is predicted to take the least time, from the rates of links "
+            "(measured by `ws.cluster_scan`) and of packing, and from the last supersteps; the trace shows it.",
         ),
     )
     layout: WantedLayout = field(
@@ -293,10 +293,11 @@ class Options:
             "a CPU: by ranges of destinations and of sources that fit into a core's cache; results are the same "
             "bits. On a GPU: `gshards` (CuSha's G-Shards), shards of destinations whose arcs are in the order of "
             "their sources; and `windows` (its Concatenated Windows), in which values of sources are first "
-            "written shard by shard; both are made of the CSC and kept with the graph, and sums may differ from "
-            "those of `csc` in the last bits. By default, large graphs have tiles after a few supersteps, and "
-            "`gshards` if the supersteps that are certain (max_iter with tol=0) win them back; where no bit "
-            "depends on it, earlier runs count too. `graph.report.choices` says why.",
+            "written shard by shard. Both are made from the CSC and kept with the graph, and sums may differ from "
+            "those of `csc` in the last bits. By default, a CPU uses tiles for large graphs after a few "
+            "supersteps. A GPU uses `gshards` if the number of supersteps is known (max_iter with tol=0) and "
+            "large enough to pay for making them; if no bit of the result depends on the layout, earlier runs "
+            "count too. `graph.report.choices` says why.",
         ),
     )
     extrapolate: Extrapolate = field(
@@ -305,10 +306,10 @@ class Options:
             Choice(get_args(Extrapolate)),
             "program",
             "Whether states are extrapolated, if the program declares that its supersteps are linear, as PageRank "
-            "does. After every eighth superstep the combination of the last ones that a superstep changes least may "
-            "replace the state. By default only where `tol` is above 0 and that is expected to save time; on a GPU, "
-            "on graphs of 24 million arcs or more. The run ends, as any, when a superstep changes the state by `tol` "
-            "or less.",
+            "does. After every eighth superstep, the state may be replaced by a combination of the last states, the "
+            "one that a superstep would change least. By default this is done only if `tol` is above 0 and it is "
+            "expected to save time; on a GPU, only on graphs of 24 million arcs or more. Like any run, it ends when a "
+            "superstep changes the state by `tol` or less.",
         ),
     )
     method: Method = field(
@@ -316,8 +317,9 @@ class Options:
         metadata=_option(
             Choice(get_args(Method)),
             "gpu",
-            "The GPU's schedule: warp segmentation (`ws`), with a warp for each vertex of middle degree and "
-            "blocks for each of high degree; or virtual warps of that many lanes (`vwc-8`), a baseline.",
+            "The GPU's schedule: warp segmentation (`ws`), with a warp for each vertex of medium degree and "
+            "blocks for each vertex of high degree; or, as a baseline, virtual warps of the given number of lanes "
+            "(`vwc-8`).",
         ),
     )
     filter: Filter = field(
@@ -327,7 +329,7 @@ class Options:
             "gpu",
             "How the GPU lists the frontier of a push: each vertex when a message changes it (`online`), or from "
             "a bitmap afterwards (`ballot`). `auto` is `online` while there is room. Sums of floats use `ballot`, "
-            "whose order makes them the same from run to run.",
+            "whose order is the same in every run.",
         ),
     )
     progress: Progress = field(
@@ -335,8 +337,8 @@ class Options:
         metadata=_option(
             Report(),
             "run",
-            "True for a progress line on a terminal, or a function of a `ProgressUpdate`, which stops the run "
-            "by returning False.",
+            "True for a progress line on a terminal, or a function that takes a `ProgressUpdate`; the run stops "
+            "if it returns False.",
         ),
     )
     timeout: float | None = field(
@@ -353,7 +355,7 @@ class Options:
     )
     every: int = field(
         default=10,
-        metadata=_option(Count(1), "run", "Least number of supersteps between checkpoints."),
+        metadata=_option(Count(1), "run", "Minimum number of supersteps between checkpoints."),
     )
     resume: str | os.PathLike[str] | None = field(
         default=None, metadata=_option(File(), "run", "Checkpoint from which to continue.")

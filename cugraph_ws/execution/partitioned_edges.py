@@ -46,12 +46,12 @@ class PartitionedEdges(BaseLoop):
         return self._loops[0].converged
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
-        """Bind the program to the whole graph, cut the graph, and begin on the shards."""
+        """Bind the program to the whole graph, split the graph, and begin on the shards."""
         assert isinstance(graph, Graph)
         if self._loop.saves:
             raise InputError(
-                f"{self._loop.saves}: with partitions, a run of an edge program has no checkpoints; "
-                "leave one of them out"
+                f"{self._loop.saves}: with partitions=, a run of an edge program has no checkpoints; "
+                "leave out one of the two"
             )
         self._on_device, self._graph = on_device, graph
         degrees = neighbourhoods(graph, on_device=False).rows.degrees

@@ -1,7 +1,7 @@
 """A vertex program, or phases, on a whole graph in several partitions, whose ranks are threads.
 
-Each rank runs a `VertexLoop` or a `PhasedLoop` on its shard, as a rank of a cluster does.  The caller's thread drives
-them, step by step, as if they were one loop on the whole graph.
+Each rank runs a `VertexLoop` or a `PhasedLoop` on its shard, like a rank of a cluster.  The caller's
+thread drives them step by step, as if they were one loop on the whole graph.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class PartitionedLoop:
 
     @property
     def synchronous(self) -> bool:
-        """Whether the states are those after so many supersteps."""
+        """Whether the states are those after the given number of supersteps."""
         return self._loops[0].synchronous
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
-        """Bind the program to the whole graph, cut the graph, and start the program on the shards."""
+        """Bind the program to the whole graph, split the graph, and start the program on the shards."""
         assert isinstance(graph, Graph)
         self._loop.bind(graph, on_host=True)
         shards = shards_of(graph, self._ranks)
@@ -80,13 +80,13 @@ class PartitionedLoop:
         self._repetition = self._loops[0].repetition()
 
     def _on_ranks(self, work: Callable[[int], Value]) -> list[Value]:
-        """Run a function of a rank's number on every rank; collectives may be called there."""
+        """Run a function of the rank's index on every rank; it may call collectives."""
         return self._ranks.call_each(work, on_device=self._loop.engine == "cuda")
 
     def _joined(
         self, arrays_of: Callable[[ShardedLoop], Mapping[str, Any]]
     ) -> list[tuple[str, list[Any]]]:
-        """Return each named array of all ranks."""
+        """Return the names of arrays, each with the arrays of all ranks."""
         shares = self._on_ranks(lambda rank: arrays_of(self._loops[rank]))
         return [(name, [share[name] for share in shares]) for name in shares[0]]
 
@@ -96,7 +96,7 @@ class PartitionedLoop:
         if self._repetition is not None:
             states = [one for loop in self._loops for one in loop.own_state().values()]
             self._loops[0].refuse_repeated(self._repetition, states)
-        self.max_iter = self._loops[0].max_iter  # phases may give up
+        self.max_iter = self._loops[0].max_iter  # phases set it to end a run
         return replace(step, partitions=self._ranks.size)
 
     @property
@@ -114,7 +114,7 @@ class PartitionedLoop:
         return self._loop.inputs()
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays that are needed to resume here, by vertex number."""
+        """Return all arrays that are needed to resume from this point, by vertex number."""
         divided = {*self.by_vertex_state, *self.by_arc_state}
         return {
             name: np.concatenate(shares) if name in divided else shares[0]
@@ -146,7 +146,7 @@ class PartitionedLoop:
         self.max_iter = self._loops[0].max_iter
 
     def _arc_cuts(self) -> list[int]:
-        """Return where each rank's arcs begin among all, in the order of the CSC."""
+        """Return the index of each rank's first arc, in the order of the graph's CSC."""
         counts = [
             loop.number_of_arcs if isinstance(loop, VertexLoop) and loop.by_arc_state else 0
             for loop in self._loops

@@ -34,7 +34,7 @@ __all__ = ["PhasedLoop"]
 Array = Any  # NumPy's or CuPy's
 
 GOING, CONVERGED, GAVE_UP = range(3)
-BEFORE = "_before "  # and a field: its values when the round began
+BEFORE = "_before "  # prefix of a field's name, for its values at the beginning of the round
 
 
 class PhasedLoop:
@@ -66,7 +66,7 @@ class PhasedLoop:
     def __init__(self, phases: Phases, arguments: Mapping[str, Any], options: Options) -> None:
         if options.extrapolate == "always":
             raise InputError(
-                f"extrapolate='always': {phases.name} runs in phases, whose supersteps are counted; leave it out"
+                f"extrapolate='always': {phases.name} runs in phases, which are not extrapolated; leave it out"
             )
         if options.tol is not None and phases.until is None:
             raise InputError(
@@ -97,15 +97,15 @@ class PhasedLoop:
         self._fields: dict[str, Array] = {}  # the states that ended phases have left
         self._before: dict[str, Array] = {}  # the states when the round began
         self._at = self._round = self._done = 0
-        self._norm = math.inf  # of the last round's change
+        self._norm = math.inf  # norm of the last round's change
         self._end = GOING
         self._repetition: Repetition | None = None
 
-    # ------------------------------------------------------------------------------ how it stands
+    # ----------------------------------------------------------------------------- current state
 
     @property
     def _loop(self) -> VertexLoop:
-        """The loop of the present phase."""
+        """The loop of the current phase."""
         return self._loops[self._at]
 
     @property
@@ -115,7 +115,7 @@ class PhasedLoop:
 
     @property
     def place(self) -> tuple[int, int]:
-        """The index of the present phase, and the number of its next superstep."""
+        """The index of the current phase, and the number of its next superstep."""
         return self._at, self._loop.number
 
     @property
@@ -129,21 +129,21 @@ class PhasedLoop:
 
     @property
     def converged(self) -> bool:
-        """Whether a round changed nothing, or as little as `until` says, or all rounds are done."""
+        """Whether a round changed nothing or at most `tol` by `until`'s norm, or all rounds are done."""
         return self._end == CONVERGED
 
     @property
     def diverged(self) -> bool:
-        """Whether the field of the present phase's residual, or of `until`, is no longer finite."""
+        """Whether the field of the current phase's residual, or of `until`, is no longer finite."""
         lost = self._phases.until is not None and self._round > 0 and not math.isfinite(self._norm)
         return lost or self._loop.diverged
 
     @property
     def synchronous(self) -> bool:
-        """Whether the states are those after so many supersteps."""
+        """Whether the states are those after the given number of supersteps."""
         return all(loop.synchronous for loop in self._loops)
 
-    # ------------------------------------------------------------------------------ how it begins
+    # --------------------------------------------------------------------------------- beginning
 
     def bind(self, graph: GraphView, *, on_host: bool = False) -> None:
         """Bind every program to the graph, or to its view along reversed edges; collective.
@@ -211,10 +211,10 @@ class PhasedLoop:
         self._begin_phase()
         self._go_on()  # a phase may have nothing to do
 
-    # ------------------------------------------------------------------------------ how it goes on
+    # ------------------------------------------------------------------------------------- steps
 
     def step(self) -> Step:
-        """Run the next superstep of the present phase, or a few fused ones; collective."""
+        """Run the next superstep of the current phase, or a few fused ones; collective."""
         loop, name = self._loop, self.phase_names[self._at]
         step = loop.step()
         self._done += len(step.history)
@@ -226,13 +226,13 @@ class PhasedLoop:
         return replace(step, active=active, residual=residual, phase=name)
 
     def _bound_supersteps(self) -> None:
-        """Give the present phase as many supersteps as it may do."""
+        """Set the maximum number of supersteps of the current phase."""
         left = None if self.max_iter is None else self.max_iter - self._done
         limits = [one for one in (self._limits[self._at], left) if one is not None]
         self._loop.max_iter = min(limits) if limits else None
 
     def _go_on(self) -> None:
-        """Begin the next phase, and the next round, where one has ended; collective."""
+        """If the phase has ended, begin the next one, and if the round has, the next round; collective."""
         while self._end == GOING:
             loop, limit = self._loop, self._limits[self._at]
             if not (loop.converged or (limit is not None and loop.number >= limit)):
@@ -248,12 +248,12 @@ class PhasedLoop:
             self._begin_phase()
 
     def _begin_phase(self) -> None:
-        """Hand the states to the present phase; collective."""
+        """Pass the states to the current phase; collective."""
         self._bound_supersteps()
         self._loop.begin(self._fields)
 
     def _end_round(self) -> None:
-        """Compare the states with those when the round began; collective."""
+        """Compare the states with those at the beginning of the round; collective."""
         graph, phases = self._graph, self._phases
         self._round += 1
         changed = graph.any_rank(
@@ -288,12 +288,12 @@ class PhasedLoop:
             )
 
     def repetition(self) -> None:
-        """Return no detector of repeated states: rounds are compared here."""
+        """Return None: this loop compares rounds itself instead of supersteps."""
 
     def refuse_repeated(self, repetition: Repetition, columns: Sequence[Array]) -> None:
         """Do nothing; see `repetition`."""
 
-    # ------------------------------------------------------------------------------ what it leaves
+    # ------------------------------------------------------------------------ results and checkpoints
 
     def own_state(self) -> dict[str, Array]:
         """Return the state fields of the owned vertices, in the order of their numbers."""
@@ -333,14 +333,14 @@ class PhasedLoop:
                 if columns.get(name) is not None and name not in bound.program.constants:
                     value = self._graph.edge_values(str(columns[name]))
                 elif isinstance(value, np.ndarray) and value.shape == (loop.graph.length,):
-                    own = np.zeros(self._graph.length, value.dtype)  # ghosts are others
+                    own = np.zeros(self._graph.length, value.dtype)  # ghosts may differ
                     own[: self._graph.owned] = value[: self._graph.owned]
                     value = own
                 named[f"{place} {name}"] = value
         return named
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays that are needed to resume here."""
+        """Return all arrays that are needed to resume from this point."""
         state = self._loop.state()
         before = {BEFORE + name: as_host(one) for name, one in self._before.items()}
         return {
@@ -396,5 +396,5 @@ def _norm(kind: str, before: Array, after: Array) -> float:
     if not len(after):
         return 0.0
     change = abs(after.astype(np.float64) - before.astype(np.float64))
-    change[before == after] = 0.0  # infinite ones too
+    change[before == after] = 0.0  # also for equal infinities, whose difference is NaN
     return float(change.sum() if kind == "l1" else change.max())

@@ -35,7 +35,7 @@ class ProgressUpdate:
     edges : int
         Edges read in this superstep.
     residual : float
-        Value that must fall to `tol`; NaN for a program without one.
+        The run ends when this is at most `tol`; NaN for a program without a residual.
     tol : float or None
         Tolerance, if the program has one.
     max_iter : int or None
@@ -54,7 +54,7 @@ class ProgressUpdate:
 
 
 Progress = bool | Literal["always"] | Callable[[ProgressUpdate], Any]
-"""False: say nothing; True: a line on a terminal; "always": also into a pipe; or a callback."""
+"""False: show nothing; True: a line on a terminal; "always": also lines into a pipe; or a callback."""
 
 
 class Reporter:
@@ -92,7 +92,7 @@ class CallbackReporter(Reporter):
 
 
 class ThrottledReporter(Reporter, ABC):
-    """Shows an update now and then, since writing it may take longer than a superstep."""
+    """Shows updates at intervals, since writing one may take longer than a superstep."""
 
     interval = 0.0  # minimum number of seconds between two updates
 
@@ -101,7 +101,7 @@ class ThrottledReporter(Reporter, ABC):
         self.due = 0.0
 
     def update(self, update: ProgressUpdate) -> bool:
-        """Show the update if the last shown one is old enough."""
+        """Show the update if the last one was shown at least `interval` seconds ago."""
         self.last = update
         if update.seconds >= self.due:
             self.due = update.seconds + self.interval
@@ -166,13 +166,13 @@ class LineReporter(ThrottledReporter):
         print(f"{self.name}: {facts(update)} · {update.seconds:.1f} s", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Write the last superstep if that is not done yet."""
+        """Write the last superstep, unless it has been written."""
         if self.last is not None and self.last is not self.shown:
             self.show(self.last)
 
 
 class Share:
-    """Estimated fraction of the run that is done, known only with a residual or a limit."""
+    """Estimates the fraction of the run that is done; this needs a residual or a limit."""
 
     def __init__(self) -> None:
         self.first = math.nan
@@ -210,7 +210,7 @@ def facts(update: ProgressUpdate) -> str:
 
 
 def _short(count: int) -> str:
-    """Return a count in a few characters, to fit on a line."""
+    """Format a count in a few characters, to fit on a line."""
     if count < 10_000:
         return f"{count:,}"
     if count < 10**6:
@@ -228,7 +228,7 @@ def reporter(progress: Progress, name: str) -> Reporter:
         plain lines to stderr if it is not a terminal.  A callable receives a `ProgressUpdate`
         after every superstep and may return False to stop the run.
     name : str
-        Name of what runs, for the bar.
+        Name of the algorithm, for the bar.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A checkpoint of several ranks: a Parquet file that lists parts beside it, one for each rank.
+"""A checkpoint of several ranks: a Parquet file that lists further files, one for each rank's part.
 
 Parts are by range of vertices, so that a different number of ranks can resume.  The file is
 replaced after all of its parts are written: a crash at any moment leaves a complete checkpoint.
@@ -37,7 +37,7 @@ __all__ = ["RankCheckpoints"]
 
 Array = npt.NDArray[Any]
 
-# Of one rank: supersteps, rank, number of ranks, and a random number.
+# Name of a rank's file: number of supersteps, rank, number of ranks, and a random number
 PART = re.compile(r"\d+-\d+-\d+(-[0-9a-f]{16})?\.parquet")
 
 # Constants of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -79,7 +79,7 @@ class RankCheckpoints:
             check_checkpoint(self._path)
 
     def load(self) -> dict[str, Any]:
-        """Restore the state; return the saved facts, or none if there is no file to read."""
+        """Restore the state; return the saved facts, or an empty dict if there is no file to read."""
         if self._resume is None:
             return {}
         first, all_arcs = _arcs_before(self._graph)
@@ -88,7 +88,7 @@ class RankCheckpoints:
         return facts
 
     def _read(self, first: int, all_arcs: int) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Read and check what this rank needs; not collective."""
+        """Read and check this rank's part of the state; not collective."""
         assert self._resume is not None
         arrays, facts = read_checkpoint(self._resume, self._identity)
         if "parts" not in facts:
@@ -182,7 +182,7 @@ def _check_parts(parts: Any, ends: dict[str, int], origin: str) -> None:
     if not good:
         raise InputError(
             f"{origin}: the checkpoint's list of parts is invalid; resume from another checkpoint, "
-            "or start anew"
+            "or start again"
         )
 
 

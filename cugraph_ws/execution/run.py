@@ -1,4 +1,4 @@
-"""The entry: a program and a graph in, supersteps, a vertex frame out.
+"""The entry point: `run` takes a program and a graph, and returns a vertex frame.
 
 `run()` makes a loop and drives it until convergence.  A vertex program becomes a `VertexLoop`,
 which binds it, plans, and runs an executor and an exchange; phases become a `PhasedLoop` of those.
@@ -60,7 +60,7 @@ __all__ = ["Run", "run"]
 class Run(Protocol):
     """The signature of `run` for type checkers: the options by name, as `Options` declares them.
 
-    mypy sees a program as the class that it is made from; Pyright sees a `VertexProgram`.
+    To mypy a program is the decorated class; to Pyright it is a `VertexProgram`.
     """
 
     def __call__(
@@ -149,14 +149,14 @@ def run(
     InputError
         If an argument is invalid.
     ProgramError
-        If the program is wrong.
+        If the program is invalid.
     ConvergenceError
         If a run without a limit makes no progress: no vertex is active while some are pending,
         or the states repeat.
     EngineError
         If the engine cannot run here.
     GraphMemoryError
-        If the run would not fit in memory beside the graph; raised before it starts.
+        If the run would not fit in memory besides the graph; raised before it starts.
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
@@ -204,13 +204,13 @@ def _loop(
     if refused:
         raise InputError(
             f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
-            "its parameters are given when it is made"
+            "give its parameters to its constructor"
         )
-    return copy(program)  # the caller's object keeps no graph, and can run again anywhere
+    return copy(program)  # the caller's object holds no graph, and can run again on another
 
 
 def _refuse_checkpoints(loop: Loop, graph: GraphView, options: Options) -> None:
-    """Refuse options for checkpoints if the run has none, before it starts."""
+    """Refuse options for checkpoints if the loop does not support them, before it starts."""
     where = getattr(loop, "checkpoints", "everywhere")
     if where == "everywhere" or (where == "on one machine" and graph.whole):
         return
@@ -304,7 +304,7 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
     stopped: Stopped = "converged"
     request: str | None = None
     idle = 0  # consecutive supersteps without active vertices
-    whole = True  # whether the state is that between two supersteps
+    whole = True  # whether the state is that of a complete superstep
 
     def result() -> Result:
         return Result(
@@ -321,7 +321,7 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
         )
 
     def synchronous() -> bool:
-        # Loops of their own are synchronous.
+        # Loops other than those of programs are synchronous.
         return getattr(loop, "synchronous", True) and facts.get("synchronous", True)
 
     def save() -> None:
@@ -391,5 +391,5 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
 
 
 def _own_request(request: str | None) -> str | None:
-    """Return why a run on one machine ends: no other rank has to agree."""
+    """Return why a run on one machine ends: its own request, since there are no other ranks."""
     return request

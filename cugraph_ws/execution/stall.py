@@ -9,17 +9,16 @@ import numpy.typing as npt
 
 __all__ = ["FIRST_COMPARED", "IDLE_SUPERSTEPS", "Repetition"]
 
-IDLE_SUPERSTEPS = 100  # without active vertices or edges read, before the run is given up
-FIRST_COMPARED = 1024  # supersteps before states are compared
+IDLE_SUPERSTEPS = 100  # supersteps without activity after which a run is given up
+FIRST_COMPARED = 1024  # superstep from which states are compared
 
 
 class Repetition:
     """Detects repeated states, by Brent's algorithm (1980).
 
-    If a superstep depends only on the states that the previous one left, equal states are followed by
-    equal states: once states repeat, they repeat forever.  The states of the last superstep
-    whose number is a power of two are kept, and those of each later superstep are compared with
-    them.
+    If a superstep depends only on the states after the previous one, equal states are followed by
+    equal states, so states that repeat once repeat forever.  The states of the last superstep whose
+    number is a power of two are kept, and compared with those of each later superstep.
     """
 
     def __init__(self) -> None:

@@ -9,8 +9,8 @@ from cugraph_ws.runtime.communicator import Communicator
 __all__ = ["StopVote"]
 
 EVERY = 0.1  # approximate seconds between votes
-FIRST = 2  # the call at which ranks vote first: then one superstep has been timed
-SHORT = 8  # votes may be so many times as far apart as the last ones, if that is EVERY / SHORT
+FIRST = 2  # ranks vote first at this call, when one superstep has been timed
+SHORT = 8  # the interval between votes may grow by this factor while it is below EVERY / SHORT
 
 
 class StopVote:
@@ -19,7 +19,7 @@ class StopVote:
     Parameters
     ----------
     comm : Communicator
-        All of its ranks call `ask` equally often.
+        All of its ranks must call `ask` equally often.
     """
 
     def __init__(self, comm: Communicator) -> None:
@@ -50,7 +50,7 @@ class StopVote:
             return None
         now = time.perf_counter()
         share = EVERY / max(now - self._met, 1e-6)
-        # Not much longer than the last one, since supersteps may become slow.
+        # The next interval is not much longer than the last one, since supersteps may become slow.
         most = max(2 * self._asked, min(SHORT * self._asked, int(self._asked * share / SHORT)))
         pause = max(1, min(most, int(self._asked * share)))
         requested, self._left = self._comm.allgather((self._request or self._comm.request, pause))[

@@ -1,4 +1,4 @@
-"""One row for each superstep of a run: what ran, how much work, how long, bytes sent."""
+"""The trace: for each superstep of a run, what ran, its work, its time and the bytes sent."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Trace:
     ----------
     superstep, active, edges, bytes_sent, bytes_useful : list of int
         Number of the superstep from 0, vertices that sent or computed, arcs read, bytes
-        exchanged, and the part of those that are values of changed vertices.  Through a host's
-        memory (`links="hub"` of `Graph`) bytes count once, whatever the number of receivers.
+        exchanged, and how many of those bytes are values of changed vertices.  Bytes that are exchanged
+        through the host's memory (`links="hub"` of `Graph`) count once for all receivers.
     direction, filter : list of str
         What ran, and how the frontier was stored: "all", "list" or "bitmap"; on a GPU, lists
         are "online" or "ballot" (see `run`).
@@ -37,19 +37,19 @@ class Trace:
     milliseconds, residual : list of float
         Wall-clock time, and the norm of the change (NaN if the program has none).
     fused : list of bool
-        Whether the superstep ran in one call with others. The time of the call is divided
+        Whether the superstep ran in one call with others.  The time of the call is divided
         among them in proportion to the arcs and vertices that each read.
     layout : list of str
-        The layout whose arcs the superstep read, "csc", "csr", "tiles", "gshards" or "windows"; empty for an
+        The layout whose arcs the superstep read: "csc", "csr", "tiles", "gshards" or "windows"; empty for an
         algorithm with a loop of its own.
     extrapolated : list of bool
-        Whether an extrapolation replaced the state that the superstep left.
+        Whether an extrapolation replaced the state after the superstep.
     exchange : list of str
-        What the messages between partitions consisted of: "vr", changed vertices; "ms", all of a boundary;
-        "all", all that a partition owns; "bits", a bit for each vertex of a boundary and one value.  Where
-        they differ, "vr+ms".  Empty if nothing was sent.
+        What the messages between partitions consisted of: "vr", changed vertices of a boundary; "ms", all
+        vertices of a boundary; "all", all owned vertices; "bits", a bit for each vertex of a boundary and one
+        value.  If messages differ, for example "vr+ms".  Empty if nothing was sent.
     predicted : list of float
-        Milliseconds that the exchange was predicted to take, its packing and unpacking included.
+        Milliseconds that the exchange, with packing and unpacking, was predicted to take.
     phase : list of str or None
         In a run of several phases: the phase of the superstep.
     """
@@ -152,9 +152,7 @@ class Trace:
             try:
                 from matplotlib import pyplot
             except ImportError as error:
-                raise InputError(
-                    "a trace is drawn by Matplotlib: pip install cugraph-ws[plot]"
-                ) from error
+                raise InputError("plot() needs Matplotlib: pip install cugraph-ws[plot]") from error
             axes = pyplot.subplots()[1]
         modes = [f"{one}, {held}" for one, held in zip(self.direction, self.filter, strict=True)]
         steps, active = np.array(self.superstep), np.array(self.active)
@@ -169,5 +167,5 @@ class Trace:
 
 
 def _each(values: Sequence[T], count: int) -> Sequence[T]:
-    """Return a value for each superstep: the last for all, unless there are as many."""
+    """Return a value for each superstep: `values` if there are as many, else the last one for all."""
     return values if len(values) == count else [values[-1]] * count

@@ -131,7 +131,7 @@ class VertexLoop:
         why_not = why_not_extrapolated(program, in_place=bool(self._in_place))
         if why_not is not None and wanted == "always":
             raise InputError(f"extrapolate='always': {why_not}; leave it out")
-        # Without a bound, so many supersteps are asked for
+        # With `tol` of 0 or None, the run is to do `max_iter` supersteps
         if why_not is not None or wanted == "never" or (wanted == "auto" and not self.tol):
             return False
         self._in_place = False
@@ -157,8 +157,8 @@ class VertexLoop:
             )
         if self._options.in_place and self._program.reads_target:
             raise InputError(
-                f"in_place=True: {self.name}.compute takes `dst`, the destination as the previous superstep left "
-                "it; leave it out"
+                f"in_place=True: {self.name}.compute takes `dst`, the destination's state after the previous "
+                "superstep; leave it out"
             )
         if self._program.edge_state:
             if self._options.in_place:
@@ -169,8 +169,8 @@ class VertexLoop:
             graph.check_edge_outputs(tuple(self._program.edge_state))
         if self._options.in_place and self._program.listing is not None:
             raise InputError(
-                f"in_place=True: {self._program.listing!r} of {self.name} reads states as the previous superstep left "
-                "them; leave it out"
+                f"in_place=True: {self._program.listing!r} of {self.name} reads the states after the previous "
+                "superstep; leave it out"
             )
         engine = choose_engine(self.engine, graph)
         bound = bind(
@@ -180,7 +180,7 @@ class VertexLoop:
             on_device=engine == "cuda" and graph.binds_on_device and not on_host,
             plain=engine == "python",
         )
-        # The number of supersteps is bounded, or this is the reference.
+        # Supersteps are counted if their number is bounded, and in the reference.
         synchronous = self.max_iter is not None or engine == "python"
         self.bound = replace(bound, synchronous=synchronous)
         self._graph, self.engine = graph, engine
@@ -217,17 +217,17 @@ class VertexLoop:
         self._take_stock()
 
     def _take_stock(self) -> None:
-        """Read what the executor has started with; collective."""
+        """Read the counts of the state that the executor starts with; collective."""
         self._repetition = self.repetition() if self._graph.whole else None
         self._counts = self._exchange.merge(self._executor.counts())
-        if gathers_from_all(self.bound):  # all send, whichever vertices `starts` names
+        if gathers_from_all(self.bound):  # all vertices send, whatever `starts` returns
             self._counts.active = self._graph.number_of_vertices
 
     def begin(self, fields: Mapping[str, Any]) -> None:
         """Start again from given states, at superstep 0; collective, after `start`.
 
-        All vertices are active, or those that `starts` names: here the number of supersteps must not
-        depend on what is proved of a whole graph alone.
+        All vertices are active, or, if the program has `starts`, those for which it is true.  Proofs that
+        hold only on a whole graph are not used, so the number of supersteps is the same on shards.
 
         Parameters
         ----------
@@ -284,14 +284,14 @@ class VertexLoop:
 
     @property
     def synchronous(self) -> bool:
-        """Whether the states are those after so many supersteps, each computed from the previous one's states."""
+        """Whether the states are those after `number` supersteps, each computed from the states of the last."""
         by_levels = self.bound.goes_by_levels
         return by_levels or not self._plan.strategy.out_of_order
 
     def repetition(self) -> Repetition | None:
         """Return a detector of repeated states if every superstep gathers from all, else None."""
         endless = self.max_iter is None and not self.has_frontier
-        # Equal states are followed by equal ones.
+        # Whether equal states are followed by equal states
         alike = not (self._program.reads_supersteps or self._program.edge_state)
         return Repetition() if self.engine != "cuda" and endless and alike else None
 
@@ -436,7 +436,7 @@ class VertexLoop:
         }
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays that are needed to resume here."""
+        """Return all arrays that are needed to resume from this point."""
         self._exchange.finish()
         return {
             **{name: as_host(column) for name, column in self.own_state().items()},
@@ -484,9 +484,9 @@ class VertexLoop:
                 {name: state[f"_edge_{name}"] for name in self._program.edge_state}
             )
         self._counts = self._exchange.merge(self._executor.counts())
-        if self._program.edge_state:  # edges may have changed where no vertex has
+        if self._program.edge_state:  # edges may have changed although no vertex has
             self._counts.waiting = 1
-        self._counts.sums = state["_sums"]  # the state does not determine them: it has no superstep
+        self._counts.sums = state["_sums"]  # not recomputed: they may depend on `p.superstep`
         self._number = int(state["_loop"][0])
         self._residual = float(state["_loop"][1])
         self._measured = self._program.residual is not None and self._number > 0

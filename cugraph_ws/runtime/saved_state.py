@@ -176,7 +176,7 @@ class SavedState:
         """
         raise InputError(
             f"{self._origin}: the checkpoint's column {name!r} {what}; it was not written by such a run: "
-            "resume from another checkpoint, or start anew"
+            "resume from another checkpoint, or start again"
         )
 
     def _of_kind(self, name: str, length: int, kind: str, named: str) -> Array:

@@ -207,7 +207,7 @@ def test_run_has_a_flag_for_every_option():
 def test_all_runs_have_flags_for_what_any_run_takes(command):
     shown = flags(command)
     assert set(declared("run")) <= set(shown)
-    assert shown["every"] == "Least number of supersteps between checkpoints."
+    assert shown["every"] == "Minimum number of supersteps between checkpoints."
 
 
 def test_flags_are_those_of_the_run(tmp_path, monkeypatch, capsys):

@@ -20,9 +20,9 @@ from cugraph_ws.frames.ids import IdType, read_ids
 from cugraph_ws.graph.numbering import number_rows
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.agreement import attempt, in_order
-from cugraph_ws.partition.id_types import agree_together, pack_dtype, unpack_dtype
+from cugraph_ws.partition.id_types import agree_on_type, pack_dtype, unpack_dtype
 from cugraph_ws.partition.identities import send_ids_to_owners
-from cugraph_ws.partition.numbering import number_rows_together
+from cugraph_ws.partition.numbering import number_partitioned_rows
 from cugraph_ws.runtime.communicator import SingleRank
 
 SIZES = [1, 2, 3, 5]
@@ -52,7 +52,7 @@ def check(size, parts, cuts, *, dense=1 << 10, owners=None):
         own = [[slices(part, cuts)[comm.rank]] for part in parts]
         forms = [form_of(part) for part in parts]
         comm = Strict(comm)
-        numbered = number_rows_together(comm, own, forms, dense_up_to=dense)
+        numbered = number_partitioned_rows(comm, own, forms, dense_up_to=dense)
         numbering = send_ids_to_owners(comm, numbered.ids, owners)
         asked = [slices(part, cuts)[(comm.rank + 1) % size] for part in parts]
         wanted = np.array([n - 1, -1, 0, n // 2] if n else [-1])[comm.rank % 2 :]
@@ -181,7 +181,7 @@ def test_ranges_drawn_from_samples_are_of_like_size():
 
     def on_rank(comm):
         own = ids[:39_000] if comm.rank == 0 else ids[39_000:] if comm.rank == 1 else ids[:0]
-        shelf = number_rows_together(comm, [[own]], [np.dtype(np.int64)], dense_up_to=0).ids
+        shelf = number_partitioned_rows(comm, [[own]], [np.dtype(np.int64)], dense_up_to=0).ids
         return np.diff(shelf.cuts)
 
     for counts in on_ranks(4, on_rank):
@@ -196,7 +196,7 @@ def test_unknown_integers_of_any_other_type(ids, dtype):
 
     def on_rank(comm):
         own = values if comm.rank == 1 else values[:0]
-        numbered = number_rows_together(comm, [[own]], [values.dtype], dense_up_to=20)
+        numbered = number_partitioned_rows(comm, [[own]], [values.dtype], dense_up_to=20)
         numbering = send_ids_to_owners(comm, numbered.ids, np.array([0, 1, 1, 3]))
         found = []
         for other in TYPES:
@@ -217,7 +217,7 @@ def test_unknown_text_and_pairs():
 
     def on_rank(comm):
         own = [[texts], [numbers]] if comm.rank == 0 else [[], []]
-        numbered = number_rows_together(
+        numbered = number_partitioned_rows(
             comm, own, [pa.large_string(), np.dtype(np.int64)], dense_up_to=20
         )
         numbering = send_ids_to_owners(comm, numbered.ids, np.array([0, 1, 3]))
@@ -274,7 +274,7 @@ def test_too_many_pairs(monkeypatch):
     def on_rank(comm):
         own = np.arange(2) + comm.rank
         with pytest.raises(InputError, match=r"3 times 3 combinations.*into one of strings"):
-            number_rows_together(comm, [[own], [own]], [own.dtype] * 2, dense_up_to=20)
+            number_partitioned_rows(comm, [[own], [own]], [own.dtype] * 2, dense_up_to=20)
 
     on_ranks(2, on_rank)
 
@@ -282,7 +282,7 @@ def test_too_many_pairs(monkeypatch):
 @pytest.mark.parametrize("form", [np.dtype(np.int64), pa.large_string(), pa.large_binary()])
 def test_no_ids(form):
     def on_rank(comm):
-        ids = number_rows_together(comm, [[]], [form], dense_up_to=20).ids
+        ids = number_partitioned_rows(comm, [[]], [form], dense_up_to=20).ids
         numbering = send_ids_to_owners(comm, ids, np.zeros(3, np.int64))
         asked = np.array([1]) if isinstance(form, np.dtype) else pa.chunked_array([["a"]])
         return (
@@ -297,7 +297,7 @@ def test_no_ids(form):
 
 def test_alone():
     values = np.array([7, 3, 7])
-    numbered = number_rows_together(SingleRank(), [[values]], [values.dtype], dense_up_to=0)
+    numbered = number_partitioned_rows(SingleRank(), [[values]], [values.dtype], dense_up_to=0)
     assert numbered.columns[0].tolist() == [1, 0, 1]
 
 
@@ -382,7 +382,7 @@ def test_ranks_without_columns_follow_the_others():
     series = pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["b", "x", "a"]))
 
     def on_rank(comm):
-        return agree_together(comm, told_of(series, 0) if comm.rank == 1 else [])
+        return agree_on_type(comm, told_of(series, 0) if comm.rank == 1 else [])
 
     kinds = on_ranks(3, on_rank)
     assert all(kind.family == "text" and kind.categorical for kind in kinds)
@@ -393,7 +393,7 @@ def test_categories_of_all_ranks_are_joined():
     dtypes = [pd.CategoricalDtype(["b", "a"]), pd.CategoricalDtype(["c", "a"])]
 
     def on_rank(comm):
-        return agree_together(comm, told_of(pd.Series(["a"], dtype=dtypes[comm.rank]), comm.rank))
+        return agree_on_type(comm, told_of(pd.Series(["a"], dtype=dtypes[comm.rank]), comm.rank))
 
     assert [kind.dtype.categories.tolist() for kind in on_ranks(2, on_rank)] == [
         ["b", "a", "c"]
@@ -412,7 +412,7 @@ def test_known_categories_are_not_exchanged():
                 heard.append(len(repr(value)))
                 return comm.allgather(value)
 
-        return agree_together(Listening(), told_of(pd.Series(["category 1"], dtype=dtype), 0))
+        return agree_on_type(Listening(), told_of(pd.Series(["category 1"], dtype=dtype), 0))
 
     assert all(kind.dtype == dtype for kind in on_ranks(2, on_rank))
     assert max(heard) < 1000
@@ -422,7 +422,7 @@ def test_the_first_type_that_holds_all_is_the_results():
     columns = [pd.Series([1], dtype="int32"), pd.Series([1], dtype="Int64"), pd.Series([1])]
 
     def on_rank(comm):
-        return agree_together(comm, told_of(columns[comm.rank], 2 - comm.rank))
+        return agree_on_type(comm, told_of(columns[comm.rank], 2 - comm.rank))
 
     for kind in on_ranks(3, on_rank):
         assert kind == IdType("integer", pa.int64(), np.dtype(np.int64))
@@ -432,7 +432,7 @@ def test_incompatible_kinds():
     def on_rank(comm):
         values = pd.Series([1]) if comm.rank else pd.Series(["a"], dtype=object)
         with pytest.raises(InputError) as caught:
-            agree_together(comm, told_of(values, comm.rank))
+            agree_on_type(comm, told_of(values, comm.rank))
         return str(caught.value)
 
     first, second = on_ranks(2, on_rank)

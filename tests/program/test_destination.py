@@ -200,7 +200,7 @@ def test_declarations_that_contradict_it(settings, remedy):
     line = above.__code__.co_firstlineno
     told = str(caught.value)
     assert told.startswith(
-        f"Above.compute ({__file__}:{line}) takes `dst`, the destination as the "
+        f"Above.compute ({__file__}:{line}) takes `dst`, the destination's state "
     )
     assert told.endswith(remedy)
 

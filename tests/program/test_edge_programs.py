@@ -408,7 +408,7 @@ def test_a_value_that_does_not_fit_is_refused() -> None:
 
 def test_wrong_arguments_are_refused() -> None:
     run, built = ws.run, graph("random")
-    with pytest.raises(ws.InputError, match="has no supersteps: max_iter cannot be given"):
+    with pytest.raises(ws.InputError, match="has no supersteps; leave out max_iter"):
         run(zoo_edges.Triangles, built, max_iter=3)
     with pytest.raises(ws.InputError, match="pairs='edges': give a frame"):
         run(zoo_edges.Triangles, built, pairs="edges")

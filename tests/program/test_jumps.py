@@ -138,8 +138,8 @@ def test_pointers_out_of_range_are_refused(way: dict[str, Any]) -> None:
     frame = pd.DataFrame({"source": list("abcde"), "destination": list("bcdea")})
     graph = ws.Graph(frame)
     message = (
-        "Wandering: `to` of vertex 'd' is 90, which is not the number of a vertex: those are 0 to 4, "
-        "and -1 is none"
+        "Wandering: `to` of vertex 'd' is 90, which is not the number of a vertex; give 0 to 4, "
+        "or -1 for none"
     )
     with emulated(), pytest.raises(ws.ProgramError, match=message):
         ws.run(Wandering, graph, **way)
