@@ -90,15 +90,17 @@ def _paths(job: Job, targets: tuple[str, ...]) -> Callable[[Result], pa.Table] |
 
 def _one_search(job: Job, each: bool, targets: tuple[str, ...]) -> None:
     if each and targets:
-        raise click.UsageError("--to follows one search; leave --each out")
+        raise click.UsageError("--to needs one search from all starts; leave --each out")
     if targets and job.on_cluster:
-        raise click.UsageError("--to is for one machine; leave --workers and --scheduler out")
+        raise click.UsageError(
+            "--to works on one machine only; leave --workers and --scheduler out"
+        )
 
 
 @click.command("bfs")
 @job_options
 @set_option("start", "Vertex to start from; can be repeated.")
-@click.option("--depth-limit", type=click.IntRange(min=0), help="Greatest number of hops.")
+@click.option("--depth-limit", type=click.IntRange(min=0), help="Maximum number of hops.")
 @EACH
 @TO
 def bfs_command(
@@ -111,7 +113,7 @@ def bfs_command(
 ) -> None:
     """Count hops from the nearest start.
 
-    Result: vertex, distance, predecessor; with --each the start before them; with --to the paths.
+    Result: vertex, distance, predecessor; with --each also the start; with --to the paths.
     """
     from cugraph_ws.algorithms.bfs import BFS
     from cugraph_ws.algorithms.multi_source import MultiSource
@@ -133,7 +135,7 @@ def bfs_command(
 @click.command("sssp")
 @job_options
 @set_option("start", "Vertex where paths begin; can be repeated.")
-@click.option("--cutoff", type=float, help="Greatest length of a path.")
+@click.option("--cutoff", type=float, help="Maximum length of a path.")
 @EACH
 @TO
 def sssp_command(
@@ -147,7 +149,7 @@ def sssp_command(
     """Find shortest paths.
 
     The length of an edge is its weight, or 1 without weights.  Result: vertex, distance, predecessor;
-    with --each the start before them; with --to the paths.
+    with --each also the start; with --to the paths.
     """
     from cugraph_ws.algorithms.multi_source import MultiSource
     from cugraph_ws.algorithms.sssp import SSSP
@@ -195,7 +197,7 @@ VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_ou
 @_values("personalization", "Teleport distribution over the vertices.")
 @_values("nstart", "Initial ranks.")
 @_values("dangling", "Distribution of the rank of vertices without out-edges.")
-@_values("precomputed-vertex-out-weight", "Sums of the vertices' out-weights.")
+@_values("precomputed-vertex-out-weight", "Sum of each vertex's out-weights.")
 @option_flag("max_iter", 100)
 @TOLERANCE
 @option_flag("extrapolate", "auto")
@@ -217,7 +219,7 @@ def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
 components_command = loop_command(
     "weakly-connected-components",
     "Label connected components.\n\n"
-    "The label is the component's smallest vertex.  Result: vertex, labels.",
+    "The label is the component's least vertex id.  Result: vertex, labels.",
     WeaklyConnectedComponents,
 )
 
@@ -229,7 +231,7 @@ components_command = loop_command(
 def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
     """Extract the edges of a core.
 
-    Its vertices have K or more neighbours among themselves.  Result: edges.
+    Each of its vertices has K or more neighbours in the core.  Result: edges.
     """
     from cugraph_ws.algorithms.core import k_core
     from cugraph_ws.cli.output import deliver
@@ -248,9 +250,9 @@ def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
 @option_flag("max_iter", 10_000)
 @TOLERANCE
 def circuit_command(job: Job, sources: str | None, sources_file: Path | None) -> None:
-    """Compute voltages of a circuit.
+    """Compute the voltages of a circuit.
 
-    Weights are conductances, and 1 without them.  Result: vertex, voltage.
+    Weights are conductances; without weights each is 1.  Result: vertex, voltage.
     """
     from cugraph_ws.algorithms.circuit import Circuit
 
@@ -259,10 +261,10 @@ def circuit_command(job: Job, sources: str | None, sources_file: Path | None) ->
         job.run(graph, Circuit, sources=voltages)
 
 
-def _settling_command(
+def _iterative_command(
     name: str, text: str, what: Any, value: str, value_text: str, fixed_text: str, max_iter: int
 ) -> click.Command:
-    """Return the command of a program that settles from initial values, some of them fixed."""
+    """Return the command of a program that iterates from initial values, some of them fixed."""
 
     @click.command(name, help=text)
     @job_options
@@ -279,7 +281,7 @@ def _settling_command(
     return command
 
 
-heat_command = _settling_command(
+heat_command = _iterative_command(
     "heat",
     "Simulate heat flow until convergence.\n\n"
     "Weights are the coefficients.  Result: vertex, temperature.",
@@ -289,7 +291,7 @@ heat_command = _settling_command(
     "Vertex that keeps its temperature; can be repeated.",
     10_000,
 )
-neural_network_command = _settling_command(
+neural_network_command = _iterative_command(
     "neural-network",
     "Run a network of neurons until convergence.\n\n"
     "Weights are those of the synapses.  Result: vertex, activation.",
@@ -339,14 +341,14 @@ def belief_propagation_command(
     max_iter: int,
     tol: float,
 ) -> None:
-    """Compute marginals of a random field.
+    """Compute the marginals of a Markov random field.
 
     Result: vertex, belief_0, belief_1 and so on, a column for each state.
     """
     from cugraph_ws.algorithms.belief_propagation import BeliefPropagation
 
     if bool(priors) == (priors_file is not None):
-        raise click.UsageError("give --priors, once for each state, or --priors-file")
+        raise click.UsageError("give --priors once for each state, or --priors-file")
     shared = _matrix(coupling)
     with job.graph([coupling] if shared is None else [], weighted=False) as graph:
         table = list(priors) if priors_file is None else _vertex_file(priors_file)
@@ -374,7 +376,7 @@ LEVELS = (
         "--max-level", type=click.IntRange(min=1), default=100, show_default=True, help="Most."
     ),
     click.option(
-        "--threshold", type=float, default=1e-7, show_default=True, help="Least gain of a sweep."
+        "--threshold", type=float, default=1e-7, show_default=True, help="Minimum gain of a sweep."
     ),
     click.option(
         "--resolution", type=float, default=1.0, show_default=True, help="Higher: smaller ones."
@@ -451,12 +453,12 @@ def conductance_command(job: Job, communities: str | None, communities_file: Pat
 
 def _given_communities(job: Job, word: str | None, file: Path | None) -> Any:
     if job.trace is not None:
-        raise click.UsageError("measures of communities run no supersteps; leave --trace out")
+        raise click.UsageError("measures of communities have no supersteps; leave --trace out")
     return _given_values("communities", word, file, required=True)
 
 
 def _matrix(text: str) -> list[list[float]] | None:
-    """Return the matrix that a word spells; None if it spells none."""
+    """Return the matrix in a word; None if it is not a matrix."""
     try:
         return [[float(cell) for cell in row.split(",")] for row in text.split(";")]
     except ValueError:
@@ -497,9 +499,9 @@ def matching_command(
     help="Order of the truss: each edge is in k - 2 triangles.",
 )
 def k_truss_command(job: Job, k: int) -> None:
-    """Extract the edges of a truss.
+    """Extract the edges of a k-truss.
 
-    Each edge is in K - 2 or more triangles of the truss.  Result: edges.
+    Each edge is in at least K - 2 triangles of the truss.  Result: edges.
     """
     from cugraph_ws.algorithms.truss import k_truss
     from cugraph_ws.cli.output import deliver
@@ -537,7 +539,7 @@ def _similarity_command(measure: Any) -> click.Command:
 
     command.__doc__ = f"""{MEASURES[measure]}
 
-    By default of all pairs with a common neighbour.  Result: first, second, {measure}_coeff.
+    By default, all pairs with a common neighbour are compared.  Result: first, second, {measure}_coeff.
     """
     if measure != "adamic_adar":
         flag = click.option("--use-weight", is_flag=True, help="Use the weights of edges.")

@@ -24,7 +24,7 @@ DEGREE_TYPE = click.option(
     type=click.Choice(["both", "in", "out"]),
     default="both",
     show_default=True,
-    help="Which edges count where the graph is directed.",
+    help="Which edges count if the graph is directed.",
 )
 LISTED = set_option("vertex", "Vertex to list; can be repeated; default: all.")
 WEIGHTED = click.option(
@@ -53,7 +53,7 @@ def eigenvector_command(job: Job) -> None:
 @SUPERSTEPS
 @TOLERANCE
 def hits_command(job: Job, normalized: bool, max_iter: int, tol: float) -> None:
-    """Compute hubs and authorities.
+    """Compute hub and authority scores.
 
     Result: vertex, hubs, authorities.
     """
@@ -81,7 +81,9 @@ COMPUTED = set_option("vertex", "Vertex to compute it for; can be repeated; defa
     "--alpha", type=float, default=0.85, show_default=True, help="Probability of following an edge."
 )
 @click.option(
-    "--top", type=click.IntRange(min=1), help="Only so many vertices of each seed, highest first."
+    "--top",
+    type=click.IntRange(min=1),
+    help="Number of vertices for each seed, highest ranks first.",
 )
 @click.option("--columns", is_flag=True, help="A column for each seed instead of rows.")
 @option_flag("max_iter", 100)
@@ -133,7 +135,7 @@ CENTRALITIES = (
     ),
     function_command(
         "closeness-centrality",
-        "Rank vertices by their mean distance.\n\nResult: vertex, closeness_centrality.",
+        "Rank vertices by closeness centrality.\n\nResult: vertex, closeness_centrality.",
         closeness_centrality,
         COMPUTED,
         SAMPLE,
@@ -142,20 +144,20 @@ CENTRALITIES = (
         click.option(
             "--wf-improved/--no-wf-improved",
             default=True,
-            help="Scale by the share of vertices that reach it.",
+            help="Scale by the fraction of vertices that reach it.",
         ),
         listed="vertices",
         rank_by="closeness_centrality",
     ),
     function_command(
         "harmonic-centrality",
-        "Rank vertices by the reciprocals of distances.\n\nResult: vertex, harmonic_centrality.",
+        "Rank vertices by harmonic centrality.\n\nResult: vertex, harmonic_centrality.",
         harmonic_centrality,
         COMPUTED,
         SAMPLE,
         SEED,
         LENGTHS,
-        click.option("--normalized", is_flag=True, help="Divide by the other vertices."),
+        click.option("--normalized", is_flag=True, help="Divide by the number of other vertices."),
         listed="vertices",
         rank_by="harmonic_centrality",
     ),
@@ -184,7 +186,7 @@ CENTRALITIES = (
         "Rank vertices by Katz centrality.\n\nResult: vertex, katz_centrality.",
         katz_centrality,
         click.option(
-            "--alpha", type=float, help="Factor of each further edge; default: 1 / (1 + d)."
+            "--alpha", type=float, help="Attenuation factor; default: 1 / (1 + greatest in-degree)."
         ),
         click.option(
             "--beta", type=float, default=1.0, show_default=True, help="Each vertex's own value."

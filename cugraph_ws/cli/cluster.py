@@ -43,7 +43,7 @@ def cluster_options(job: Job) -> bool:
     if job.workers is not None and job.scheduler is not None:
         raise click.UsageError("give --workers for a local cluster or --scheduler, not both")
     if given and job.scheduler is None:
-        raise click.UsageError(f"{given[0]} belongs to --scheduler; give its address")
+        raise click.UsageError(f"{given[0]} needs --scheduler; give the scheduler's address")
     if given and len(given) < len(tls):
         missing = ", ".join(name for name in tls if name not in given)
         raise click.UsageError(f"{given[0]} is not enough; give {missing} too")
@@ -58,7 +58,7 @@ def cluster_graph(job: Job, attributes: Sequence[str], *, weighted: Any) -> Iter
     ----------
     job : Job
     attributes : sequence of str
-        Edge columns to keep beside the weight, if the files have them.
+        Edge columns to keep besides the weight, if the files have them.
     weighted : bool or callable
         Whether the command reads weights, or a function of the files' columns that returns it.
 
@@ -155,7 +155,7 @@ def _schema(job: Job) -> pa.Schema:
         raise FileError(f"{path}: there is no such file; check the path")
     first = min(path.rglob("*.parquet"), default=None) if path.is_dir() else path
     if first is None:
-        raise FileError(f"{path}: the folder has no .parquet files; give another one")
+        raise FileError(f"{path}: the folder has no .parquet files; give another folder")
     if job.format not in (None, "parquet"):
         raise FileError(f"{path}: a cluster reads Parquet only; leave --format out")
     try:

@@ -1,4 +1,4 @@
-"""Makers of commands that do no more than call a function of the library, or run one of its loops."""
+"""Makers of commands that only call a function of the library, or run one of its loops."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def loop_command(
     Parameters
     ----------
     name, text : str
-        Of the command; the text is its help.
+        The command's name and its help text.
     what : callable
         Makes the loop.
     *options : callable
-        Options of click, which the class takes by name.
+        Click's options, which `what` takes by name.
     rank_by : str, optional
         Column whose greatest values are shown first.
     weighted : bool
@@ -66,9 +66,9 @@ def function_command(
     what : callable
         The function.
     *options : callable
-        Options of click, which the function takes by name.
+        Click's options, which the function takes by name.
     listed : str, optional
-        The function's argument for the vertices of `--vertex`.
+        The function's argument that takes the vertices given by `--vertex`.
     needed : bool
         Whether `--vertex` or its file must be given.
     reads_weights : bool
@@ -117,7 +117,7 @@ def call(
     job : Job
     function : callable
     arguments : callable
-        Returns its arguments, those that are None left out; called when the types of the ids are
+        Returns its arguments; those that are None are left out.  Called when the types of the ids are
         known.
     rank_by : str, optional
         Column whose greatest values are shown first.
@@ -127,7 +127,7 @@ def call(
 
     if job.trace is not None or job.partial:
         raise click.UsageError(
-            f"{function.__name__.replace('_', '-')} has neither --trace nor --partial"
+            f"{function.__name__.replace('_', '-')} supports neither --trace nor --partial; leave it out"
         )
     with job.graph(weighted=reads_weights) as graph:
         given = {key: value for key, value in arguments().items() if value is not None}

@@ -37,7 +37,7 @@ def check_folder(path: Path) -> Path:
     path = path.resolve()
     if path.suffix.lower() in (".csv", ".tsv", ".gz"):
         raise FileError(
-            f"{path}: a cluster writes folders of Parquet files; name a folder, such as ranks/"
+            f"{path}: a cluster writes folders of Parquet files; give a folder, such as ranks/"
         )
     if path.exists() and not path.is_dir():
         raise FileError(f"{path}: is a file, and a cluster writes folders; give another path")
@@ -96,8 +96,8 @@ def write_folder(frame: Any, path: Path) -> int:
         missing = [name for name in names if not name.is_file()]
         if missing:
             raise FileError(
-                f"{path}: files that workers wrote are not visible here; give a folder on a disk that all "
-                "workers and this process share"
+                f"{path}: the workers' files are not visible here; give a folder on a disk that all workers "
+                "and this process share"
             )
         _replace(temporary, path)
     finally:
@@ -143,9 +143,9 @@ def top_rows(frame: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]
     ----------
     frame : dask.dataframe.DataFrame
     rows : int
-        The greatest number of rows to return.
+        The maximum number of rows to return.
     rank_by : str, optional
-        Column to sort by, greatest values first; default: order of vertices.
+        Column to sort by, greatest values first; by default rows are in the order of vertices.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def top_rows(frame: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]
 
 
 def _top(part: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]:
-    """Do the same for a partition, on the worker that holds it."""
+    """Return the first rows of a partition, and the number of its rows; see `top_rows`."""
     import narwhals as nw
 
     table = nw.from_native(part, eager_only=True).to_arrow()

@@ -37,7 +37,7 @@ def _options(function: F) -> F:
             "--weights",
             nargs=2,
             metavar="LOW HIGH",
-            help="Uniform weights: integers if both ends are, else real numbers.",
+            help="Uniform weights in this range: integers if both bounds are, else real numbers.",
         ),
         click.option("--seed", type=int, default=0, show_default=True),
         click.option(
@@ -100,7 +100,9 @@ def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
 @click.option(
     "--probability", type=float, help="Probability that a pair is an edge, instead of --edges."
 )
-@click.option("--undirected", is_flag=True, help="Write each edge once, as of an undirected graph.")
+@click.option(
+    "--undirected", is_flag=True, help="Make an undirected graph; each edge is listed once."
+)
 @_options
 def erdos_renyi(undirected: bool, **given: Any) -> None:
     """Draw edges uniformly from all pairs."""
@@ -111,7 +113,7 @@ def erdos_renyi(undirected: bool, **given: Any) -> None:
 @click.argument("rows", type=int)
 @click.argument("columns", type=int)
 @click.option(
-    "--drop", type=float, default=0.0, show_default=True, help="Share of edges to leave out."
+    "--drop", type=float, default=0.0, show_default=True, help="Fraction of edges to leave out."
 )
 @_options
 def grid(**given: Any) -> None:

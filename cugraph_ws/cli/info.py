@@ -16,7 +16,7 @@ __all__ = ["facts", "info_command"]
 
 NEEDED = ("cugraph-ws", "numba", "numpy", "pyarrow", "narwhals")
 OPTIONAL = ("pandas", "polars", "numba-cuda")
-# Packages with a distribution for each version of CUDA
+# Packages with a separate distribution for each CUDA version
 BY_CUDA = {"cudf": "cudf-cu{}", "cupy": "cupy-cuda{}x", "rmm": "rmm-cu{}"}
 
 

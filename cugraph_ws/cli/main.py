@@ -38,8 +38,8 @@ def commands() -> None:
     -o to Parquet or CSV, and without it their top rows are shown.
 
     \b
-    Exit codes: 0 done; 1 something is wrong with the input, the output or the run;
-    2 something is wrong with the command line; 130 interrupted.
+    Exit codes: 0 success; 1 error in the input, the output or the run;
+    2 error in the command line; 130 interrupted.
     """
 
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Parameters
     ----------
     arguments : sequence of str, optional
-        The words after the program's name; default those of this process.
+        The words after the program's name; by default those of this process.
     """
     sys.exit(_exit_code(arguments))
 

@@ -41,7 +41,7 @@ class FileArgument(click.Path):
     """A path, in any locale."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path as Python's file functions take it."""
+        """Return a path that Python's file functions accept."""
         return super().convert(native_path(value), param, ctx)
 
 
@@ -132,7 +132,7 @@ class Job:
         return cluster_options(self)
 
     def wanted(self, attributes: Sequence[str], weight: str | None) -> list[str]:
-        """Return the edge columns to keep beside the weight."""
+        """Return the edge columns to keep besides the weight."""
         refused = {weight, WEIGHT} if self.unweighted else {weight}
         return [name for name in attributes if name not in refused]
 
@@ -176,7 +176,7 @@ class Job:
         Parameters
         ----------
         attributes : sequence of str
-            Edge columns to keep beside the weight, if the file has them.
+            Edge columns to keep besides the weight, if the file has them.
         weighted : bool or callable
             Whether the command reads weights, or a function of the file's columns that returns it.
         """
@@ -308,7 +308,7 @@ class Job:
             ]
         except pa.ArrowInvalid as error:
             raise InputError(
-                f"{argument}: {path} has other ids than the edges, {self.id_types}: {error}"
+                f"{argument}: the ids in {path} are not of the edges' id types, {self.id_types}: {error}"
             ) from error
         return pa.table(dict(zip(self.source, columns, strict=True)))
 
@@ -322,8 +322,8 @@ class Job:
         parts = next(csv.reader([text]), [])
         if len(parts) != len(self.id_types):
             raise InputError(
-                f"{argument}: {text!r} has {len(parts)} parts and an id has {len(self.id_types)}; "
-                f"separate {', '.join(self.source)} by commas"
+                f"{argument}: {text!r} has {len(parts)} parts, but an id has {len(self.id_types)}; "
+                f"give {', '.join(self.source)}, separated by commas"
             )
         kinds = zip(parts, self.id_types, strict=True)
         return [_parsed(part, kind, argument) for part, kind in kinds]
@@ -348,7 +348,7 @@ def _parsed(text: str, kind: pa.DataType, argument: str) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
             f"{argument}: {text!r} is not of the type of the vertex ids, {kind}; "
-            "give an id as the file has it"
+            "write the id as in the file"
         ) from None
 
 
@@ -424,7 +424,7 @@ GRAPH_OPTIONS = (
         help="Column of the weights; default: the column weight, if there is one and the command reads weights.",
     ),
     click.option("--unweighted", is_flag=True, help="Ignore weights, even a column named weight."),
-    click.option("--undirected", is_flag=True, help="Treat edges as undirected."),
+    click.option("--undirected", is_flag=True, help="Let every edge go in both directions."),
     click.option(
         "--duplicates",
         type=DUPLICATES,
@@ -454,7 +454,7 @@ RUN_OPTIONS = (
     click.option(
         "--partial",
         is_flag=True,
-        help="If the run is stopped before its end, write the state so far.",
+        help="If the run stops before it converges, write the state so far.",
     ),
 )
 CLUSTER_OPTIONS = (
@@ -473,7 +473,7 @@ CLUSTER_OPTIONS = (
         "--tls-ca",
         type=A_FILE,
         metavar="FILE",
-        help="Certificate of the authority that signed the cluster's certificates.",
+        help="Certificate of the authority (CA) that signed the cluster's certificates.",
     ),
     click.option("--tls-cert", type=A_FILE, metavar="FILE", help="Certificate of this client."),
     click.option("--tls-key", type=A_FILE, metavar="FILE", help="Key of this client."),
@@ -490,7 +490,7 @@ OUTPUT_OPTIONS = (
         type=click.IntRange(min=0),
         default=20,
         show_default=True,
-        help="Rows to show if there is no -o.",
+        help="Rows to show without -o.",
     ),
     click.option(
         "-o",
@@ -505,9 +505,9 @@ OUTPUT_OPTIONS = (
 
 
 def job_options(command: F) -> Callable[..., Any]:
-    """Add the options that all runs have, after the command's own, and pass them as a `Job`.
+    """Add the options of all runs after the command's own, and pass them as a `Job`.
 
-    The `Job` also has the options of the run that the command adds and does not take itself.
+    The `Job` also gets the options of the run (`option_flag`) that the command does not take itself.
 
     Only `click.command` and arguments before the edges may be decorators above this one.
 

@@ -33,7 +33,7 @@ __all__ = ["load_program", "run_command"]
     "--edge-output",
     type=A_FILE,
     metavar="FILE",
-    help="Write the state that the program keeps on edges, a row for each, as -o writes the result.",
+    help="Write the state that the program keeps on edges, a row for each edge; formats as for -o.",
 )
 @program_options
 def run_command(
@@ -41,10 +41,10 @@ def run_command(
 ) -> None:
     """Run a vertex program of your own.
 
-    The program is a class under @ws.vertex_program in a Python file, or several of them combined by
-    ws.phases.  What it declares is given
-    as NAME=VALUE: a number, a vertex id, vertex ids between commas (ids of several columns
-    between semicolons), the name of a column of --vertices, or @FILE for a file of vertices.
+    The program is a class decorated with @ws.vertex_program in a Python file, or several of them
+    combined by ws.phases.  Its parameters are given as NAME=VALUE: a number, a vertex id, several
+    vertex ids separated by commas (by semicolons if an id has several columns), the name of a column
+    of --vertices, or @FILE for a file of vertices.
     """
     from cugraph_ws.program.conventions import needs_weight
     from cugraph_ws.program.phases import programs_of
@@ -97,7 +97,7 @@ def load_program(text: str) -> VertexProgram | Phases:
     file, _, name = text.rpartition(":")
     path = native_path(file)
     if path.suffix != ".py" or not name:
-        raise InputError(f"{text!r} names no program; write it as path/to/file.py:Program")
+        raise InputError(f"{text!r} is not a program; write it as path/to/file.py:Program")
     if not path.is_file():
         raise FileError(f"{path}: there is no such file; check the path")
     module = _import(path)
@@ -126,7 +126,7 @@ def _import(path: Path) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:
         raise ProgramError(
-            f"{path} cannot be imported: {type(error).__name__}: {error}; run it with Python to see"
+            f"{path} cannot be imported: {type(error).__name__}: {error}; run it with Python to see why"
         ) from error
     finally:
         sys.path.remove(folder)
@@ -136,7 +136,7 @@ def _import(path: Path) -> ModuleType:
 
 
 def _parse(job: Job, program: VertexProgram | Phases, words: Sequence[str]) -> dict[str, Any]:
-    """Turn NAME=VALUE words into the values of the program's declared parameters."""
+    """Convert NAME=VALUE words to the values of the program's declared parameters."""
     given: dict[str, Any] = {}
     for word in words:
         name, separator, text = word.partition("=")

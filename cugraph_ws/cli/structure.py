@@ -23,7 +23,7 @@ STRUCTURE = (
     loop_command(
         "strongly-connected-components",
         "Label strongly connected components.\n\n"
-        "The label is the component's smallest vertex.  Result: vertex, labels.",
+        "The label is the component's least vertex id.  Result: vertex, labels.",
         StronglyConnectedComponents,
     ),
     function_command(
@@ -39,7 +39,7 @@ STRUCTURE = (
     ),
     loop_command(
         "coloring",
-        "Color vertices, neighbours differently.\n\nResult: vertex, color.",
+        "Color vertices such that neighbours differ.\n\nResult: vertex, color.",
         Coloring,
         SEED,
     ),
@@ -68,7 +68,7 @@ STRUCTURE = (
     ),
     function_command(
         "subgraph",
-        "Extract the edges among vertices.\n\nResult: edges.",
+        "Extract the edges between given vertices.\n\nResult: edges.",
         subgraph,
         set_option("vertex", "Vertex to keep; can be repeated."),
         listed="vertices",
@@ -79,12 +79,12 @@ STRUCTURE = (
         "ego-graph",
         "Extract the edges near a vertex.\n\nResult: edges.",
         ego_graph,
-        set_option("vertex", "Vertex in the middle; can be repeated."),
+        set_option("vertex", "Center vertex; can be repeated."),
         click.option(
             "--radius", type=click.IntRange(min=0), default=1, show_default=True, help="Hops."
         ),
         click.option(
-            "--center/--no-center", default=True, help="With the vertex itself (the default)."
+            "--center/--no-center", default=True, help="Include the center itself (the default)."
         ),
         listed="vertex",
         needed=True,

@@ -1,4 +1,4 @@
-"""Options of the command line that take a set of vertices: words, and a file with more."""
+"""Options of the command line for a set of vertices: ids as words, and a file with further ids."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> p
 
 
 def need(words: Sequence[str], file: Path | None, name: str) -> None:
-    """Refuse a set of vertices of which neither words nor a file are given."""
+    """Refuse a set of vertices for which neither words nor a file are given."""
     if not words and file is None:
         raise click.UsageError(f"give --{name} or --{name}-file")

@@ -1,8 +1,8 @@
 """`cugraph-ws warm-up`: compiles before the first run, in one process per core.
 
-Machine code is kept on disk, and compiled where a call needs what is not there.  So the command makes
-the calls: each function, on a small graph that has rows of every length, in processes of their own.
-Images of containers and new workers of a cluster fill their cache so.
+Machine code is cached on disk, and compiled when a call needs code that is not there.  So the command
+makes the calls: each function, on a small graph with rows of every length, in processes of its own.
+This fills the cache of a container image, or of a new worker of a cluster.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["CALLS", "warm_up_command"]
 
 VERTICES = 1 << 12
 EDGES = 1 << 16
-HUB = 0  # has an edge to every vertex, and one from every vertex
+HUB = 0  # a vertex with an edge to every vertex, and one from every vertex
 COUPLING = [[0.51, 0.49], [0.49, 0.51]]
 
 CHILD = f"""
@@ -42,11 +42,11 @@ from {__name__} import compile_tasks
 compile_tasks(cugraph_ws, sys.argv[1])
 """
 
-FEW = 2  # jobs that leave no core to compile ahead
-ANSWER = "task: "  # begins a line that a process prints after each task
-TOGETHER = 8  # tasks at most that share a process which compiles
-CALLERS = 4  # processes that call what has been compiled
-LOOSE = 1.0  # a tolerance that the first superstep reaches
+FEW = 2  # with at most so many jobs, no core is left to compile ahead
+ANSWER = "task: "  # prefix of the line that a process prints after each task
+TOGETHER = 8  # most tasks that share a process, if processes compile
+CALLERS = 4  # processes that make calls, if a pool compiles
+LOOSE = 1.0  # a tolerance that is reached by the first superstep
 EXTRAPOLATED = {
     "tol": 0.0, "max_iter": 9, "extrapolate": "always", "fail_on_nonconvergence": False,
 }  # fmt: skip
@@ -55,7 +55,7 @@ Engine = Literal["cpu", "cuda"]
 
 
 class Task(NamedTuple):
-    """A call to compile for.
+    """A call whose code is to be compiled.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Task(NamedTuple):
         A function of `CALLS`, or a program as FILE.py:PROGRAM.
     engine : {"cpu", "cuda"}
     weights : str
-        dtype of the weights; "" for a graph without.
+        Dtype of the weights; "" for a graph without weights.
     directed : bool
     given : tuple of (str, str)
         Parameters of a program.
@@ -107,7 +107,7 @@ def _nothing(_: Any) -> dict[str, Any]:
 TILED = (
     "circuit", "eigenvector_centrality", "heat", "katz_centrality", "neural_network", "pagerank",
 )  # fmt: skip
-# By function, what returns its arguments besides the graph
+# For each function, a callable that returns its arguments besides the graph
 CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "adamic_adar": lambda _: {"vertex_pair": "edges"},
     "articulation_points": _nothing,
@@ -163,24 +163,24 @@ WEIGHTED = {
     "label_propagation", "leiden", "louvain", "modularity", "multi_source_sssp", "neural_network",
     "pagerank", "personalized_pagerank", "sssp", "widest_path",
 }  # fmt: skip
-# Those with kernels of their own for graphs without weights
+# Functions with other kernels for graphs without weights
 PLAIN_TOO = {
     "eigenvector_centrality", "hits", "katz_centrality", "label_propagation", "leiden", "louvain",
     "pagerank", "personalized_pagerank",
 }  # fmt: skip
-BOTH_WAYS = {"core_number", "weakly_connected_components"}  # take undirected graphs otherwise
+BOTH_WAYS = {"core_number", "weakly_connected_components"}  # other kernels for undirected graphs
 
 
 def tasks(names: Sequence[str], engines: Sequence[Engine], weights: Sequence[str]) -> list[Task]:
-    """Return what there is to compile, what takes longest first.
+    """Return the tasks, slowest to compile first.
 
     Parameters
     ----------
     names : sequence of str
-        Functions.
+        Names of functions.
     engines : sequence of {"cpu", "cuda"}
     weights : sequence of str
-        dtypes.
+        Dtypes of weights.
 
     Returns
     -------
@@ -217,7 +217,9 @@ def tasks(names: Sequence[str], engines: Sequence[Engine], weights: Sequence[str
     type=click.Choice(["float64", "float32", "int64", "int32"]),
     help="The type of the weights that will be used; can be repeated.",
 )  # fmt: skip
-@click.option("--jobs", type=click.IntRange(1), help="Processes at a time; one for each core.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Number of processes; default: one for each core."
+)
 @debug_option
 def warm_up_command(
     programs: tuple[str, ...],
@@ -228,9 +230,9 @@ def warm_up_command(
 ) -> None:
     """Compile functions and programs before their first run.
 
-    The machine code goes to the cache folder (CUGRAPH_WS_CACHE_DIR).  A GPU's code can only be
-    compiled on a machine that has one.  The parameters of a program are given as NAME=VALUE, and are
-    needed only where its types depend on them.
+    The machine code is written to the cache folder (CUGRAPH_WS_CACHE_DIR).  Code for a GPU can only be
+    compiled on a machine with a GPU.  Parameters of a program are given as NAME=VALUE; they are needed
+    only if its types depend on them.
     """
     from cugraph_ws.runtime.machine_code import cache_folder, code_folder
     from cugraph_ws.runtime.threads import number_of_threads
@@ -279,7 +281,7 @@ def _programs(words: Sequence[str]) -> list[tuple[str, tuple[tuple[str, str], ..
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            load_program(word)  # raises what is wrong with it
+            load_program(word)  # raises an error if it is invalid
             found.append((word, []))
         elif not found:
             raise click.UsageError(
@@ -291,10 +293,10 @@ def _programs(words: Sequence[str]) -> list[tuple[str, tuple[tuple[str, str], ..
 
 
 def _together(wanted: Sequence[Task], most: int | None) -> list[list[Task]]:
-    """Return the tasks of each process, on a GPU of `most` processes.
+    """Divide tasks among processes; those on a GPU among at most `most`.
 
-    Without a bound, those on a GPU without a program's text share some: a process there imports cuDF, and
-    compiles what all graphs need or waits for it.
+    If `most` is None, those without kernels of a program share processes, since each process on a GPU
+    imports cuDF, and compiles the kernels that all graphs need or waits for them.
     """
     from cugraph_ws.runtime.compile_ahead import has_programs
 
@@ -306,10 +308,10 @@ def _together(wanted: Sequence[Task], most: int | None) -> list[list[Task]]:
 
 
 def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]]:
-    """Run tasks in processes; yield each, its seconds, and what went wrong."""
+    """Run tasks in processes; yield each with its seconds and its error, "" if there is none."""
     from cugraph_ws.runtime.compile_ahead import VARIABLE
 
-    # What is listed is compiled by one pool, and then called by few processes, which begin meanwhile.
+    # Listed kernels are compiled by one pool.  Few processes, which start meanwhile, then make the calls.
     listed = jobs > FEW and all(task.name in CALLS for task in wanted)
     processes = _together(wanted, CALLERS if listed else None)
     share = 0 if listed or jobs <= FEW else jobs // max(min(len(processes), jobs), 1)
@@ -354,7 +356,7 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
 
 
 def _compile_listed(wanted: Sequence[Task], processes: int) -> Event:
-    """Compile what tasks are listed to launch on a GPU; return what is set when that is done."""
+    """Compile the kernels that tasks are listed to launch on a GPU; return an event that is set at the end."""
     from cugraph_ws.backends.cuda.listed_programs import jobs_of
     from cugraph_ws.runtime.compile_ahead import Pool
     from cugraph_ws.runtime.driver import installed_gpus
@@ -380,12 +382,12 @@ def _compile_listed(wanted: Sequence[Task], processes: int) -> Event:
 
 
 def compile_tasks(package: Any, given: str) -> None:
-    """Do tasks one after another, and print an answer for each: what went wrong, "" if nothing.
+    """Do tasks one after another, and print an answer for each: its error, "" if there is none.
 
     Parameters
     ----------
     package : module
-        Has the functions, as users see them.
+        `cugraph_ws`, which has the public functions.
     given : str
         Tasks as JSON.
     """
@@ -407,12 +409,12 @@ def compile_tasks(package: Any, given: str) -> None:
 
 
 def compile_task(package: Any, task: Task) -> None:
-    """Make the call, which compiles what it needs.
+    """Make a task's call, which compiles the code that it needs.
 
     Parameters
     ----------
     package : module
-        Has the functions, as users see them.
+        `cugraph_ws`, which has the public functions.
     task : Task
     """
     if task.name in CALLS:
@@ -463,7 +465,7 @@ def _graph(task: Task, columns: Sequence[str]) -> Any:
 
 
 def _frame(task: Task, columns: dict[str, Any]) -> Any:
-    """Return a frame of the kind that the engine's users have."""
+    """Return a frame of the kind that users of the engine have."""
     if task.engine == "cuda":
         try:
             import cudf
@@ -477,7 +479,7 @@ def _frame(task: Task, columns: dict[str, Any]) -> Any:
 
 
 def _arguments(program: VertexProgram | Phases, given: dict[str, str]) -> dict[str, Any]:
-    """Return a value for everything that the program declares and that has no default."""
+    """Return a value for every declaration of the program without a default."""
     from cugraph_ws.program.declarations import (
         Parameter,
         VertexParameter,

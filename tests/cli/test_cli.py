@@ -299,7 +299,7 @@ def test_a_file_of_ids_that_cannot_be(capsys):
     Path("e.txt").write_text("1 2\n2 3\n")
     Path("names.txt").write_text("ann\n")
     assert run("bfs", "e.txt", "--start-file", "names.txt") == 1
-    assert "names.txt has other ids than the edges" in capsys.readouterr().err
+    assert "names.txt are not of the edges" in capsys.readouterr().err
     pq.write_table(pa.table({"a": [1], "b": [2], "c": [2], "d": [3]}), "two.parquet")
     names = ["--source", "a", "--source", "b", "--destination", "c", "--destination", "d"]
     assert run("bfs", "two.parquet", *names, "--start-file", "names.txt") == 1
@@ -312,7 +312,7 @@ def test_a_file_of_ids_that_cannot_be(capsys):
         (["--start", "x"], "--start: 'x' is not of the type of the vertex ids, int64"),
         (["--start", "9"], "9"),
         (["--source", "destination", "--source", "source", "--destination", "source",
-          "--destination", "destination", "--start", "1"], "'1' has 1 parts and an id has 2"),
+          "--destination", "destination", "--start", "1"], "'1' has 1 parts, but an id has 2"),
     ],
 )  # fmt: skip
 def test_start_vertices_that_cannot_be(words, message, capsys):
@@ -429,7 +429,7 @@ def test_run_with_sets_of_ids_of_several_columns():
 @pytest.mark.parametrize(
     ("program", "words", "code", "message"),
     [
-        ("program.py", [], 1, "names no program; write it as path/to/file.py:Program"),
+        ("program.py", [], 1, "is not a program; write it as path/to/file.py:Program"),
         ("program.txt:Hops", [], 1, "names no program"),
         ("absent.py:Hops", [], 1, "absent.py: there is no such file"),
         ("program.py:Walk", [], 1, "has no vertex program 'Walk'; it has: Hops"),

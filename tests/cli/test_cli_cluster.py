@@ -270,7 +270,7 @@ def test_errors_are_one_line(words, message, cluster, capsys):
         (["--workers", "0"], "--workers"),
         (["--tls-ca", "ca.pem"], "--tls-ca belongs to --scheduler"),
         (["--scheduler", "tls://x:1", "--tls-ca", "c"], "give --tls-cert, --tls-key too"),
-        (["--workers", "2", "--to", "3"], "--to is for one machine"),
+        (["--workers", "2", "--to", "3"], "--to works on one machine"),
     ],
 )
 def test_a_wrong_command_line_ends_with_2(words, message, capsys):

@@ -101,7 +101,7 @@ def test_the_digest_is_returned(tmp_path):
     assert digests[0] != digests[1]
     arrays, _ = read_checkpoint(tmp_path / "1", {}, digests[0])
     assert arrays["x"].tolist() == [1]
-    with pytest.raises(ws.FileError, match="another run's"):
+    with pytest.raises(ws.FileError, match="belongs to another run"):
         read_checkpoint(tmp_path / "1", {}, digests[1])
 
 
@@ -394,8 +394,8 @@ def too_long(table: pa.Table, facts: dict[str, Any]) -> pa.Table:
         (with_nulls, "has nulls"),
         (with_text, "is of type string"),
         (with_another, "'more' is not known"),
-        (unnamed, "differ from those that it names"),
-        (too_long, "of 60 rows has 61"),
+        (unnamed, "differ from those that its metadata names"),
+        (too_long, "has length 61 in 60 rows"),
     ],
     ids=lambda one: getattr(one, "__name__", None),
 )
@@ -483,7 +483,7 @@ def test_a_part_of_another_checkpoint(in_parts, tmp_path):
     arrays, facts = contents(part)
     arrays["distance"][:] = 0.0
     write_checkpoint(part, arrays, facts)
-    with pytest.raises(ws.FileError, match="another run's"):
+    with pytest.raises(ws.FileError, match="belongs to another run"):
         on_shares("sssp", resume=path)
     part.unlink()
     with pytest.raises(ws.FileError, match="cannot be read"):

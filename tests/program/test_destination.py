@@ -206,10 +206,10 @@ def test_declarations_that_contradict_it(settings, remedy):
 
 
 def test_it_is_not_proved_to_be_free_of_order():
-    assert "compute reads dst" in why_not_monotone(define(), ("int64",))
+    assert "compute takes dst" in why_not_monotone(define(), ("int64",))
     with graph_of(medley((5, 2), 10)) as graph:
         assert ws.run(define(), graph).synchronous
-        with pytest.raises(ws.InputError, match=r"direction='push': Above gathers .* reads dst"):
+        with pytest.raises(ws.InputError, match=r"direction='push': Above gathers .* takes dst"):
             ws.run(define(), graph, direction="push")
 
 
