@@ -430,7 +430,7 @@ def test_run_with_sets_of_ids_of_several_columns():
     ("program", "words", "code", "message"),
     [
         ("program.py", [], 1, "is not a program; write it as path/to/file.py:Program"),
-        ("program.txt:Hops", [], 1, "names no program"),
+        ("program.txt:Hops", [], 1, "is not a program"),
         ("absent.py:Hops", [], 1, "absent.py: there is no such file"),
         ("program.py:Walk", [], 1, "has no vertex program 'Walk'; it has: Hops"),
         ("program.py:number", [], 1, "has no vertex program 'number'; it has: Hops"),
