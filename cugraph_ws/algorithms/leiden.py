@@ -1,8 +1,9 @@
 """Connected communities of high modularity by the Leiden method.
 
-As `louvain`, with a refinement of the communities of each level: every vertex begins alone again
-and may join others of its community.  The refined communities become the vertices of the next
-level, and begin it in the communities from which they were refined.  Only vertices that are alone
+Vertices begin in the communities that the levels of `louvain` find.  Then the levels begin anew, with
+a refinement of the communities of each: every vertex begins alone again and may join others of its
+community.  The refined communities become the vertices of the next level, and begin it in the
+communities from which they were refined.  Only vertices that are alone
 join others, and never one that may move at the same time, so refined communities are connected.
 """
 
@@ -53,8 +54,10 @@ def leiden(
 ) -> tuple[FrameT, float]:
     """Find connected communities of high modularity: the Leiden method.
 
-    The direction of edges does not matter.  Every community is connected by edges of positive
-    weight within it.  A vertex joins the community with the greatest gain, not a random one.
+    A first iteration finds communities by Louvain's levels, without refinements; a second one starts
+    from them, as leidenalg's does by default.  The direction of edges does not matter.  Every
+    community is connected by edges of positive weight within it.  A vertex joins the community with
+    the greatest gain, not a random one.
 
     Parameters
     ----------
@@ -62,10 +65,10 @@ def leiden(
         The graph, or an edge frame.  On a cluster every worker receives all edges, and needs about
         150 bytes of memory for each.
     max_level : int
-        Maximum number of levels, at least 1.
+        Maximum number of levels of each iteration, at least 1.
     threshold : float
         The moves of a level end when a sweep raises modularity by less than this or, in a level
-        of more than 256 vertices, by less than 0.003 times what it has gained.
+        of more than 256 vertices, by less than 0.01 times what it has gained.
     resolution : float
         Higher values give smaller communities; see `modularity`.
     hierarchy : bool
@@ -146,7 +149,7 @@ class Leiden(Louvain):
         self._begun = self._member
 
     def state(self) -> dict[str, Any]:
-        """Return the refined communities of the levels, and those in which the level began."""
+        """Return what `Louvain` does, and the communities in which the level began."""
         return {**super().state(), "begun": as_host(self._begun)}
 
     def check(self, state: SavedState, graph: Any) -> None:
@@ -155,7 +158,7 @@ class Leiden(Louvain):
         vertices, levels = graph.number_of_vertices, state.number("finished", 0, self._max_level)
         begun = state.integers("begun", vertices, 0, vertices - 1)
         saved = state.integers("levels", levels * vertices, 0, vertices - 1)
-        if levels:
+        if levels and state.flags("refining", 1)[0]:
             refined = saved[(levels - 1) * vertices :]
             parent = np.empty(vertices, np.int64)
             parent[refined] = begun
@@ -163,13 +166,31 @@ class Leiden(Louvain):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Resume after the finished levels."""
-        super().restore(state)
+        self._read(state)
         self._begun = self._part.xp.asarray(state["begun"].astype(np.int64))
-        if self._finished and not self.converged:
+        if self.converged:
+            return
+        if self._finished:
+            self._merge_graph()
+        if self._refining:
             self._place(self._begun)
+
+    def _levels(self, last: Array) -> list[Array]:
+        """Return the levels of a hierarchy whose last is given."""
+        return [*(self._finished[:-1] if self.converged else self._finished), last]
+
+    def _refine(self) -> None:
+        """Begin the iteration with refinements in the communities of the one without."""
+        self._refining = True
+        self._begun, self._finished = self._finished[-1], []
+        self._begin_graph(self._first)
+        self._place(self._begun)
 
     def _end_level(self) -> None:
         """Make refined communities the vertices of the next level; end the run if none merge."""
+        if not self._refining:
+            super()._end_level()
+            return
         xp, level = self._xp, self._level
         community, _ = without_gaps(xp, self._label)
         refined, count = without_gaps(xp, self._refined())
@@ -180,7 +201,7 @@ class Leiden(Louvain):
             community, _ = without_gaps(np, self._label)
             self._member = self._of_vertices(community)
             self._finished.append(self._member)
-            self.converged = True
+            self._end(self._member)
             return
         begun = self._of_vertices(community)
         self._member = self._of_vertices(refined)

@@ -1,9 +1,10 @@
-"""Communities of high modularity by the Louvain method.
+"""Communities of high modularity by the Louvain method, refined at the end.
 
 Vertices move one by one in the original method, so its result depends on their order.  Here hashed
 classes of vertices move one after the other, and the vertices of a class at once, from the same
 state.  Weights are integers, and gains are computed by the same operations everywhere, so every
-engine and every number of threads gives the same communities.
+engine and every number of threads gives the same communities.  At the end the vertices of the graph
+move once more, between the communities of the last level.
 """
 
 from __future__ import annotations
@@ -52,13 +53,15 @@ __all__ = [
 Array = Any  # NumPy's or CuPy's
 
 CLASSES = 16  # of vertices that move at once
+# Of the first sweep over a level, in which most moves are made.
+FIRST_CLASSES = 128
 ONE_BY_ONE = 256  # vertices of a level in which each is a class: that finds better communities
 ON_HOST = 1 << 18  # arcs of a level up to which a GPU leaves it to the CPU
 MOST_SWEEPS = 100  # of a level
 # In larger levels, a sweep looks only at vertices beside enough moves, of one in so many of their
 # degrees, and one that gains less than this part of what the level has gained is the last.
 STIRRED = 50
-TAIL = 0.003
+TAIL = 0.01
 UNIT = 2.0**61  # squares of shares are rounded to its inverse, and summed as integers
 MOST_SEED = 2**63 - 1
 BYTES_AN_ARC = 72  # of all ranks' arcs, while they are sorted
@@ -81,7 +84,9 @@ def louvain(
     """Find communities of high modularity: the Louvain method.
 
     Each level moves vertices to the communities of neighbours as long as modularity rises, then
-    makes each community one vertex of the next level.  The direction of edges does not matter.
+    makes each community one vertex of the next level.  After the last level the vertices of the
+    graph move once more between its communities, which is a refinement [3]_.  The direction of
+    edges does not matter.
 
     Parameters
     ----------
@@ -92,8 +97,8 @@ def louvain(
         Maximum number of levels, at least 1.
     threshold : float
         A level ends when a sweep over its vertices raises modularity by less than this or, in a
-        level of more than 256 vertices, by less than 0.003 times what it has gained.  The run ends
-        when no vertices of a level merge.
+        level of more than 256 vertices, by less than 0.01 times what it has gained.  The last
+        level is one of which no vertices merge.
     resolution : float
         Higher values give smaller communities; see `modularity`.
     hierarchy : bool
@@ -116,7 +121,8 @@ def louvain(
     frame : DataFrame
         Columns `vertex` and `partition`, int64: communities are numbered from 0 in the order of
         their least vertices.  With `hierarchy`, also `level_0`, `level_1` and so on, from the
-        smallest communities to the largest.
+        smallest communities to the largest, which are those of `partition`; of the levels before,
+        each is cut into what its communities have in common with those.
     modularity : float
         Of the undirected graph; NaN if the weights of all edges sum to 0.
 
@@ -135,6 +141,8 @@ def louvain(
        communities in large networks", Journal of Statistical Mechanics, 2008.
     .. [2] H. Lu, M. Halappanavar and A. Kalyanaraman, "Parallel heuristics for scalable community
        detection", Parallel Computing 47, 2015.
+    .. [3] R. Rotta and A. Noack, "Multilevel local search algorithms for modularity clustering",
+       ACM Journal of Experimental Algorithmics 16, 2011.
 
     Examples
     --------
@@ -226,8 +234,8 @@ class Level(NamedTuple):
 class Louvain(BaseLoop):
     """The algorithm as a loop for `run`: each step is a sweep over the vertices of a level.
 
-    A checkpoint has the finished levels; a resumed run repeats the sweeps of the level after them.
-    The residual of a step is the negative of the modularity.
+    A checkpoint has the finished levels; a resumed run repeats the sweeps of the level after them,
+    or of the refinement.  The residual of a step is the negative of the modularity.
 
     Parameters
     ----------
@@ -239,6 +247,7 @@ class Louvain(BaseLoop):
     checkpoints = "on one machine"
     outputs: ClassVar = {"partition": False}
     reads_weights = True
+    _refining: bool  # whether the vertices of the graph move between communities of the last level
     _label: Array  # a community for each vertex of the level
     _totals: Array  # by community: the sum of degrees
     _sizes: Array  # by community: the number of vertices
@@ -268,13 +277,14 @@ class Louvain(BaseLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights, and put every vertex into a community of its own."""
         refuse_negative(graph)
-        self._part = part = Part(graph, on_device=on_device)
+        self._part = Part(graph, on_device=on_device)
         self._vertices = graph.number_of_vertices
         self._finished: list[Array] = []  # communities of vertices, one array for each level
-        self._xp, self._on_device = part.xp, on_device
-        self._member = part.xp.arange(self._vertices)
-        self._begin(self._first_level())
+        self._refining = False
+        self._begin_graph(self._first_level())
+        self._first = self._level
         self._best = self._entered = self._quality()
+        self._found = self._member  # the communities, once the run has converged
         self.converged = self._twice == 0
 
     def step(self) -> Step:
@@ -283,7 +293,7 @@ class Louvain(BaseLoop):
         large = len(before) > ONE_BY_ONE
         self._label = before.copy()
         turn = len(self._finished) * MOST_SWEEPS + self._sweeps
-        listed, classes, count = self._classes(turn, self._called)
+        listed, classes, count = self._classes(turn, self._called, first=self._sweeps == 0)
         communities = self._label, self._totals, self._sizes
         moved = self._mover.move(communities, self._factor, listed, classes, count)
         if moved:
@@ -291,9 +301,9 @@ class Louvain(BaseLoop):
             self._inside += self._backend.sum_moves(
                 level.rows, level.sources, listed, (before, self._label), self._stirred
             )
-            self._called = self._stirred > 0
             if large:
-                self._called &= self._stirred >= level.degrees // STIRRED
+                beside = self._stirred > 0
+                self._called = beside & (self._stirred >= level.degrees // STIRRED)
             self._best = self._quality()
         self._sweeps += 1
         if self._best < best:
@@ -318,11 +328,16 @@ class Louvain(BaseLoop):
         }
 
     def state(self) -> dict[str, Any]:
-        """Return the communities of the finished levels, and whether they are all."""
+        """Return the communities of the finished levels and of the graph, and what is done."""
         empty = np.empty(0, np.int64)
         levels = np.concatenate([empty, *(as_host(one) for one in self._finished)])
-        finished = np.array([len(self._finished)])
-        return {"levels": levels, "finished": finished, "converged": np.array([self.converged])}
+        return {
+            "levels": levels,
+            "finished": np.array([len(self._finished)]),
+            "found": as_host(self._found),
+            "refining": np.array([self._refining]),
+            "converged": np.array([self.converged]),
+        }
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
@@ -336,38 +351,66 @@ class Louvain(BaseLoop):
             state.require("levels", dense, "skips a community")
             state.require("levels", len(found) >= most, "splits a community")
             most = len(found)
+        state.integers("found", vertices, 0, vertices - 1)
+        state.flags("refining", 1)
         state.flags("converged", 1)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Resume after the finished levels."""
+        self._read(state)
+        if self.converged or not self._finished:
+            return
+        if self._refining:
+            self._refine()
+        else:
+            self._merge_graph()
+
+    def _read(self, state: dict[str, Any]) -> None:
+        """Read what `state` returned."""
         xp, vertices = self._part.xp, self._vertices
-        self._xp, self._on_device = xp, self._part.on_device
         saved = state["levels"].astype(np.int64).reshape(-1, max(1, vertices))
         self._finished = [xp.asarray(level.copy()) for level in saved]
-        if self._finished:
-            self._member = self._finished[-1]
-            count = int(saved[-1].max()) + 1
-            rows, columns, weights = both_ways(self._part)
-            level = contract(xp, self._member[rows], self._member[columns], weights, count)
-            self._begin(level)
-            self._best = self._entered = self._quality()
+        self._found = xp.asarray(state["found"].astype(np.int64))
+        self._refining = bool(state["refining"][0])
         self.converged = bool(state["converged"][0])
+
+    def _merge_graph(self) -> None:
+        """Begin the level after the finished ones."""
+        part, self._member = self._part, self._finished[-1]
+        self._xp, self._on_device = part.xp, part.on_device
+        rows, columns, weights = both_ways(part)
+        count = int(as_host(self._member).max()) + 1
+        level = contract(part.xp, self._member[rows], self._member[columns], weights, count)
+        self._begin(level)
+        self._best = self._entered = self._quality()
 
     def columns(self) -> dict[str, Array]:
         """Return the community of each owned vertex, and those of the levels if they are wanted."""
-        levels = self._finished
-        if not self.converged or not levels:
-            levels = [*levels, self._of_vertices(self._label)]
+        last = self._found if self.converged else self._of_vertices(self._label)
+        levels = self._levels(last) if self._hierarchy else [last]
         own = slice(self._part.low, self._part.low + self._part.owned)
-        named = [_in_order(level)[own] for level in (levels if self._hierarchy else levels[-1:])]
+        named = [_in_order(level)[own] for level in levels]
         found = {"partition": named[-1]}
         if self._hierarchy:
             found |= {f"level_{place}": level for place, level in enumerate(named)}
         return found
 
+    def _levels(self, last: Array) -> list[Array]:
+        """Return the levels of a hierarchy whose last is given."""
+        before = self._finished
+        if self._refining or self.converged:
+            before = before[:-1]
+        return [*(_in_common(level, last) for level in before), last]
+
     def _of_vertices(self, labels: Array) -> Array:
         """Return for each vertex of the graph a label of its vertex of the level."""
         return self._part.xp.asarray(labels)[self._member]
+
+    def _begin_graph(self, level: Level) -> None:
+        """Begin a level of the graph's own vertices."""
+        self._xp, self._on_device = self._part.xp, self._part.on_device
+        self._member = self._xp.arange(self._vertices)
+        self._begin(level)
 
     def _begin(self, level: Level) -> None:
         """Begin a level, a small one on the host: every vertex is a community."""
@@ -418,32 +461,53 @@ class Louvain(BaseLoop):
         """Make communities the vertices of the next level; end the run if nothing is gained."""
         xp, level = self._xp, self._level
         dense, count = without_gaps(xp, self._label)
-        if count == len(level.degrees) and self._finished:
-            self.converged = True
+        if self._refining:
+            self._end(self._of_vertices(dense))
             return
-        self._member = self._of_vertices(dense)
-        self._finished.append(self._member)
-        if count == len(level.degrees) or len(self._finished) >= self._max_level:
-            self.converged = True
+        merges = count < len(level.degrees)
+        if merges or not self._finished:
+            self._member = self._of_vertices(dense)
+            self._finished.append(self._member)
+        if merges and len(self._finished) < self._max_level:
+            self._begin(merge(xp, self._backend, level, dense, count))
+            self._entered = self._best
+        else:
+            self._refine()
+
+    def _end(self, found: Array) -> None:
+        """End the run with communities of the graph's vertices."""
+        self._found, self.converged = found, True
+
+    def _refine(self) -> None:
+        """Let the vertices of the graph move between the communities of the last level."""
+        last = self._finished[-1]
+        if len(self._finished) == 1:  # they have done so
+            self._end(last)
             return
-        self._begin(merge(xp, self._backend, level, dense, count))
-        self._entered = self._best
+        self._refining = True
+        self._begin_graph(self._first)
+        self._put(as_host(last) if self._xp is np else last)
+        self._best = self._entered = self._quality()
 
     @property
     def _factor(self) -> float:
         """What an expected weight is, for degrees of 1."""
         return self._resolution / self._twice
 
-    def _classes(self, turn: int, called: Array | None = None) -> tuple[Array, Array, int]:
+    def _classes(
+        self, turn: int, called: Array | None = None, *, first: bool = False
+    ) -> tuple[Array, Array, int]:
         """Return vertices of the level, their classes, which differ by turn, and how many those are.
 
-        `called` marks the vertices that are listed, by default all.
+        `called` marks the vertices that are listed, by default all; `first` is whether the sweep is
+        the first over the level.
         """
         xp, count = self._xp, len(self._label)
         listed = xp.arange(count) if called is None else xp.flatnonzero(called)
         words = _hashed(xp, listed, self._seed, turn)
         if count > ONE_BY_ONE:
-            return listed, (words % CLASSES).astype(np.uint8), CLASSES
+            most = FIRST_CLASSES if first else CLASSES
+            return listed, (words % most).astype(np.uint8), most
         classes = xp.empty(len(listed), np.uint8)
         classes[xp.argsort(words, kind="stable")] = xp.arange(len(listed), dtype=np.uint8)
         return listed, classes, len(listed)
@@ -535,6 +599,12 @@ def without_gaps(xp: Any, labels: Array) -> tuple[Array, int]:
     there = xp.zeros(len(labels), np.bool_)
     there[labels] = True
     return xp.cumsum(there, dtype=np.int64)[labels] - 1, _total(there)
+
+
+def _in_common(labels: Array, others: Array) -> Array:
+    """Return labels of pairs of labels, each of them less than their number."""
+    pairs = others * len(labels) + labels
+    return module_of(labels).unique(pairs, return_inverse=True)[1]
 
 
 def _in_order(labels: Array) -> Array:

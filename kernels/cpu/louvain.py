@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.kernels.cpu.jit import inline, jit
+from cugraph_ws.kernels.cpu.jit import jit
 
 __all__ = [
     "apply_moves",
@@ -17,8 +17,8 @@ __all__ = [
     "list_movable",
     "merge_rows",
     "move_classes",
-    "pack_rows",
     "sum_moves",
+    "transpose_rows",
     "weight_inside",
 ]
 
@@ -269,9 +269,9 @@ def merge_rows(
     members : tuple of (vertices, ends)
         The vertices of community c are those from place `ends[c]` to `ends[c + 1]`.
     merged : tuple of (begins, lengths, communities, weights)
-        `begins` has where the room for each row is; the others are written, rows ascending.
-    scratch : tuple of two ndarrays of int64
-        As for `choose_communities`.
+        `begins` has where the room for each row is; the others are written, rows in any order.
+    scratch : tuple of two ndarrays of int64, shape (communities,)
+        Weights by community, zeros before and after; room for a list of communities.
     lo, hi : int
         Range of communities.
     """
@@ -287,44 +287,46 @@ def merge_rows(
                 label = labels[indices[arc]]
                 if label == community:
                     continue
-                if sums[label] == 0:  # of weight 0, one may be listed again
+                if sums[label] == 0:
                     near[count] = label
                     count += 1
-                    if count == len(near):
-                        count = without_repeats(near, count)
+                    sums[label] = 1  # so that one of weight 0 is listed once
                 sums[label] += weights[arc]
-        count = without_repeats(near, count)
         begin = begins[community]
         for entry in range(count):
-            to[begin + entry] = near[entry]
-            added[begin + entry] = sums[near[entry]]
-            sums[near[entry]] = 0
+            label = near[entry]
+            to[begin + entry] = label
+            added[begin + entry] = sums[label] - 1
+            sums[label] = 0
         lengths[community] = count
 
 
-@inline
-def without_repeats(values: Integers, count: int) -> int:
-    """Sort the first values, and return how many are left without repetitions, which come first."""
-    values[:count].sort()
-    kept = 0
-    for place in range(count):
-        if kept == 0 or values[place] != values[kept - 1]:
-            values[kept] = values[place]
-            kept += 1
-    return kept
-
-
 @jit
-def pack_rows(
+def transpose_rows(
     merged: tuple[Integers, Integers, Integers, Integers],
     rows: tuple[Integers, Integers, Integers],
     lo: int,
     hi: int,
 ) -> None:
-    """Copy rows that have room between them to where they have none, from `lo` to `hi`."""
+    """Write the rows from `lo` to `hi` of the transpose, ascending, without room between them.
+
+    Parameters
+    ----------
+    merged : tuple of (begins, lengths, communities, weights)
+        See `merge_rows`; all rows.
+    rows : tuple of (offsets, indices, weights)
+        `offsets` has where each row of the transpose begins; the others are written.
+    lo, hi : int
+        Range of rows.
+    """
     begins, lengths, to, added = merged
     offsets, indices, weights = rows
-    for row in range(lo, hi):
-        for place in range(lengths[row]):
-            indices[offsets[row] + place] = to[begins[row] + place]
-            weights[offsets[row] + place] = added[begins[row] + place]
+    next_of = offsets[lo:hi].copy()
+    for row in range(len(lengths)):
+        for entry in range(begins[row], begins[row] + lengths[row]):
+            other = to[entry]
+            if lo <= other < hi:
+                place = next_of[other - lo]
+                next_of[other - lo] += 1
+                indices[place] = row
+                weights[place] = added[entry]

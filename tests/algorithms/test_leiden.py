@@ -98,6 +98,7 @@ def test_a_gpu_gives_the_same(monkeypatch: pytest.MonkeyPatch, on_host: int) -> 
     monkeypatch.setattr(algorithm, "ON_HOST", on_host)
     monkeypatch.setattr(algorithm, "ONE_BY_ONE", 8)
     monkeypatch.setattr(algorithm, "CLASSES", 4)
+    monkeypatch.setattr(algorithm, "FIRST_CLASSES", 6)
     if on_host:
         monkeypatch.setattr(on_cpu, "ARCS_A_TASK", 1)
         monkeypatch.setenv("CUGRAPH_WS_THREADS", "2")

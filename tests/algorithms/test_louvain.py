@@ -121,6 +121,7 @@ def test_a_gpu_gives_the_same(monkeypatch: pytest.MonkeyPatch, on_host: int) -> 
     monkeypatch.setattr(algorithm, "ON_HOST", on_host)
     monkeypatch.setattr(algorithm, "ONE_BY_ONE", 8)
     monkeypatch.setattr(algorithm, "CLASSES", 4)
+    monkeypatch.setattr(algorithm, "FIRST_CLASSES", 6)
     if on_host:
         monkeypatch.setattr(on_cpu, "ARCS_A_TASK", 1)
         monkeypatch.setenv("CUGRAPH_WS_THREADS", "2")
@@ -142,7 +143,8 @@ def test_the_hierarchy_is_nested() -> None:
         assert ws.modularity(graph, table[["vertex", "partition"]]) == pytest.approx(quality)
     levels = [name for name in table.columns if name.startswith("level_")]
     assert len(levels) > 1
-    assert table[levels[0]].tolist() == first.partition.tolist()
+    pairs = pd.MultiIndex.from_arrays([first.partition, table.partition])
+    assert table[levels[0]].tolist() == pd.factorize(pairs)[0].tolist()
     assert table[levels[-1]].tolist() == table.partition.tolist()
     for fine, coarse in pairwise(levels):
         assert (table.groupby(fine)[coarse].nunique() == 1).all()
@@ -267,6 +269,22 @@ def test_arcs_without_weight_are_merged_too() -> None:
         expected = loops("louvain", on_device=True).merged(rows, source, labels, 2)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_vertices_move_once_more_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the levels find is worse, and no better than with one level less than they need."""
+    planted = nx.planted_partition_graph(30, 40, 0.15, 0.002, seed=4)
+    ends = np.array(list(planted.edges), np.int64).T
+    edges = Edges(*ends, len(planted), None, directed=False)
+    with build(edges) as graph:
+        _, quality = ws.louvain(graph)
+        table, cut = ws.louvain(graph, 2, hierarchy=True)
+        monkeypatch.setattr(ws.Louvain, "_refine", lambda loop: loop._end(loop._finished[-1]))
+        _, before = ws.louvain(graph)
+        plain, less = ws.louvain(graph, 2, hierarchy=True)
+    assert quality > 1.005 * before
+    assert cut > less
+    assert table.level_0.nunique() >= plain.level_0.nunique()
 
 
 def test_a_large_level_ends_with_a_sweep_that_gains_little(monkeypatch: pytest.MonkeyPatch) -> None:

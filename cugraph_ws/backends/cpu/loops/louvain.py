@@ -15,7 +15,7 @@ from cugraph_ws.kernels.cpu.louvain import (
     list_movable,
     merge_rows,
     move_classes,
-    pack_rows,
+    transpose_rows,
     weight_inside,
 )
 from cugraph_ws.kernels.cpu.louvain import sum_moves as sum_listed_moves
@@ -27,6 +27,7 @@ Integers = npt.NDArray[np.int64]
 Rows = tuple[Integers, Integers, Integers]
 
 ARCS_A_TASK = 1 << 14
+MOST_READING = 8  # threads that transpose: each reads all arcs
 
 
 def sum_by(labels: Integers, values: Integers, count: int) -> Integers:
@@ -101,6 +102,7 @@ def merged(rows: Rows, sources: Integers, labels: Integers, count: int) -> Rows:
     Parameters
     ----------
     rows : tuple of (offsets, indices, weights)
+        Both ways, so that the merged rows are their own transpose, which needs no sort.
     sources : ndarray of int64, shape (arcs,)
     labels : ndarray of int64, shape (vertices,)
         From 0 to `count` - 1; none is missing.
@@ -129,9 +131,10 @@ def merged(rows: Rows, sources: Integers, labels: Integers, count: int) -> Rows:
     parallel(merge, cuts)
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    packed = offsets, np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64)
-    parallel(pack_rows, [(found, packed, *cut) for cut in cuts])
-    return packed
+    ordered = offsets, np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64)
+    pieces = min(number_of_threads(), MOST_READING, 1 + int(offsets[-1]) // ARCS_A_TASK)
+    parallel(transpose_rows, [(found, ordered, *cut) for cut in cut_offsets(offsets, pieces)])
+    return ordered
 
 
 class Scratch:
