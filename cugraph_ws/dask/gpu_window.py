@@ -89,12 +89,17 @@ class GpuWindow:
     def close(self) -> None:
         """Give back the other ranks' pieces, then this one's."""
         self._kept.clear()
-        for rank, pointer in enumerate(self._pointers):
-            if rank != self._rank:
-                with suppress(Exception):  # its rank may be gone
-                    self._xp.cuda.runtime.ipcCloseMemHandle(pointer)
+        _close(self._xp.cuda.runtime, self._pointers, self._rank)
         self._pointers = []
         self._own = None
+
+
+def _close(runtime: Any, pointers: Sequence[int], own: int) -> None:
+    """Give back what was opened of the other ranks' pieces."""
+    for rank, pointer in enumerate(pointers):
+        if rank != own:
+            with suppress(Exception):  # its rank may be gone
+                runtime.ipcCloseMemHandle(pointer)
 
 
 def _sizes(size: int) -> list[int]:
@@ -141,12 +146,9 @@ def open_window(comm: Communicator) -> GpuWindow | None:
             for rank, one in enumerate(handles):
                 here = rank == comm.rank
                 pointers.append(own.ptr if here else cuda.runtime.ipcOpenMemHandle(one))
-    opened = len(pointers) == comm.size
-    window = GpuWindow(own, pointers, comm.rank) if opened else None
-    if all(comm.allgather(opened)):
-        return window
-    if window is not None:
-        window.close()
+    if all(comm.allgather(len(pointers) == comm.size)):
+        return GpuWindow(own, pointers, comm.rank)
+    _close(cuda.runtime, pointers, comm.rank)
     return None
 
 

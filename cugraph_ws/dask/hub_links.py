@@ -6,6 +6,7 @@ GPUs need not address each other, and ranks may share one.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,10 @@ import numpy as np
 
 from cugraph_ws.dask.gpu_links import GpuLinks
 from cugraph_ws.dask.host_hub import WORD, HostHub, segment_size, words_of
-from cugraph_ws.errors import CugraphWsError, EngineError
+from cugraph_ws.errors import EngineError
 from cugraph_ws.runtime import stream_words
 from cugraph_ws.runtime.communicator import Communicator, RunAbandonedError
+from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.host import host
 from cugraph_ws.runtime.host_segment import Segment, free_bytes, sweep
 
@@ -31,6 +33,11 @@ ROOM = (
 LEAST_ROOM = 1 << 16
 FREE_SHARE = 2  # segments of all ranks take at most one in so many free bytes of shared memory
 AGAIN = 0.01  # seconds between two releases of all that waits, once the links have ended
+SOON = 5.0  # seconds after which that is done less often
+LATER = 0.5  # seconds between two releases from then on
+TRIALS = 4  # messages of all ranks before the first run: two for each half of a buffer
+PATIENCE = 20.0  # seconds for these
+PAUSE = 1e-4  # seconds between two looks at them
 
 
 def on_one_host(comm: Communicator) -> bool:
@@ -50,12 +57,18 @@ class StreamQueue:
     def __init__(self, segments: Sequence[Segment]) -> None:
         import cupy
 
-        self._xp, self._segments = cupy, segments
+        self._xp, self._segments = cupy, segments  # kept: these own the memory
+        self._registered: list[int] = []
         self._addresses: list[int] = []
-        for segment in segments:
-            pointer = segment.bytes.ctypes.data
-            stream_words.register(pointer, len(segment.bytes))
-            self._addresses.append(stream_words.address_on_gpu(pointer))
+        try:
+            for segment in segments:
+                pointer = segment.bytes.ctypes.data
+                stream_words.register(pointer, len(segment.bytes))
+                self._registered.append(pointer)
+                self._addresses.append(stream_words.address_on_gpu(pointer))
+        except EngineError:
+            self._unregister()
+            raise
         cuda = cupy.cuda
         self._side = cuda.Stream(non_blocking=True)
         self._before, self._after = (cuda.Event(disable_timing=True) for _ in range(2))
@@ -116,10 +129,14 @@ class StreamQueue:
         """Wait for queued work, which must have been released, and give the segments back."""
         with suppress(Exception):  # a broken context can release nothing
             self._xp.cuda.Device().synchronize()
-        for segment, _ in zip(self._segments, self._addresses, strict=False):
+        self._unregister()
+
+    def _unregister(self) -> None:
+        """Unlock the segments' pages: unmapped without that, they would stay locked."""
+        for pointer in self._registered:
             with suppress(EngineError):
-                stream_words.unregister(segment.bytes.ctypes.data)
-        self._addresses = []
+                stream_words.unregister(pointer)
+        self._registered, self._addresses = [], []
 
 
 class HubLinks(GpuLinks):
@@ -141,28 +158,59 @@ class HubLinks(GpuLinks):
 
     def _open(self, comm: DaskCommunicator) -> None:
         room, why = _room_of(comm), ""
-        size = segment_size(comm.size, room)
         own: Segment | None = None
         sweep()
         try:
-            own = Segment.new(size)
+            own = Segment.new(segment_size(comm.size, room))
         except OSError as error:
-            why = f"a segment of {size} bytes cannot be made ({error})"
-        names = comm.allgather("" if own is None else own.name)
-        if own is not None and all(names):
-            try:
-                for rank, name in enumerate(names):
-                    self._segments.append(own if rank == comm.rank else Segment(name, size))
-                self._queue = StreamQueue(self._segments)
-            except (OSError, CugraphWsError) as error:
-                why = str(error)
-        reasons = [one for one in comm.allgather(why) if one]
-        if own is not None:
-            own.forget()
-        if reasons:
-            raise EngineError(f"GPUs cannot exchange through the host's memory: {reasons[0]}")
+            why = f"a segment of {segment_size(comm.size, room)} bytes cannot be made ({error})"
+        try:
+            names = comm.allgather("" if own is None else own.name)
+            if own is not None and all(names):
+                why = self._map(comm.rank, own, names)
+            _agree(comm, why)
+        finally:
+            if own is not None:
+                own.forget()
         assert self._queue is not None
         self.hub = self._hub = HostHub(self._queue, comm.rank, comm.size, room)
+        self._try(comm)
+
+    def _map(self, rank: int, own: Segment, names: Sequence[str]) -> str:
+        """Map the segments of all ranks; return why that fails, or nothing."""
+        try:
+            for other, name in enumerate(names):
+                self._segments.append(own if other == rank else Segment(name, len(own.bytes)))
+            self._queue = StreamQueue(self._segments)
+        except Exception as error:  # of the system, the driver or CuPy: all ranks must know
+            return str(error)
+        return ""
+
+    def _try(self, comm: DaskCommunicator) -> None:
+        """Exchange a few numbers before the first run; raise on all ranks if they do not arrive.
+
+        A GPU that does not see what others store would wait in the first run for ever.
+        """
+        xp = device().xp
+        numbers = np.arange(TRIALS * comm.size, dtype=np.int64).reshape(TRIALS, comm.size)
+        own, everyone = xp.asarray(numbers[:, comm.rank].copy()), xp.asarray(numbers - 1)
+        why = ""
+        try:
+            for turn in range(TRIALS):
+                self._hub.gather(own[turn : turn + 1], everyone[turn])
+        except EngineError as error:
+            why = str(error)
+        _agree(comm, why)
+        mark, until = self.mark(), time.monotonic() + PATIENCE
+        while not mark.done and time.monotonic() < until:
+            time.sleep(PAUSE)
+            self._look()
+        self._refuse_lost()  # what was released waited for nothing
+        if not mark.done:
+            why = f"no message has come within {PATIENCE:.0f} s"
+        elif not (device().to_host(everyone) == numbers).all():
+            why = "what arrives is not what was sent"
+        _agree(comm, why)
 
     # ----------------------------------------------------------------------------------- arrays
 
@@ -189,10 +237,16 @@ class HubLinks(GpuLinks):
     # -------------------------------------------------------------------------------------- end
 
     def end(self, *, failed: bool) -> None:
-        """Leave the current run; after a failed one ranks may have queued different messages."""
+        """Leave the current run; after a failed one ranks may have queued different messages.
+
+        Then what waits for messages that will not come is released at once: other work of this process, such as
+        tasks of other libraries, would wait behind it until links are needed again.
+        """
         if failed:
             self.alive = False
         super().end(failed=failed)
+        if failed:
+            self._abort()
 
     def _words(self, rank: int) -> Any:
         """Return a segment's words; the last one is not 0 once its rank has left."""
@@ -215,7 +269,8 @@ class HubLinks(GpuLinks):
 
     def _go_on(self) -> None:
         """Release again what other ranks' queued numbers have stopped."""
-        while not self._closed.wait(AGAIN):
+        soon = time.monotonic() + SOON
+        while not self._closed.wait(AGAIN if time.monotonic() < soon else LATER):
             self._release()
 
     def _release(self) -> None:
@@ -230,6 +285,13 @@ class HubLinks(GpuLinks):
         if queue is not None:
             queue.close()
         self._closed.set()
+
+
+def _agree(comm: Communicator, why: str) -> None:
+    """Raise on all ranks if one has a reason not to go on; collective."""
+    reasons = [one for one in comm.allgather(why) if one]
+    if reasons:
+        raise EngineError(f"GPUs cannot exchange through the host's memory: {reasons[0]}")
 
 
 def _room_of(comm: Communicator) -> int:

@@ -13,6 +13,7 @@ from clusters import WITHIN, Workers, assert_same, eventually, spread_edges, wor
 from programs import Endless
 from shapes import edge_frame, rmat
 from test_cluster_faults import timed
+from watching import kinds_of_links, watched
 
 import cugraph_ws as ws
 from cugraph_ws.runtime.host_segment import FOLDER, PREFIX
@@ -54,6 +55,20 @@ def test_the_same_answers_and_no_names_left(crowd: Workers, whole: ws.Graph) -> 
         assert_same(ws.bfs(graph, 0, **GPU), ws.bfs(whole, 0))
     assert set(crowd.client.run(hub_workers.count_links).values()) == {1}, "kept for the next run"
     assert not names()
+
+
+def test_what_takes_too_long_is_shown(crowd: Workers) -> None:
+    """Where threads are, and which messages each rank has sent and read."""
+    shown: list[str] = []
+    with graph_on() as graph, watched(crowd.client, 0.1, shown.append):
+        ws.run(Endless, graph, max_iter=30, **GPU)
+        eventually(lambda: len(shown) == SIZE)
+    assert set(map(frozenset, crowd.client.run(kinds_of_links).values())) == {
+        frozenset({"HubLinks"})
+    }
+    for text in shown:
+        assert "rank " in text
+        assert "words by rank" in text
 
 
 def test_a_lost_worker_ends_the_run_and_the_next_one_has_new_links(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import threading
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -120,6 +121,21 @@ def test_one_rank_that_cannot_open_is_enough(runtime):
     runtime.ipcOpenMemHandle = once
     assert on_ranks(2, open_window) == [None, None]
     assert runtime.closed == runtime.opened
+
+
+def test_what_was_opened_before_a_refusal_is_closed(runtime):
+    """Of three ranks, each opens one piece; the second one is refused."""
+    usual, opened = runtime.ipcOpenMemHandle, threading.local()
+
+    def once(handle):
+        runtime.refuses = getattr(opened, "one", False)
+        opened.one = True
+        return usual(handle)
+
+    runtime.ipcOpenMemHandle = once
+    assert on_ranks(3, open_window) == [None] * 3
+    assert len(runtime.opened) == 3
+    assert sorted(runtime.closed) == sorted(runtime.opened)
 
 
 def test_a_rank_without_memory_is_enough(runtime):

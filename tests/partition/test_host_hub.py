@@ -269,6 +269,25 @@ def test_calls_of_the_driver(monkeypatch):
     ]  # fmt: skip
 
 
+def test_segments_are_unlocked_if_one_cannot_be(monkeypatch):
+    """Else their pages would stay locked, and the next segment at their address be refused."""
+    noted = []
+
+    def refuse(pointer, size):
+        if noted:
+            raise ws.EngineError("locking host memory: the CUDA driver says 'no'")
+        noted.append(pointer)
+
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=None))
+    monkeypatch.setattr(stream_words, "register", refuse)
+    monkeypatch.setattr(stream_words, "address_on_gpu", lambda pointer: pointer)
+    monkeypatch.setattr(stream_words, "unregister", noted.append)
+    held = [SimpleNamespace(bytes=np.zeros(4096, np.uint8)) for _ in range(2)]
+    with pytest.raises(ws.EngineError, match="locking"):
+        StreamQueue(held)
+    assert noted == 2 * [held[0].bytes.ctypes.data]
+
+
 def test_a_driver_that_lacks_a_function(monkeypatch):
     monkeypatch.setattr(driver, "_library", lambda: SimpleNamespace())
     with pytest.raises(ws.EngineError, match="too old, it has no cuStreamWriteValue64_v2"):
@@ -279,8 +298,8 @@ def test_a_driver_that_lacks_a_function(monkeypatch):
 
 
 @pytest.fixture
-def made(monkeypatch, tmp_path):
-    """Hub links of two ranks that nothing watches, and the folder of their segments."""
+def making(monkeypatch, tmp_path):
+    """Returns what makes hub links of two ranks that nothing watches; no names of segments are left."""
     stand_in = SimpleNamespace(
         watch=lambda on_error: None,
         begin=lambda run: None,
@@ -295,11 +314,24 @@ def made(monkeypatch, tmp_path):
     monkeypatch.setattr(hub_links, "free_bytes", lambda: 1 << 21)
     monkeypatch.setattr(host_segment, "FOLDER", tmp_path)
     monkeypatch.setattr(ThreadCommunicator, "check", lambda comm: None, raising=False)
-    both = on_ranks(2, lambda comm: hub_links.HubLinks(comm, ["a", "b"]))
+
+    def make():
+        with emulated():
+            both = on_ranks(2, lambda comm: hub_links.HubLinks(comm, ["a", "b"]))
+        opened.extend(both)
+        return both
+
+    opened = []
+    yield make
     assert not list(tmp_path.iterdir())
-    yield both
-    for one in both:
+    for one in opened:
         one.close()
+
+
+@pytest.fixture
+def made(making):
+    """Hub links of two ranks that nothing watches."""
+    return making()
 
 
 def test_there_is_room_for_all_segments(made):
@@ -332,10 +364,61 @@ def test_what_waits_is_released_again(made):
 
 
 def test_links_of_a_failed_run_are_not_used_again(made):
-    made[0].end(failed=False)
-    assert made[0].alive
-    made[0].end(failed=True)
-    assert not made[0].alive
+    """Nothing waits in the GPU's queue until they are made anew."""
+    first, second = made
+    first.end(failed=False)
+    assert first.alive
+    assert not first._over.is_set()
+    first.end(failed=True)
+    assert not first.alive
+    first.post([[], [np.arange(8)]], [[], [np.arange(8)]])  # nobody sends or reads
+    second.end(failed=True)
+    assert (second._words(0)[:-1] == stream_words.MOST).all()
+
+
+# -------------------------------------------------------------------------------- their beginning
+
+
+def refusing(**broken):
+    """Return a queue of which some methods do something else."""
+    return type("Refusing", (ProcessQueue,), broken)
+
+
+def refuse(*given):
+    raise ws.EngineError("awaiting a number in the GPU's queue: the CUDA driver says 'no'")
+
+
+@pytest.mark.parametrize(
+    ("broken", "both", "why"),
+    [
+        ({"put": refuse}, True, "awaiting a number in the GPU's queue"),
+        ({"take": lambda queue, source, target: None}, False, "what arrives is not what was sent"),
+        ({"__init__": lambda queue, segments: 1 // 0}, False, "division"),
+    ],
+)
+def test_a_gpu_that_reads_nothing_is_found_out_before_a_run(making, monkeypatch, broken, both, why):
+    """If it is one rank's alone, it is an error on both."""
+    queues = [refusing(**broken) if both else ProcessQueue, refusing(**broken)]
+    monkeypatch.setattr(hub_links, "StreamQueue", lambda segments: queues.pop()(segments))
+    with pytest.raises(ws.EngineError, match=f"through the host's memory: .*{why}"):
+        making()
+
+
+def test_a_number_that_never_comes_is_an_error_in_time(making, monkeypatch):
+    monkeypatch.setattr(hub_links, "PATIENCE", 0.05)
+    late = SimpleNamespace(record=lambda stream: None, done=False)
+    monkeypatch.setattr(sys.modules["cupy.cuda"], "Event", lambda **_: late)
+    with pytest.raises(ws.EngineError, match="no message has come within 0 s"):
+        making()
+
+
+def test_a_name_is_taken_away_however_the_making_ends(making, monkeypatch):
+    def lost(links, rank, own, names):
+        raise ws.WorkerLostError("worker tcp://b was lost")
+
+    monkeypatch.setattr(hub_links.HubLinks, "_map", lost)
+    with pytest.raises(ws.WorkerLostError):
+        making()
 
 
 # ---------------------------------------------------------------------------------- which links
