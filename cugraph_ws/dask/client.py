@@ -40,7 +40,7 @@ from cugraph_ws.runtime.interrupts import HeldInterrupts
 
 __all__ = [
     "ANSWER",
-    "LONG",
+    "SHORT",
     "LeftBeforeError",
     "Piece",
     "RankTasks",
@@ -63,7 +63,8 @@ GRACE = 20.0  # seconds in which the remaining ranks must leave a failed run
 START = 10.0  # seconds to wait for a first worker
 LONG = 3e-2  # seconds; a longer call spends most of its time waiting for GPUs
 LATER = 1e-2  # seconds by which the tasks of such a call are delayed
-PATIENCE = 0.12  # seconds by which the tasks of a shorter call are delayed, unless it is done
+SHORT = 0.1  # seconds; a call that takes no longer is disturbed by its tasks while they come
+PATIENCE = 0.2  # seconds by which the tasks of a short call are delayed, unless it is done
 
 AGAIN = (
     "Run it again: the remaining workers build the graph again from its frame; with checkpoint=, "
@@ -175,7 +176,7 @@ class RankTasks:
         The expected seconds of the run.  Receiving a task keeps a worker's interpreter busy for two
         milliseconds; in a long run that is best done while the rank waits for its GPU.
     short : bool
-        Whether the run is expected to take no longer than a task takes to come.  If it is done when
+        Whether the run is expected to take little longer than tasks take to come.  If it is done when
         it was started directly, tasks only take its results over.
 
     Attributes

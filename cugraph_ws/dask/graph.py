@@ -27,7 +27,7 @@ from distributed.scheduler import KilledWorker
 from cugraph_ws.arguments import check_choice, check_columns
 from cugraph_ws.dask.client import (
     ANSWER,
-    LONG,
+    SHORT,
     LeftBeforeError,
     RankTasks,
     ask_workers,
@@ -554,7 +554,8 @@ class ClusterGraph:
                 for call, parts in zip(calls, own, strict=True)
             ],
             lasts=self._took.get(name, 0.0) if self._links else 0.0,
-            short=0 < self._took.get(name, 0.0) <= LONG,
+            # A call that reports progress is heard from once its tasks are submitted.
+            short=topic is None and 0 < self._took.get(name, 0.0) <= SHORT,
         )
         try:
             with _Listener(client, topic, shown, rank_tasks):

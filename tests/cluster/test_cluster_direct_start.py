@@ -39,7 +39,7 @@ from cugraph_ws.dask import direct_start
 from cugraph_ws.dask import tasks as rank_tasks
 from cugraph_ws.dask.direct_start import DirectStart, StartedTask, StartedTasks
 from cugraph_ws.dask.heartbeat import Heartbeat
-from cugraph_ws.dask.tasks import take_rank
+from cugraph_ws.dask.tasks import call_rank, take_rank
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -238,6 +238,21 @@ class TestCalls:
         assert [one.function for one in made] == [take_rank]
         assert set(counts().values()) == {1}
         eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
+
+    def test_a_short_call_that_reports_progress_has_its_tasks_at_once(
+        self, pair, graph, monkeypatch
+    ):
+        """Before that nobody hears its reports."""
+        made, usual = [], driver.submit_tasks
+        monkeypatch.setattr(
+            driver,
+            "submit_tasks",
+            lambda client, pieces: made.extend(pieces) or usual(client, pieces),
+        )
+        monkeypatch.setattr(driver, "PATIENCE", 30.0)
+        graph._took["run"] = 1e-3
+        ws.run(Endless, graph, max_iter=2, progress=lambda update: True)
+        assert made[0].function is call_rank
 
     def test_a_short_call_that_takes_long_waits_for_its_tasks(
         self, pair, graph, tree, counts, monkeypatch
