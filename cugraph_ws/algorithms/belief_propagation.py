@@ -72,8 +72,8 @@ def belief_propagation(
         Fraction of each old message that is kept, at least 0 and below 1.  It helps if messages
         oscillate.  Messages are mixed as logarithms.
     tol : float
-        The run ends when no message changes by more than this.  A message is the logarithms of
-        K numbers, the largest of which is 1, so this is their relative error.
+        The run ends when no message changes by more than this.  A message has the logarithms of
+        K numbers, the largest of which is 1, so `tol` bounds the relative change of these numbers.
     max_iter : int
         Maximum number of iterations.
     source, destination : str or list of str
@@ -156,7 +156,7 @@ class BeliefPropagation(BaseLoop):
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """Arguments that name vertices, by name; looked up before the run."""
+        """Arguments that contain vertices, by name; they are looked up before the run."""
         return {"priors": self.priors}
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
@@ -188,7 +188,7 @@ class BeliefPropagation(BaseLoop):
         return self._residual <= self.tol
 
     def step(self) -> Step:
-        """Send all messages once, computed from the last step's, and update the beliefs."""
+        """Send all messages once, computed from those of the last step, and update the beliefs."""
         halo, vertices = self._part.halo, self._part.graph.number_of_vertices
         change = self._messages.send()
         self._messages.add_up()
@@ -291,7 +291,7 @@ def _are_strengths(values: Any) -> Any:
 
 
 def _number(value: Any) -> float:
-    """Return a scalar that an array module has computed as a Python number."""
+    """Convert a scalar of an array module to a Python number."""
     return float(value if isinstance(value, (float, np.generic)) else as_host(value))
 
 

@@ -44,8 +44,8 @@ Array = Any  # NumPy's or CuPy's
 
 WIDTH = 32  # most sources of a batch
 CELLS = 1 << 27  # most entries of a matrix by vertex and source
-ARCS = 1 << 16  # read at once for edges
-HIGH = 1e150  # counts of paths above it are scaled down
+ARCS = 1 << 16  # arcs that are scored at a time
+HIGH = 1e150  # numbers of paths above this are scaled down
 
 
 @accepts_dask_frames
@@ -63,9 +63,9 @@ def betweenness_centrality(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Compute betweenness centrality: the share of shortest paths that pass through a vertex.
+    """Compute betweenness centrality: the fraction of shortest paths that pass through a vertex.
 
-    Edges have length 1 unless `weighted` says otherwise; parallel edges are paths of their own.
+    Edges have length 1 unless `weighted` is True; parallel edges form separate paths.
 
     Parameters
     ----------
@@ -73,16 +73,16 @@ def betweenness_centrality(
         The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
-        default exact, from all.
+        default it is exact.
     normalized : bool
         Whether to divide by the number of pairs of other vertices.  Otherwise each pair counts
         once, in an undirected graph too.
     endpoints : bool
-        Whether the ends of a path count as well.
+        Whether a path also counts for its two ends.
     seed : int
-        Different seeds sample different vertices; the same seed the same on any machine.
+        The same seed samples the same vertices on any machine.
     weighted : bool
-        Whether the length of an edge is its weight, above 0.  Paths are of one length if their
+        Whether the length of an edge is its weight, above 0.  Paths are equally long if their
         float64 sums are equal.
     source, destination : str or list of str
         Id columns of an edge frame.
@@ -133,9 +133,9 @@ def edge_betweenness_centrality(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Compute the share of shortest paths that pass through each edge.
+    """Compute edge betweenness centrality: the fraction of shortest paths that use an edge.
 
-    Edges have length 1 unless `weighted` says otherwise; parallel edges are paths of their own.
+    Edges have length 1 unless `weighted` is True; parallel edges form separate paths.
 
     Parameters
     ----------
@@ -143,14 +143,14 @@ def edge_betweenness_centrality(
         The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
-        default exact, from all.
+        default it is exact.
     normalized : bool
         Whether to divide by the number of pairs of vertices.  Otherwise each pair counts once, in
         an undirected graph too.
     seed : int
-        Different seeds sample different vertices; the same seed the same on any machine.
+        The same seed samples the same vertices on any machine.
     weighted : bool
-        Whether the length of an edge is its weight, above 0.  Paths are of one length if their
+        Whether the length of an edge is its weight, above 0.  Paths are equally long if their
         float64 sums are equal.
     source, destination : str or list of str
         Id columns of an edge frame.
@@ -203,13 +203,13 @@ class Betweenness(ArrayLoop):
     Parameters
     ----------
     k : int or list of ids, optional
-        How many sources to sample, or which; by default all.
+        Number of sources to sample, or the sources; by default all vertices.
     normalized : bool
         Whether to divide by the number of pairs.
     endpoints : bool
-        Whether the ends of a path count.
+        Whether a path counts for its ends.
     seed : int
-        Of the sample.
+        Seed of the sample.
     edges : bool
         Whether edges are scored as well.
     """
@@ -239,12 +239,12 @@ class Betweenness(ArrayLoop):
 
     @property
     def checkpoints(self) -> str:
-        """Where a run has checkpoints: none, if edges are scored."""
+        """Where a run has checkpoints: nowhere if edges are scored."""
         return "none" if self._edges else "everywhere"
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """Arguments that name vertices, by name; looked up before the run."""
+        """Arguments that contain vertices, by name; they are looked up before the run."""
         return {} if self._k is None or self._counted else {"k": self._k}
 
     @property
@@ -265,7 +265,7 @@ class Betweenness(ArrayLoop):
         largest = max(graph.comm.allgather(near.part.size))
         self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
         self._arcs = near.xp.zeros(len(near.part.csc.indices) if self._edges else 0)
-        # A single GPU finds the levels of a graph without hubs in one launch.
+        # On a single GPU, the levels of a graph without hubs are found in one launch.
         self._fused = (
             on_device
             and near.part.halo.alone
@@ -275,7 +275,7 @@ class Betweenness(ArrayLoop):
             self._end()
 
     def inputs(self) -> dict[str, Any]:
-        """Return the sources, and what counts."""
+        """Return the sources and the options."""
         return {"sources": self._sources.tolist(), "endpoints": self._endpoints}
 
     def step(self) -> Step:
@@ -298,7 +298,7 @@ class Betweenness(ArrayLoop):
         return Step(left, read, direction="push", filter="list", bytes_sent=sent)
 
     def _search(self, sources: Array) -> tuple[Array, Array, Array, Array, int]:
-        """Return levels, paths, dependencies, shares of a path to a vertex, and rows read."""
+        """Return levels, numbers of paths, dependencies, dependencies per path, and rows read."""
         near = self.near
         if self._fused:
             _, rows = near.owned_among(sources)
@@ -315,7 +315,7 @@ class Betweenness(ArrayLoop):
         return {"betweenness_centrality": self.near.part.by_number(self._score) * factor}
 
     def _factor(self, endpoints: bool) -> float:
-        """Return what scores are multiplied by, as NetworkX does."""
+        """Return the factor by which scores are multiplied, as in NetworkX."""
         graph = self.near.part.graph
         n, sources = graph.number_of_vertices, max(len(self._sources), 1)
         factor = 1.0 if graph.directed else 0.5
@@ -325,7 +325,7 @@ class Betweenness(ArrayLoop):
         return factor if self._k is None else factor * n / sources
 
     def _end(self) -> None:
-        """Hand over the edges' values."""
+        """Pass the edges' values to `finish`."""
         if self.finish is not None:
             self.finish(self.near.part, self._arcs * self._factor(True))
 
@@ -363,7 +363,7 @@ class Betweenness(ArrayLoop):
         return levels, paths, stack, scales
 
     def _scaled(self, counts: Array) -> tuple[Array, Array]:
-        """Divide high counts by the greatest of their column; collective."""
+        """Divide columns with counts above `HIGH` by their greatest count; collective."""
         xp, comm = self.near.xp, self.near.part.graph.comm
         greatest = float(counts.max()) if counts.size else 0.0
         if max(comm.allgather(greatest)) < HIGH:
@@ -396,7 +396,7 @@ class Betweenness(ArrayLoop):
         return dependency
 
     def _add_sources(self, sources: Array, reached: Array) -> None:
-        """Count each source as an end of the paths out of it; collective."""
+        """Add to each source the paths that begin at it; collective."""
         own = as_host(reached.sum(axis=0, dtype=np.int64))
         ends = np.sum(self.near.part.graph.comm.allgather(own.tolist()), axis=0)
         here, places = self.near.owned_among(sources)

@@ -1,7 +1,7 @@
 """Bridges and articulation points: the edges and vertices whose removal disconnects a component.
 
-Each rank reduces its own edges to a certificate of fewer than two for each vertex, and all ranks
-solve what the certificates are together.
+Each rank reduces its own edges to a certificate of fewer than two edges per vertex; then all ranks
+solve the union of the certificates.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def bridges(
 ) -> FrameT:
     """Return the edges whose removal would disconnect a component.
 
-    The direction of edges does not matter.  Edges that are parallel, or run both ways between two
-    vertices, are no bridges.
+    The direction of edges does not matter.  Parallel edges, and edges in both directions between two
+    vertices, are not bridges.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def bridges(
     Raises
     ------
     InputError
-        If the frame or an argument is invalid, or a checkpoint is asked for.
+        If the frame or an argument is invalid, or a checkpoint is requested.
     ConvergenceError
         If the run is stopped early.
 
@@ -125,7 +125,7 @@ def articulation_points(
     Raises
     ------
     InputError
-        If the frame or an argument is invalid, or a checkpoint is asked for.
+        If the frame or an argument is invalid, or a checkpoint is requested.
     ConvergenceError
         If the run is stopped early.
 
@@ -152,7 +152,7 @@ def articulation_points(
 
 
 class Biconnectivity(ListedEdges):
-    """The algorithm as a loop for `run`, of one step."""
+    """The algorithm as a loop for `run`, with a single step."""
 
     name = "biconnectivity"
 
@@ -171,10 +171,10 @@ class Biconnectivity(ListedEdges):
         return self.end(mine, cut)
 
     def _together(self, bridges: int, one: Array, other: Array) -> tuple[Array, Array]:
-        """Solve all ranks' certificates; collective.
+        """Solve the union of all ranks' certificates; collective.
 
-        Returns which of this rank's first edges, its bridges, are bridges of the whole graph, and
-        which of its positions are articulation points.
+        Returns which of this rank's first `bridges` edges are bridges of the whole graph, and which
+        of its positions are articulation points.
         """
         part, xp = self.near.part, self.near.xp
         (ones, others), first = self.of_all_ranks(one, other)

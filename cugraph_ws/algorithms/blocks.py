@@ -1,9 +1,9 @@
 """Spanning forests, bridges and blocks of an undirected graph, in whole-array steps.
 
-Blocks are found by Tarjan's and Vishkin's method: any spanning forest will do, it is rooted by its
-Euler tours, and the blocks are the components of a graph on the edges of the forest.  All steps are
-over arrays of vertices or edges; their number grows with the logarithm of the number of vertices,
-whatever the diameter.
+Blocks are found by Tarjan's and Vishkin's method: a spanning forest, which may be any, is rooted by its
+Euler tours, and the blocks are the components of a graph whose vertices are the edges of the forest.
+Each step is over whole arrays of vertices or edges.  The number of steps grows with the logarithm of
+the number of vertices and does not depend on the diameter.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ import numpy as np
 __all__ = ["Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]
 
 Array = Any  # NumPy's or CuPy's
-Lower = Callable[[Array, Array, Array], None]  # of the backend's loops of jumps
+Lower = Callable[[Array, Array, Array], None]  # `lower` of the backend's loops `jumps`
 
 GREATEST = np.iinfo(np.int64).max
 
 
 class Blocks(NamedTuple):
-    """The bridges, cut vertices and blocks of a graph, and the rooted forest they were found with.
+    """The bridges, articulation points and blocks of a graph, and the rooted forest used to find them.
 
     Attributes
     ----------
     tree : array of int64, shape (edges of the forest,)
-        Places of the forest's edges.
+        Indices of the forest's edges.
     child : array of int64, shape (edges of the forest,)
-        The lower end of each; every vertex but the roots is that of one edge.
+        The lower end of each edge; every vertex but the roots is the lower end of one edge.
     parent : array of int64, shape (vertices,)
-        A root's is the root.
+        Parent of each vertex; a root is its own parent.
     bridge : array of bool, shape (vertices,)
         Whether the edge to the parent is a bridge.
     block : array of int64, shape (vertices,)
-        Label of the block that the edge to the parent is in; a root's is its own.
+        Label of the block that contains the edge to the parent; a root has a label of its own.
     cut : array of bool, shape (vertices,)
         Whether a vertex is an articulation point.
     """
@@ -51,7 +51,7 @@ class Blocks(NamedTuple):
 def spanning_forest(
     xp: Any, size: int, one: Array, other: Array, lower: Lower
 ) -> tuple[Array, Array]:
-    """Return the edges of the forest that Borůvka's method finds, and the trees.
+    """Return the edges and the trees of the minimum spanning forest, by Borůvka's method.
 
     Parameters
     ----------
@@ -60,16 +60,16 @@ def spanning_forest(
     size : int
         Number of vertices.
     one, other : array of int64, shape (edges,)
-        Ends of the edges, the lightest edge first.
+        Ends of the edges, by ascending weight.
     lower : callable
-        Takes a column, places and values; lowers entries to the least value for each.
+        Takes an array, indices and values; lowers each entry to the least value given for it.
 
     Returns
     -------
     places : array of int64
-        Places of the edges of the minimum spanning forest, ascending.
+        Indices of the edges of the minimum spanning forest, ascending.
     label : array of int64, shape (size,)
-        A vertex of the tree of each vertex, the same for all of a tree.
+        A label for each vertex: one vertex of its tree, the same for the whole tree.
 
     References
     ----------
@@ -85,7 +85,7 @@ def spanning_forest(
         if not len(crossing):
             return xp.flatnonzero(chosen), label
         places, near, far = places[crossing], near[crossing], far[crossing]
-        # The first edge of each tree is its lightest.
+        # The first edge out of each tree is its lightest.
         first, order = xp.full(size, GREATEST), xp.arange(len(places))
         lower(first, near, order)
         lower(first, far, order)
@@ -108,8 +108,7 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     size : int
         Number of vertices.
     one, other : array of int64, shape (edges,)
-        Ends of the edges.  There are no self-loops; an edge that is parallel to another is no
-        bridge.
+        Ends of the edges, without self-loops.  Parallel edges are allowed; they are not bridges.
     lower : callable
         As for `spanning_forest`.
 
@@ -131,7 +130,7 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     rest = xp.ones(len(one), np.bool_)
     rest[tree] = False
     ends = first[one[rest]], first[other[rest]]
-    # By preorder from here on: a vertex's subtree is the range [v, v + count[v]).
+    # From here on vertices are preorder numbers: the subtree of v is the range [v, v + count[v]).
     order = xp.argsort(first)
     above, below = first[parent[order]], count[order]
     least, most = own.copy(), (GREATEST - own)
@@ -142,8 +141,9 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     most = GREATEST - _least_of_ranges(xp, most, below)
     root = above == own
     inside = (least >= own) & (most < own + below)
-    # Two edges of the forest are in a block if an edge joins separate subtrees below them, or one
-    # leads out of the subtree below the upper of two that meet.
+    # Two edges of the forest are in the same block if an edge joins the two disjoint subtrees below
+    # them; or if they meet at a vertex, and an edge leads from below the lower one out of that
+    # vertex's subtree.
     low, high = xp.minimum(*ends), xp.maximum(*ends)
     apart = low + below[low] <= high
     joined = xp.flatnonzero(
@@ -152,7 +152,8 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     down = xp.concatenate([low[apart], joined])
     up = xp.concatenate([high[apart], above[joined]])
     _, block = spanning_forest(xp, size, down, up, lower)
-    # Not in the block of the edge above: in another one.  A root is in the blocks of its children.
+    # A vertex is an articulation point if some child's block differs from its own.  A root is in the
+    # blocks of its children alone.
     cut = xp.zeros(size, np.bool_)
     others = xp.flatnonzero(~root & ~root[above] & (block != block[above]))
     cut[above[others]] = True
@@ -164,21 +165,22 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
 
 
 def certificate(xp: Any, blocks: Blocks) -> tuple[Array, Array, Array]:
-    """Return a certificate of connectivity: fewer than two edges for each vertex.
+    """Return a certificate of biconnectivity: fewer than two edges per vertex.
 
-    With any further edges, they have the same articulation points and bridges as the graph.
+    If any further edges are added to both, the certificate has the same articulation points and
+    bridges as the graph.
 
     Parameters
     ----------
     xp : module
         NumPy or CuPy.
     blocks : Blocks
-        Of the graph.
+        The blocks of the graph.
 
     Returns
     -------
     places : array of int64
-        Places of the bridges in `blocks.tree`; the first edges.
+        Indices of the bridges in `blocks.tree`; these are the first edges of the certificate.
     one, other : array of int64
         Ends of the edges: the bridges, then a cycle through each other block.
     """
@@ -192,7 +194,7 @@ def certificate(xp: Any, blocks: Blocks) -> tuple[Array, Array, Array]:
     begins = xp.ones(len(rest), np.bool_)
     begins[1:] = block[1:] != block[:-1]
     starts = xp.flatnonzero(begins)
-    # A block's vertices are the lower ends of its edges, and one vertex above them all.
+    # A block's vertices are the lower ends of its forest edges, and the vertex above all of them.
     member = xp.cumsum(begins) - 1
     outside = blocks.block[blocks.parent[rest]] != block
     outside |= blocks.parent[blocks.parent[rest]] == blocks.parent[rest]
@@ -223,7 +225,7 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     offsets = xp.searchsorted(tail[order], xp.arange(size + 1))
     place = xp.empty_like(arcs)
     place[order] = arcs
-    # After the arc to a vertex comes the vertex's next arc, in a circle; a tour ends at its root.
+    # An arc into a vertex is followed by the vertex's next arc in cyclic order; a tour ends at its root.
     following = place[back] + 1
     ends = following == offsets[head + 1]
     final = ends & (label[head] == head)
@@ -232,7 +234,7 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     left = _ranks(xp, after, final)
     members = xp.bincount(label, minlength=size)
     roots = xp.flatnonzero(label == own)
-    begins = xp.zeros(size, np.int64)  # of a tree's numbers
+    begins = xp.zeros(size, np.int64)  # first preorder number of each tree
     begins[roots] = xp.cumsum(members[roots]) - members[roots]
     parent, first, count = own.copy(), xp.empty(size, np.int64), xp.ones(size, np.int64)
     first[roots], count[roots] = begins[roots], members[roots]
@@ -241,7 +243,7 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     ahead = xp.where(down[:edges], arcs[:edges], back[:edges])
     parent[child] = tail[ahead]
     count[child] = (left[ahead] - left[back[ahead]] + 1) // 2
-    # A tour's arcs have consecutive places; the vertex before the n-th way down is numbered n.
+    # A tour's arcs have consecutive indices.  The vertex entered by the n-th downward arc is numbered n.
     tree = label[tail]
     start = 2 * (begins - xp.cumsum(xp.where(label == own, 1, 0)) + 1)
     spot = start[tree] + 2 * (members[tree] - 1) - 1 - left
@@ -253,7 +255,7 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
 
 
 def _ranks(xp: Any, after: Array, final: Array) -> Array:
-    """Return how many items of its list follow each, by pointer jumping."""
+    """Return for each item of linked lists the number of items after it, by pointer jumping."""
     left = xp.where(final, 0, 1)
     while True:
         beyond = after[after]

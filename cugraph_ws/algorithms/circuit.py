@@ -100,7 +100,7 @@ def circuit(
     Returns
     -------
     DataFrame
-        vertex; voltage (float64; 0 where no source is connected). Sorted by vertex.
+        vertex; voltage (float64; 0 if no source reaches the vertex). Sorted by vertex.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Closeness and harmonic centrality: breadth-first searches in batches of 64, a bit for each.
+"""Closeness and harmonic centrality: breadth-first searches in batches of 64, with a bit for each.
 
-A vertex has a word with a bit for each search that has reached it, so one pass over the edges
-serves all searches of the batch (Then et al.: The more the merrier, VLDB 2014).
+A vertex has a word with a bit for each search, set if the search has reached it.  So one pass over
+the edges serves all searches of the batch (Then et al.: The more the merrier, VLDB 2014).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = [
 
 Array = Any  # NumPy's or CuPy's
 
-WIDTH = 64  # searches of a batch
-WEIGHTED_WIDTH = 32  # most of a batch with lengths
-CELLS = 1 << 27  # most entries of its matrix by vertex and search
+WIDTH = 64  # searches in a batch
+WEIGHTED_WIDTH = 32  # most searches in a batch with lengths
+CELLS = 1 << 27  # most entries of such a batch's matrix by vertex and search
 GREATEST_SEED = 2**128 - 1
 
 
@@ -77,11 +77,11 @@ def closeness_centrality(
         Estimate it for all vertices from the distances of `k` random vertices; exact if it is the
         number of vertices.
     seed : int
-        Different seeds sample different vertices; the same seed the same on any machine.
+        The same seed samples the same vertices on any machine.
     wf_improved : bool
-        Whether to scale by the share of the vertices that reach the vertex (Wasserman and Faust).
+        Whether to multiply by the fraction of vertices that reach the vertex (Wasserman and Faust).
     weighted : bool
-        Whether the length of an edge is its weight, 0 or more.
+        Whether the length of an edge is its weight, which must be 0 or more.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -95,7 +95,7 @@ def closeness_centrality(
     Returns
     -------
     DataFrame
-        Columns `vertex` and `closeness_centrality` (float64); 0 for a vertex that none reaches.
+        Columns `vertex` and `closeness_centrality` (float64; 0 for a vertex that no other reaches).
         Sorted by vertex.
 
     Raises
@@ -156,11 +156,11 @@ def harmonic_centrality(
         Estimate it for all vertices from the distances of `k` random vertices; exact if it is the
         number of vertices.
     seed : int
-        Different seeds sample different vertices; the same seed the same on any machine.
+        The same seed samples the same vertices on any machine.
     normalized : bool
-        Whether to divide by the number of the other vertices.
+        Whether to divide by the number of other vertices.
     weighted : bool
-        Whether the length of an edge is its weight, 0 or more.
+        Whether the length of an edge is its weight, which must be 0 or more.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -225,7 +225,7 @@ def sampled(graph: GraphView, k: int, seed: int) -> Any:
 
 
 def _scale(graph: GraphView, k: int | None) -> float:
-    """Return by how much sums over a sample are too small."""
+    """Return the factor by which sums over a sample are multiplied."""
     return 1.0 if not k else graph.number_of_vertices / k
 
 
@@ -236,7 +236,7 @@ def _sums(result: Result) -> tuple[Array, Array, Array]:
 
 
 def _listed(result: Result[FrameT], name: str, values: Array, vertices: Any) -> FrameT:
-    """Return a frame of all vertices, or of those given; collective."""
+    """Return a frame of all vertices, or of the given ones; collective."""
     graph = result.graph
     if vertices is None:
         return replace(result, arrays={name: values}).frame
@@ -246,9 +246,9 @@ def _listed(result: Result[FrameT], name: str, values: Array, vertices: Any) -> 
 class DistanceSums(ArrayLoop):
     """Sums over distances as a loop for `run`: each step is a batch of searches.
 
-    With a sample, searches start from the sampled vertices along the edges, and every vertex adds
-    up what reaches it.  Otherwise they start from the requested vertices, against the edges, and
-    each search is added up.
+    With a sample, searches go from the sampled vertices along the edges, and every vertex sums the
+    distances of the searches that reach it.  Otherwise they go from the requested vertices against
+    the edges, and each search sums its distances for its start.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class DistanceSums(ArrayLoop):
     k : int, optional
         Number of vertices to sample, for sums of all vertices.
     seed : int
-        Of the sample.
+        Seed of the sample.
     """
 
     name = "distance_sums"
@@ -269,12 +269,14 @@ class DistanceSums(ArrayLoop):
             check_count("k", k, 1)
         check_count("seed", seed, most=GREATEST_SEED)
         if k is not None and vertices is not None:
-            raise InputError("vertices= and k= exclude each other: k estimates all vertices")
+            raise InputError(
+                "vertices= and k= exclude each other: k estimates all vertices; give one"
+            )
         self._vertices, self._k, self._seed = vertices, k, seed
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """Arguments that name vertices, by name; looked up before the run."""
+        """Arguments that contain vertices, by name; they are looked up before the run."""
         return {} if self._vertices is None else {"vertices": self._vertices}
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
@@ -300,7 +302,7 @@ class DistanceSums(ArrayLoop):
         return {"starts": self._starts.tolist(), "sampled": self._k is not None}
 
     def step(self) -> Step:
-        """Search from the next vertices, and add the distances up."""
+        """Search from the next vertices, and sum the distances."""
         starts = self._starts[self.done : self.done + WIDTH]
         direction: Direction = "out" if self._k is None else "in"
         own = np.zeros((3, len(starts)))
@@ -333,7 +335,7 @@ class DistanceSums(ArrayLoop):
         self._reciprocals[places] = xp.asarray(sums[2, here])
 
     def _search(self, starts: Array, direction: Direction) -> Any:
-        """Yield for each level the owned vertices that it reaches, and by which searches."""
+        """Yield for each level the owned vertices reached, and the searches that reach them."""
         near = self.near
         here, rows = near.owned_among(starts)
         front = near.xp.zeros(near.part.size, np.int64)
@@ -352,7 +354,7 @@ class DistanceSums(ArrayLoop):
 
 
 class WeightedDistanceSums(DistanceSums):
-    """Sums over distances by edges of given lengths, as a loop for `run`.
+    """Sums over distances along edges with given lengths, as a loop for `run`.
 
     Parameters
     ----------
@@ -374,7 +376,7 @@ class WeightedDistanceSums(DistanceSums):
         self._width = max(1, min(WEIGHTED_WIDTH, CELLS // max(largest, 1)))
 
     def step(self) -> Step:
-        """Search from the next vertices, and add the distances up."""
+        """Search from the next vertices, and sum the distances."""
         near, part, xp = self.near, self.near.part, self.near.xp
         starts = self._starts[self.done : self.done + self._width]
         direction: Direction = "out" if self._k is None else "in"
@@ -382,7 +384,7 @@ class WeightedDistanceSums(DistanceSums):
         length = length[: part.owned]
         here, rows = near.owned_among(starts)
         found = xp.isfinite(length)
-        found[rows, xp.asarray(here)] = False  # a start is not among those that it reaches
+        found[rows, xp.asarray(here)] = False  # a start does not count as reached
         near_by = found & (length > 0.0)
         length = xp.where(found, length, 0.0)
         reciprocal = xp.where(near_by, 1.0 / xp.where(near_by, length, 1.0), 0.0)

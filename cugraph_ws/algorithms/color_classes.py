@@ -1,7 +1,7 @@
 """The vertices of each colour with the rows of their neighbours, for updates colour by colour.
 
-No two vertices of a colour are neighbours.  So if the vertices of a colour change together, each
-sees what it would if they changed one after the other.
+No two vertices of a colour are neighbours.  So if all vertices of a colour change at once, the result
+is the same as if they changed one after the other.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Rows(NamedTuple):
 
 
 class ColorClass(NamedTuple):
-    """The owned vertices of one colour; what reads a `Part` of undirected rows can read it.
+    """The owned vertices of one colour; loops can read it like a `Part` with undirected rows.
 
     Attributes
     ----------
     xp : module
         NumPy or CuPy.
     rows : array of int64, shape (owned,)
-        Their positions.
+        Positions of the vertices.
     owned : int
-        How many they are.
+        Number of the vertices.
     csc : Rows
         Their neighbours.  Index i < owned is the i-th of these vertices; owned + p is position p.
     weights : list of array
@@ -68,7 +68,7 @@ def color_classes(
     weights : list of array
         By arc of the CSC and, if the part is directed, of the CSR; empty if there are none.
     seed : int
-        Of the colouring; see `coloring`.
+        Seed of the colouring; see `coloring`.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def color_classes(
         both = zip(weights, heads, strict=True)
         carried = [xp.concatenate([one[: len(h)] for one, h in both])]
     degree = sum(xp.diff(one) for one in offsets)
-    # Rows by colour, and arcs by the places of their rows.
+    # Sort rows by colour, and arcs by the new order of their rows.
     rows = xp.argsort(color, kind="stable")
     place = xp.empty_like(rows)
     place[rows] = xp.arange(part.owned)

@@ -9,8 +9,8 @@ everything.  Hooking follows ECL-CC (Jaiganesh and Burtscher, HPDC 2018).
 Each rank links its own arcs, ghosts included.  The label of a tree is its smallest vertex.  If
 skipping arcs saves much work, ranks first exchange their largest trees, one bit for each vertex
 that two ranks hold, and each rank joins the vertices that it receives.  Rounds follow, in which
-labels go from rank to rank; two are usually enough.  If labels have far to go, pairs of labels
-that share a vertex are contracted instead.
+labels are exchanged between ranks; two are usually enough.  If more are needed, pairs of labels that
+share a vertex are contracted instead.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Array = Any  # NumPy's or CuPy's
 SAMPLED = 2  # neighbours of each vertex that are linked first
 FEWEST = 2  # rounds before their progress is checked
 SHARED = 1 << 20  # pairs of labels that every rank can hold at once
-LEAST_SHOWN = 1 << 20  # arcs in the graph from which ranks exchange their largest trees
+LEAST_SHOWN = 1 << 20  # ranks exchange their largest trees if the graph has at least so many arcs
 
 
 @accepts_dask_frames
@@ -108,8 +108,8 @@ class WeaklyConnectedComponents(BaseLoop):
 
     On a whole graph each step links samples, or a range of rows or arcs.  On shards the last
     linking step also does the first round; each later step is a round or a contraction.  Labels are
-    contracted after a round that leaves more than half as many unsettled as the round before, so
-    the number of rounds is small for every graph.
+    contracted after a round that leaves more than half as many undecided labels as the round before,
+    so the number of rounds is small for every graph.
     """
 
     name = "weakly_connected_components"
@@ -235,7 +235,7 @@ class WeaklyConnectedComponents(BaseLoop):
         return self._round(read, "link", "all")
 
     def _show_trees(self) -> None:
-        """Send each rank the vertices that it holds and that are in the largest tree of this rank.
+        """Send each rank those of its vertices that are in the largest tree of this rank.
 
         All vertices of a tree are in one component, so other ranks can join them as well.  Samples
         come from own rows, and ghosts have none: without this exchange most arcs out of ghosts

@@ -161,29 +161,29 @@ def _run(
 class CoreNumber(BaseLoop):
     """The algorithm as a loop for `run`, on one rank or several.
 
-    A single rank peels several levels in a step.  One of several ranks peels in a step all
-    vertices that reach the level without updates from other ranks; each may make others reach it.
-    Ranks then update ghosts with which vertices are peeled, and send owners how much their
-    vertices' degrees have fallen.  A level is done when no rank has more vertices to peel.  The
-    next level is the smallest degree left on any rank, so empty levels are skipped.
+    A single rank peels several levels in a step.  With several ranks, each peels in a step all
+    vertices that reach the level without updates from other ranks; a peeled vertex may make others
+    reach it.  Ranks then update the ghosts of peeled vertices, and send the decreases of degrees to
+    the owners of vertices.  A level is done when no rank has more vertices to peel.  The next level is
+    the smallest degree left on any rank, so empty levels are skipped.
 
     Parameters
     ----------
     degree_type : {"both", "in", "out"}
         Which edges count if the graph is directed.
     k : int, optional
-        Stop when the k-core is known: numbers of `k` and more are then lower bounds of at least
-        `k`.
+        Stop when the k-core is known.  Core numbers of `k` or more are then only lower bounds, which
+        are at least `k`.
     """
 
     name = "core_number"
     outputs: ClassVar = {"core_number": False}
     by_vertex_state: tuple[str, ...] = ("core", "waiting")
-    _core: Array  # by position: remaining degrees of vertices left, core numbers of the others
+    _core: Array  # by position: remaining degree, or core number once peeled
     _level: int  # the last level that was begun; on a single rank, peeled
     _alive: Array  # owned vertices above the level, and perhaps some that have reached it
-    _waiting: Array  # owned vertices that have reached it; neighbours not updated yet
-    _all_waiting: int  # of all ranks
+    _waiting: Array  # owned vertices that have reached it, but whose neighbours are not updated yet
+    _all_waiting: int  # number of these on all ranks
     _left_here: int  # owned vertices that have not reached the level yet
     _left: int  # the same over all ranks
     _fell: Array  # by entry of the boundaries: whether its holder is updated; all false if unused
@@ -243,7 +243,7 @@ class CoreNumber(BaseLoop):
         return Step(active, read, direction="peel", filter="list", bytes_sent=sent)
 
     def inputs(self) -> dict[str, Any]:
-        """Return which degrees count."""
+        """Return the type of degrees."""
         return {"degree_type": self._degree_type}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -278,7 +278,7 @@ class CoreNumber(BaseLoop):
             waiting = part.xp.flatnonzero(marks)
         if part.halo.alone and len(
             waiting
-        ):  # saved by several ranks: no other rank needs an update now
+        ):  # several ranks saved the state; now there is no other rank to update
             self._peeler.peel(self._core, waiting, level)
             waiting = waiting[:0]
         self._enter(level, waiting)

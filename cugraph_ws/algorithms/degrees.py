@@ -40,8 +40,9 @@ def degree(
 ) -> FrameT:
     """Count the edges at every vertex: those into it, those out of it, or both.
 
-    In an undirected graph every edge of a vertex counts once, a self-loop too (NetworkX counts it
-    twice).  In a directed graph a self-loop counts twice.  Parallel edges all count.
+    In an undirected graph every edge of a vertex counts once, also a self-loop (NetworkX counts it
+    twice).  In a directed graph a self-loop counts as both an in-edge and an out-edge.  Each parallel
+    edge counts.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def _sums(graph: GraphView, weighted: bool, *, incoming: bool) -> Array:
 
 
 def _listed(graph: GraphView[FrameT], columns: dict[str, Array], vertices: Any) -> FrameT:
-    """Return a frame of all vertices, or of those given; collective."""
+    """Return a frame of all vertices, or of the given ones; collective."""
     if vertices is None:
         return graph.vertex_frame({name: one[: graph.owned] for name, one in columns.items()})
     graph.check_outputs(dict.fromkeys(columns, False))

@@ -1,4 +1,4 @@
-"""PageRank by changes: a vertex sends its pending change while that counts as changed.
+"""PageRank by changes: a vertex sends its pending change if that is large enough.
 
 After Zhang, Gao, Gao, Wang: Maiter, an asynchronous graph processing framework for delta-based
 accumulative iterative computation (2014), in supersteps.

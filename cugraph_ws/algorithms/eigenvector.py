@@ -130,7 +130,7 @@ def eigenvector_centrality(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Compute the eigenvector centrality of every vertex: the sum of its in-neighbours', scaled.
+    """Compute eigenvector centrality: a vertex's value is the scaled sum of its in-neighbours' values.
 
     As in NetworkX, the power iteration is on A + I, so it converges on bipartite graphs too.  On a
     directed graph without cycles the only eigenvalue is 0, and the iteration converges slowly.
@@ -206,23 +206,23 @@ def katz_centrality(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Compute the Katz centrality of every vertex: x = alpha A x + beta, A by in-edges.
+    """Compute Katz centrality: the solution of x(v) = alpha · Σ w(u,v)·x(u) + beta over in-edges (u,v).
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
     alpha : float, optional
-        Factor of each further edge of a walk.  The iteration converges if it is below 1 over the
-        greatest eigenvalue.  By default 1 / (1 + d), where d is the greatest in-degree, or with
-        weights the greatest sum of the weights into a vertex.  cuGraph's 1 / d does not converge
-        on regular graphs.
+        Attenuation factor of each further edge of a walk.  The iteration converges if it is below
+        the reciprocal of the greatest eigenvalue.  By default 1 / (1 + d), where d is the greatest
+        in-degree or, with weights, the greatest sum of weights into a vertex.  cuGraph's 1 / d does
+        not converge on regular graphs.
     beta : float, frame, mapping or column name
-        Value that each vertex has by itself.
+        The constant term of each vertex.
     max_iter : int
         Maximum number of supersteps.
     tol : float
-        The run ends when no value changes by more than this, before they are normalized.
+        The run ends when no value, before normalization, changes by more than this.
     nstart : frame, mapping, number or column name, optional
         First values; 0 if not given.
     normalized : bool
@@ -279,7 +279,7 @@ def katz_centrality(
 
 
 def default_alpha(graph: GraphView) -> float:
-    """Return the greatest factor that is safe without the eigenvalues; collective.
+    """Return an `alpha` for which the iteration converges, whatever the eigenvalues; collective.
 
     Parameters
     ----------
@@ -288,8 +288,8 @@ def default_alpha(graph: GraphView) -> float:
     Returns
     -------
     float
-        1 / (1 + d), where d, the greatest sum of weights into a vertex, is not below any
-        eigenvalue.
+        1 / (1 + d), where d is the greatest sum of weights into a vertex, an upper bound of all
+        eigenvalues.
     """
     sums = graph.weight_sums(graph.weight, incoming=True)
     return 1.0 / (1.0 + float(graph.vertex_max(sums)))

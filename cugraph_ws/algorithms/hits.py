@@ -1,4 +1,4 @@
-"""Hubs and authorities, by power iteration over the edges in both directions."""
+"""HITS: hub and authority scores, by power iteration over the edges in both directions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def hits(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Compute hubs and authorities: a hub has edges to authorities, an authority edges from hubs.
+    """Compute hub and authority scores: hubs have edges to authorities, authorities edges from hubs.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def hits(
     max_iter : int
         Maximum number of supersteps.
     tol : float
-        The run ends when no hub value changes by more than this.
+        The run ends when no hub score changes by more than this.
     nstart : frame, mapping, number or column name, optional
-        First hub values, 0 or more; by default all equal.
+        First hub scores, 0 or more; by default all equal.
     normalized : bool
-        Whether hubs and authorities sum to 1; otherwise the greatest of each is 1.
+        Whether the hub scores, and the authority scores, sum to 1; otherwise the greatest of each is 1.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str or None
@@ -139,7 +139,7 @@ class HITS(ArrayLoop):
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """Arguments that name vertices, by name; looked up before the run."""
+        """Arguments that contain vertices, by name; they are looked up before the run."""
         return {}
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
@@ -202,7 +202,7 @@ class HITS(ArrayLoop):
         return {name: one / (totals[name] or 1.0) for name, one in found.items()}
 
     def _largest_one(self, own: Array) -> Array:
-        """Scale values so that the greatest of all ranks is 1; collective."""
+        """Scale values so that the greatest on all ranks is 1; collective."""
         xp, part = self.near.xp, self.near.part
         if part.halo.alone:  # the host need not know the number
             greatest = own.max() if len(own) else xp.ones(())

@@ -1,8 +1,8 @@
 """A maximal independent set, and a colouring: greedy by random priorities, in rounds.
 
-Every vertex has a priority, a hash of its number.  In a round a vertex without an undecided
-neighbour of higher priority decides.  So the result is that of the greedy algorithm on the vertices
-by falling priority, whatever computes it (Luby, 1986; Jones and Plassmann, 1993).
+Every vertex has a priority, a hash of its number.  In a round, every vertex without an undecided
+neighbour of higher priority decides.  So on every engine the result is that of the greedy algorithm
+on the vertices by falling priority (Luby, 1986; Jones and Plassmann, 1993).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = Any  # NumPy's or CuPy's
 
 GREATEST_SEED = 2**128 - 1
 UNDECIDED = -1
-WINDOW = 62  # colours that a word has bits for
+WINDOW = 62  # colours for which a word has bits
 
 
 @accepts_dask_frames
@@ -41,7 +41,7 @@ def maximal_independent_set(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Choose vertices so that no two are neighbours, and every other one has a chosen neighbour.
+    """Find a maximal independent set: no two of its vertices are neighbours, and none can be added.
 
     The direction of edges and self-loops do not matter.
 
@@ -50,7 +50,7 @@ def maximal_independent_set(
     graph : Graph or DataFrame
         The graph, or an edge frame.
     seed : int
-        Different seeds give different sets; the same seed the same set on any machine.
+        Different seeds give different sets; the same seed gives the same set on any machine.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -99,7 +99,7 @@ def coloring(
 ) -> FrameT:
     """Give every vertex a colour that none of its neighbours has.
 
-    A vertex of d neighbours has a colour of at most d.  The direction of edges and self-loops do
+    A vertex with d neighbours has a colour of at most d.  The direction of edges and self-loops do
     not matter.
 
     Parameters
@@ -107,7 +107,7 @@ def coloring(
     graph : Graph or DataFrame
         The graph, or an edge frame.
     seed : int
-        Different seeds give different colours; the same seed the same on any machine.
+        Different seeds give different colours; the same seed gives the same on any machine.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -127,7 +127,7 @@ def coloring(
     InputError
         If the frame or an argument is invalid.
     ConvergenceError
-        If the run is stopped early; in `.result` the colour is -1 where there is none yet.
+        If the run is stopped early; in `.result`, vertices without a colour have -1.
 
     References
     ----------
@@ -151,7 +151,7 @@ class _GreedyLoop(ArrayLoop):
 
     _decided: Array  # by position: UNDECIDED, or the decision
     _waiting: Array  # by position: the priority, or LEAST once decided
-    _rows: Array  # owned undecided vertices that may be the first of those left
+    _rows: Array  # owned undecided vertices that may have the highest priority among neighbours
 
     def __init__(self, seed: int = 0) -> None:
         check_count("seed", seed, most=GREATEST_SEED)
@@ -183,14 +183,14 @@ class _GreedyLoop(ArrayLoop):
         self.converged = self._left == 0
 
     def step(self) -> Step:
-        """Let the vertices decide that no undecided neighbour precedes."""
+        """Decide for the vertices that have no undecided neighbour of higher priority."""
         near, rows, active = self.near, self._rows, self._left
         best = near.words(self._waiting, "all", "max", rows)
         first = rows[self._priority[rows] >= best]  # equal: a self-loop
         changed = self._decide(first)
         moved = near.update(self._decided, changed)
         self._waiting[moved] = LEAST
-        # Only a vertex whose neighbour has decided may have become the first of those left.
+        # Only a vertex with a neighbour that has decided may now have the highest priority.
         self._rows = self._undecided_beside(moved)
         self._left_here -= len(changed)
         self.done += 1
@@ -226,7 +226,7 @@ class MaximalIndependentSet(_GreedyLoop):
         return {"in_set": self.near.part.by_number(self._decided) == 1}
 
     def _decide(self, first: Array) -> Array:
-        """Take the first vertices, and leave their neighbours out."""
+        """Add the first vertices to the set, and exclude their neighbours."""
         near = self.near
         chosen = near.xp.zeros(near.part.size, np.int64)
         chosen[first] = 1
@@ -268,7 +268,7 @@ class Coloring(_GreedyLoop):
             )
             lowest = ~used & (used + 1)  # the lowest bit that is not set
             free = lowest < (1 << WINDOW)
-            # Of a power of two frexp is exact everywhere; a GPU's log2 of 8 may be less than 3.
+            # frexp of a power of two is exact everywhere; a GPU's log2 of 8 may be less than 3.
             _, exponents = xp.frexp(lowest[free].astype(np.float64))
             colors[places[free]] = low + exponents.astype(np.int64) - 1
             pending, places, low = pending[~free], places[~free], low + WINDOW

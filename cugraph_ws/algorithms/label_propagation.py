@@ -45,13 +45,13 @@ def label_propagation(
     """Find communities: every vertex repeatedly takes the most frequent label of its neighbours.
 
     At first the label of a vertex is its id.  In each iteration all vertices take new labels at
-    once; of several that are equally frequent, the least id.  In a directed graph both the sources
-    of in-edges and the destinations of out-edges are neighbours; a neighbour by two edges counts
+    once; of equally frequent labels, the least is taken.  In a directed graph both the sources of
+    in-edges and the destinations of out-edges are neighbours; a neighbour over two edges counts
     twice.  This is the algorithm CDLP of the LDBC Graphalytics benchmark.
 
     With a seed it is asynchronous, as first published [2]_: vertices take labels one after the
-    other and see those just taken, so labels never swing, and the run ends by itself.  The order is
-    that of the colours of `coloring` with this seed.
+    other and read the labels just taken, so labels do not oscillate, and the run ends when none
+    changes.  The order is that of the colours of `coloring` with this seed.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def label_propagation(
     max_iter : int
         Number of iterations.  The run ends earlier if no label changes.
     seed : int, optional
-        Makes it asynchronous, in an order that the seed determines; the same on any machine.
+        Updates labels asynchronously, in an order that depends on the seed alone.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -75,9 +75,9 @@ def label_propagation(
     Returns
     -------
     DataFrame
-        Columns `vertex` and `label`: a vertex id.  The same on all engines and for any number of
-        partitions: sums of weights are integers, to which weights are rounded at 2^-62 of the sum
-        of all, or better.
+        Columns `vertex` and `label`, a vertex id.  Labels are the same on all engines and for any
+        number of partitions, since weights are rounded to integer multiples of 2^-62 of the sum of
+        all weights, or less, before they are summed.
 
     Raises
     ------
@@ -128,7 +128,7 @@ class LabelPropagation(BaseLoop):
     max_iter : int
         Number of iterations.
     seed : int, optional
-        Of the order in which vertices take labels; all do at once if not given.
+        Seed of the order in which vertices take labels; if not given, all take them at once.
     """
 
     name = "label_propagation"
@@ -170,7 +170,7 @@ class LabelPropagation(BaseLoop):
         return self._changed == 0
 
     def step(self) -> Step:
-        """Choose new labels, all from the last step's or colour by colour."""
+        """Choose new labels, all from those of the last step, or colour by colour."""
         active = self._changed
         changed = self._all_at_once() if self._seed is None else self._by_color()
         self._changed, sent = self._part.halo.totals(changed)
@@ -199,7 +199,7 @@ class LabelPropagation(BaseLoop):
         return total
 
     def _update_ghosts(self, moved: Array) -> None:
-        """Send the labels of the owned vertices that have another one; collective."""
+        """Send the labels of the owned vertices whose label has changed; collective."""
         part, label = self._part, self._label
         for ghosts, (came,) in part.halo.update_changed(
             moved[part.halo.ends], lambda places: [label[places]]

@@ -1,10 +1,10 @@
 """Connected communities of high modularity by the Leiden method.
 
-Vertices begin in the communities that the levels of `louvain` find.  Then the levels begin anew, with
-a refinement of the communities of each: every vertex begins alone again and may join others of its
-community.  The refined communities become the vertices of the next level, and begin it in the
-communities from which they were refined.  Only vertices that are alone
-join others, and never one that may move at the same time, so refined communities are connected.
+Vertices begin in the communities that the levels of `louvain` find.  Then the levels start again, and
+the communities of each are refined: every vertex begins alone and may join others of its community.
+The refined communities become the vertices of the next level, and begin it in the communities from
+which they were refined.  Only vertices that are alone join others, and never one that may move at the
+same time, so refined communities are connected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Array = Any  # NumPy's or CuPy's
 
 TURNS = 1 << 32  # the first turn of refinements, beyond those of sweeps
 REFINING = 4  # most sweeps of a refinement
-STRAGGLERS = 1000  # a sweep that moves one vertex in so many, or fewer, is the last of a refinement
+STRAGGLERS = 1000  # a refinement ends after a sweep that moves at most one vertex in so many
 
 
 def leiden(
@@ -67,8 +67,8 @@ def leiden(
     max_level : int
         Maximum number of levels of each iteration, at least 1.
     threshold : float
-        The moves of a level end when a sweep raises modularity by less than this or, in a level
-        of more than 256 vertices, by less than 0.01 times what it has gained.
+        A level's moves end when a sweep raises modularity by less than this or, in a level of more
+        than 256 vertices, by less than 0.01 times what the level has gained so far.
     resolution : float
         Higher values give smaller communities; see `modularity`.
     hierarchy : bool
@@ -93,7 +93,7 @@ def leiden(
         their least vertices.  With `hierarchy`, also `level_0`, `level_1` and so on, from the
         smallest communities to the largest, which are those of `partition`.
     modularity : float
-        Of the undirected graph; NaN if the weights of all edges sum to 0.
+        Modularity of the undirected graph; NaN if the weights of all edges sum to 0.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Loops of one step that list every edge once, and of which some edges are the result."""
+"""Loops with a single step that list every edge once and choose some of the edges."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Array = Any  # NumPy's or CuPy's
 
 
 class ListedEdges(ArrayLoop):
-    """What such loops for `run` have in common; a subclass has `step`, which returns `self.end(…)`."""
+    """Base of these loops for `run`; a subclass has `step`, which returns `self.end(…)`."""
 
     checkpoints = "none"
     outputs: ClassVar[dict[str, bool]] = {}
     kept: ClassVar[dict[str, Any]] = {}
     converged = False
     name: str
-    _finish: Any  # called with what is found
+    _finish: Any  # called with the arguments of `end`
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the edges."""
@@ -39,7 +39,7 @@ class ListedEdges(ArrayLoop):
         """Find the edges."""
 
     def found(self, graph: GraphView, name: str, options: RunOptions) -> tuple[Any, ...]:
-        """Run the loop; return the part and what is passed to `end`; collective.
+        """Run the loop; return the part and the arguments of `end`; collective.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class ListedEdges(ArrayLoop):
         Returns
         -------
         arcs, tail, head, one, other : array of int64, shape (edges,)
-            Places in the CSC, and the positions and numbers of both ends.
+            Index in the CSC, positions of both ends, and vertex numbers of both ends.
         """
         part, xp = self.near.part, self.near.xp
         directed, tail, head = part.graph.directed, part.csc.indices, row_of_arcs(part)
@@ -82,7 +82,7 @@ class ListedEdges(ArrayLoop):
         return arcs, tail[arcs], head[arcs], one[arcs], other[arcs]
 
     def of_all_ranks(self, *columns: Array) -> tuple[list[Array], int]:
-        """Return columns of all ranks' edges, and the place of this rank's first; collective."""
+        """Return columns of all ranks' edges, and the index of this rank's first edge; collective."""
         part, xp = self.near.part, self.near.xp
         comm = part.graph.comm
         came = part.halo.exchange([list(columns)] * comm.size)
@@ -90,9 +90,9 @@ class ListedEdges(ArrayLoop):
         return [xp.concatenate(column) for column in zip(*came, strict=True)], first
 
     def end(self, arcs: Array, *others: Any, count: int = 0) -> Step:
-        """End the loop with this rank's chosen arcs and what else is found; collective.
+        """End the loop with this rank's chosen arcs and other results; collective.
 
-        `count` is added up over the ranks.
+        `count` is summed over the ranks.
         """
         part = self.near.part
         chosen = self.near.xp.zeros(len(part.csc.indices), np.bool_)

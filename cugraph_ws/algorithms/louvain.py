@@ -1,8 +1,8 @@
 """Communities of high modularity by the Louvain method, refined at the end.
 
-Vertices move one by one in the original method, so its result depends on their order.  Here hashed
-classes of vertices move one after the other, and the vertices of a class at once, from the same
-state.  Weights are integers, and gains are computed by the same operations everywhere, so every
+In the original method vertices move one by one, so the result depends on their order.  Here vertices
+are hashed into classes, which move one after the other; the vertices of a class move at once, from
+the same state.  Weights are integers, and gains are computed by the same operations everywhere, so every
 engine and every number of threads gives the same communities.  At the end the vertices of the graph
 move once more, between the communities of the last level.
 """
@@ -52,19 +52,19 @@ __all__ = [
 
 Array = Any  # NumPy's or CuPy's
 
-CLASSES = 16  # of vertices that move at once
-# Of the first sweep over a level, in which most moves are made.
+CLASSES = 16  # number of classes, whose vertices move at once
+# Number of classes in the first sweep over a level, in which most moves are made
 FIRST_CLASSES = 128
-ONE_BY_ONE = 256  # vertices of a level in which each is a class: that finds better communities
-ON_HOST = 1 << 18  # arcs of a level up to which a GPU leaves it to the CPU
-MOST_SWEEPS = 100  # of a level
-# In larger levels, a sweep looks only at vertices beside enough moves, of one in so many of their
-# degrees, and one that gains less than this part of what the level has gained is the last.
+ONE_BY_ONE = 256  # in a level of at most so many vertices, each is a class: the result is better
+ON_HOST = 1 << 18  # levels with at most so many arcs are computed on the CPU
+MOST_SWEEPS = 100  # most sweeps of a level
+# In larger levels, a sweep considers only vertices of which edges with at least 1 / STIRRED of their
+# degree lead to moved neighbours, and a sweep that gains less than TAIL of the level's gain is the last.
 STIRRED = 50
 TAIL = 0.01
-UNIT = 2.0**61  # squares of shares are rounded to its inverse, and summed as integers
+UNIT = 2.0**61  # squares of fractions are rounded to multiples of 1 / UNIT, and summed as integers
 MOST_SEED = 2**63 - 1
-BYTES_AN_ARC = 72  # of all ranks' arcs, while they are sorted
+BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
 
 
 def louvain(
@@ -97,8 +97,8 @@ def louvain(
         Maximum number of levels, at least 1.
     threshold : float
         A level ends when a sweep over its vertices raises modularity by less than this or, in a
-        level of more than 256 vertices, by less than 0.01 times what it has gained.  The last
-        level is one of which no vertices merge.
+        level of more than 256 vertices, by less than 0.01 times what the level has gained so far.
+        In the last level no vertices merge.
     resolution : float
         Higher values give smaller communities; see `modularity`.
     hierarchy : bool
@@ -122,9 +122,9 @@ def louvain(
         Columns `vertex` and `partition`, int64: communities are numbered from 0 in the order of
         their least vertices.  With `hierarchy`, also `level_0`, `level_1` and so on, from the
         smallest communities to the largest, which are those of `partition`; of the levels before,
-        each is cut into what its communities have in common with those.
+        each is split by the communities of `partition`.
     modularity : float
-        Of the undirected graph; NaN if the weights of all edges sum to 0.
+        Modularity of the undirected graph; NaN if the weights of all edges sum to 0.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def communities(
     directed: bool,
     **options: Unpack[RunOptions],
 ) -> Result[FrameT]:
-    """Run a method that finds communities, on a cluster too.
+    """Run a method that finds communities; accepts Dask frames and cluster graphs.
 
     Parameters
     ----------
@@ -205,17 +205,17 @@ def communities(
 
 
 class Level(NamedTuple):
-    """A graph of communities, as neighbours both ways; int64.
+    """A graph of communities, in which each edge is two arcs; all arrays are int64.
 
     Attributes
     ----------
     sources, indices, weights : array, shape (arcs,)
-        Ascending by source, then neighbour, each pair once; without self-loops.
+        Sorted by source, then neighbour; each pair once, without self-loops.
     offsets : array, shape (vertices + 1,)
     degrees : array, shape (vertices,)
         Sums of weights, self-loops included.
     inside : int
-        Weights of all self-loops, as they count in degrees.
+        Sum of the weights of self-loops, as they count in degrees.
     """
 
     sources: Array
@@ -251,10 +251,10 @@ class Louvain(BaseLoop):
     _label: Array  # a community for each vertex of the level
     _totals: Array  # by community: the sum of degrees
     _sizes: Array  # by community: the number of vertices
-    _inside: int  # the weights of arcs within communities
-    _entered: float  # the modularity with which the level began
-    _called: Array | None  # by vertex of the level: whether a sweep looks at it; None for all
-    _stirred: Array  # by vertex: of its neighbours' moves since then, the weights
+    _inside: int  # the sum of weights of arcs within communities
+    _entered: float  # the modularity at the beginning of the level
+    _called: Array | None  # by vertex of the level: whether a sweep considers it; None for all
+    _stirred: Array  # by vertex: weight of the edges to neighbours that have moved since
 
     def __init__(
         self,
@@ -403,7 +403,7 @@ class Louvain(BaseLoop):
         return [*(_in_common(level, last) for level in before), last]
 
     def _of_vertices(self, labels: Array) -> Array:
-        """Return for each vertex of the graph a label of its vertex of the level."""
+        """Return for each vertex of the graph the label of the level's vertex that contains it."""
         return self._part.xp.asarray(labels)[self._member]
 
     def _begin_graph(self, level: Level) -> None:
@@ -413,7 +413,7 @@ class Louvain(BaseLoop):
         self._begin(level)
 
     def _begin(self, level: Level) -> None:
-        """Begin a level, a small one on the host: every vertex is a community."""
+        """Begin a level, in which every vertex is a community; a small one is moved to the host."""
         if len(level.indices) <= ON_HOST:
             self._xp, self._on_device = np, False
             level = Level(
@@ -491,7 +491,7 @@ class Louvain(BaseLoop):
 
     @property
     def _factor(self) -> float:
-        """What an expected weight is, for degrees of 1."""
+        """The expected weight between two vertices of degree 1."""
         return self._resolution / self._twice
 
     def _classes(
@@ -523,9 +523,9 @@ class Louvain(BaseLoop):
 
 
 def both_ways(part: Part) -> tuple[Array, Array, Array]:
-    """Return arcs by vertex number, each with its reverse: ends, and weights as integers; collective.
+    """Return the ends, as vertex numbers, and integer weights of arcs and their reverses; collective.
 
-    Every rank receives the arcs of all, of which it makes the same communities.  A self-loop counts
+    Every rank receives the arcs of all ranks, so all find the same communities.  A self-loop counts
     twice in a degree.
     """
     xp, csc = part.xp, part.csc
@@ -555,7 +555,7 @@ def _refuse_too_many(graph: GraphView) -> None:
 
 def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -> Level:
     """Merge arcs with the same ends, by sorting."""
-    keys = rows * count + columns  # the arcs of 3 10^9 vertices would not fit either
+    keys = rows * count + columns  # 3·10^9 vertices or fewer
     order = xp.argsort(keys, kind="stable")
     keys, weights = keys[order], weights[order]
     rows = keys // max(1, count)
@@ -595,7 +595,7 @@ def row_sums(xp: Any, weights: Array, offsets: Array) -> Array:
 
 
 def without_gaps(xp: Any, labels: Array) -> tuple[Array, int]:
-    """Return labels, each less than their number, as numbers from 0 in the same order, and how many."""
+    """Renumber labels, which are below the length of the array, from 0 in the same order; return their count too."""
     there = xp.zeros(len(labels), np.bool_)
     there[labels] = True
     return xp.cumsum(there, dtype=np.int64)[labels] - 1, _total(there)
@@ -610,7 +610,7 @@ def _in_common(labels: Array, others: Array) -> Array:
 def _in_order(labels: Array) -> Array:
     """Renumber communities from 0 in the order of their least vertices."""
     xp, vertices = module_of(labels), len(labels)
-    if xp is np:  # its sorts take longer than this
+    if xp is np:  # this is faster than NumPy's sorts
         least = np.full(vertices, vertices)
         np.minimum.at(least, labels, np.arange(vertices))
         found = np.flatnonzero(least < vertices)
@@ -624,7 +624,7 @@ def _in_order(labels: Array) -> Array:
 
 
 def _hashed(xp: Any, vertices: Array, seed: int, turn: int) -> Array:
-    """Return a number for each listed vertex, another one in each turn (splitmix64)."""
+    """Return a hash for each listed vertex, different in each turn (SplitMix64)."""
     salt = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)
     word = vertices.astype(np.uint64) + xp.asarray(salt)
     return (mixed(word) >> np.uint64(1)).astype(np.int64)

@@ -45,8 +45,8 @@ def maximal_bipartite_matching(
 ) -> FrameT:
     """Match left vertices with right neighbours until no edge can be added.
 
-    The matching is maximal: every edge has a matched end.  It is not necessarily of maximum size,
-    but at least half of that.  The direction of edges does not matter.
+    The matching is maximal: every edge has a matched end.  It may be smaller than a maximum matching,
+    but has at least half its size.  The direction of edges does not matter.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class MaximalBipartiteMatching(BaseLoop):
     Edges are ranked by a hash of their ends' numbers.  The result is that of the greedy algorithm
     on edges in this order, so it does not depend on which rank owns a vertex.  Mates and proposals
     are positions.  For a ghost a rank knows whether it has a mate, and which owned vertex it last
-    proposed to, if any.
+    proposed to, if it has.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ class MaximalBipartiteMatching(BaseLoop):
     outputs: ClassVar = {"mate": True}
     by_vertex_state: tuple[str, ...] = ("mate", "best")
     _free: Array  # owned vertices that may still find a mate
-    _all_free: int  # of all ranks
-    _said: Array  # by entry of the boundaries: the last proposal sent, and whether matched
+    _all_free: int  # number of these on all ranks
+    _said: Array  # by entry of the boundaries: the last proposal sent, and whether it is matched
     _matched: Array
 
     def __init__(self, left: Any, seed: int = 0) -> None:
@@ -126,7 +126,7 @@ class MaximalBipartiteMatching(BaseLoop):
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """Arguments that name vertices, by name; looked up before the run."""
+        """Arguments that contain vertices, by name; they are looked up before the run."""
         return {"left": self._left}
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
@@ -273,7 +273,6 @@ def _refuse_inside(part: Part, own: tuple[int, int, bool] | None) -> None:
         source, destination = part.graph.describe_vertices(ends)
         side = "left" if on_left else "right"
         raise InputError(
-            f"left: the edge {source} -> {destination} has both "
-            f"ends on the {side}; every edge must join the left with the right: correct `left`, "
-            f"or leave such edges out"
+            f"left: the edge {source} -> {destination} has both ends on the {side}, but every edge "
+            f"must join the left and the right; correct `left`, or leave such edges out"
         )

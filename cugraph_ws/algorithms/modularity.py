@@ -1,7 +1,7 @@
 """Measures of communities: modularity, and the conductance of each.
 
 Both need a few sums for each community: of the weights inside it, and of the weights at its
-vertices.  Every rank sums over the arcs into its own vertices; the communities are then cut into
+vertices.  Every rank sums over the arcs into its own vertices.  The communities are then split into
 ranges of equal length, and each rank receives the sums of one range.
 """
 
@@ -49,7 +49,7 @@ def modularity(
 ) -> float:
     """Compute the modularity of a partition of the vertices into communities.
 
-    It is the share of the weights that is inside communities, minus the share expected if edges
+    It is the fraction of the weight that is inside communities, minus the fraction expected if edges
     were placed at random between vertices of the same degrees.  For an undirected graph it is the
     sum over communities c of L_c / m - resolution (d_c / 2m)^2, where L_c is the weight inside the
     community, d_c the sum of its vertices' degrees, and m the weight of all edges.  A self-loop
@@ -64,7 +64,7 @@ def modularity(
         `louvain` or `label_propagation` returns; a mapping from ids to integers; or the name of a
         vertex attribute of integers.  In a Dask frame, communities are integers.
     resolution : float
-        Weight of the expected share; with higher values, smaller communities score better.
+        Factor of the expected fraction; with higher values, smaller communities score better.
     engine : {"auto", "cpu", "cuda", "python"}
         See `run`.
     source, destination : str or list of str
@@ -129,7 +129,7 @@ def conductance(
     weight: Weight = AUTO,
     directed: bool = True,
 ) -> FrameT:
-    """Compute the conductance of each community: the share of its weights that lead out of it.
+    """Compute the conductance of each community: the fraction of its weight that leads out of it.
 
     It is the weight of the edges between the community and the other vertices, divided by the
     volume of the community or of the others, whichever is smaller.  A volume is the sum of the
@@ -193,7 +193,7 @@ def _community_sums(
     graph: Graph[FrameT] | FrameT,
     communities: Any,
     *,
-    engine: Engine = "auto",  # not sent to workers unless it is given
+    engine: Engine = "auto",  # sent to workers only if it is given
     source: Columns,
     destination: Columns,
     weight: Weight,
@@ -224,11 +224,11 @@ def _opened(
 
 
 def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list[Any]]:
-    """Return communities, and their sums, of this rank's range of communities; collective.
+    """Return this rank's range of communities, and their sums; collective.
 
-    The sums are float64 on the host: the number of vertices; weights of the arcs inside the
-    community, out of its vertices and into them.  In an undirected graph each edge is two arcs;
-    so is a self-loop.
+    The sums are float64 on the host: the number of vertices, and the weights of the arcs inside the
+    community, out of its vertices and into them.  In an undirected graph each edge is two arcs,
+    also a self-loop.
     """
     here = choose_engine(engine, graph)
     part = Part(graph, on_device=here == "cuda")

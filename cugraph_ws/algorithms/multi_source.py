@@ -47,12 +47,12 @@ from cugraph_ws.runtime.saved_state import SavedState
 __all__ = ["MultiSource", "Search", "multi_source_bfs", "multi_source_sssp"]
 
 FIELDS = ("distance", "valid", "predecessor")
-BATCHED: tuple[Any, ...] = (BFS, SSSP)  # programs with batch kernels
+BATCHED: tuple[Any, ...] = (BFS, SSSP)  # programs with kernels for batches
 
 
 @dataclass(frozen=True)
 class Search:
-    """State that all searches of a run have in common.
+    """What all searches of a run share.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class MultiSource(BaseLoop):
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """Arguments that name vertices, by name; looked up before the run."""
+        """Arguments that contain vertices, by name; they are looked up before the run."""
         return {"starts": self._starts}
 
     @property

@@ -1,8 +1,8 @@
 """Whole-array steps over neighbours, for loops that run on a CPU, a GPU and ranks of both.
 
 An algorithm in such steps is written once, over arrays by position (see `Part`): `sums` and `words`
-fold the values of neighbours, `followers` lists the vertices that read given ones, and `update` sends owned values
-to their ghosts.
+fold the values of neighbours, `followers` lists the vertices that have given vertices as neighbours,
+and `update` sends owned values to their ghosts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Direction = Literal["in", "out", "all"]
 
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
-MANY = 8  # arcs are listed one by one below 1 / MANY of the vertices
+MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
 
 
 class Neighbourhood:
@@ -104,11 +104,12 @@ class Neighbourhood:
         Parameters
         ----------
         values : array of float64, shape (size,) or (size, columns)
-            By position, ghosts too; of one dimension only for all vertices, without marks.
+            By position, ghosts too.  A one-dimensional array is possible only without `which` and
+            `marks`.
         direction : {"in", "out"}
-            Which neighbours' values: of those with an edge to the vertex, or from it.
+            Which neighbours: those with an edge to the vertex, or from it.
         which : array of int64, optional
-            Owned positions to do it for; by default all, in order.
+            Owned positions whose sums are returned; by default all, in order.
         weight : str, optional
             Edge column to multiply by.
         marks : array of uint8, shape (size,), optional
@@ -150,9 +151,9 @@ class Neighbourhood:
         distances : array of float64, shape (size, columns)
             By position, ghosts too.
         direction : {"in", "out"}
-            Which neighbours: those with an edge to a vertex, or from it.
+            Which neighbours: those with an edge to the vertex, or from it.
         which : array of int64
-            Owned positions to do it for.
+            Owned positions whose distances are returned.
         weight : str
             Edge column of lengths.
 
@@ -172,7 +173,7 @@ class Neighbourhood:
     ) -> Array:
         """Add up neighbours' values along shortest paths; collective.
 
-        An edge is on one if the distance of its end is that of its beginning plus its length.
+        An edge is on one if its length is the difference of the distances of its ends.
 
         Parameters
         ----------
@@ -181,7 +182,7 @@ class Neighbourhood:
         direction : {"in", "out"}
             Which neighbours: those before a vertex on paths, or those after it.
         which : array of int64
-            Owned positions to do it for.
+            Owned positions whose sums are returned.
         weight : str
             Edge column of lengths.
 
@@ -223,7 +224,7 @@ class Neighbourhood:
             Which neighbours' words; "all" is for a symmetric neighbourhood.
         operation : {"min", "max", "or"}
         which : array of int64, optional
-            Owned positions to do it for; by default all, in order.
+            Owned positions whose results are returned; by default all, in order.
 
         Returns
         -------
@@ -261,20 +262,20 @@ class Neighbourhood:
         return self.part.arc_values(name, order).astype(np.float64, copy=False)
 
     def followers(self, places: Array, direction: Direction = "in") -> Array:
-        """Return the owned vertices that read some vertices as neighbours; not collective.
+        """Return the owned vertices that have given vertices as neighbours; not collective.
 
         Parameters
         ----------
         places : array of int64
             Positions, perhaps of ghosts.
         direction : {"in", "out", "all"}
-            As in `words`: what the readers fold.
+            Which neighbours, as in `words`.
 
         Returns
         -------
         array of int64
-            Distinct positions, ascending.  For "out", on several ranks of a directed graph, all:
-            no rank has the rows of ghosts.
+            Distinct positions, ascending.  For "out" in a directed graph on several ranks, all owned
+            positions, since no rank has the rows of ghosts.
         """
         part, xp = self.part, self.xp
         if direction == "out" and self._directed and not part.halo.alone:
@@ -337,7 +338,7 @@ def _listed(xp: Any, rows: Any, places: Array) -> Array:
 
 
 def mixed(words: Array) -> Array:
-    """Return the words after the multiplications of SplitMix64.
+    """Return words mixed by the finalizer of SplitMix64.
 
     Parameters
     ----------
@@ -373,7 +374,7 @@ def priorities(part: Part, seed: int) -> Array:
 
 
 def numbers_of(values: Array, seed: int) -> Array:
-    """Return the vertex numbers that numbers of `priorities` belong to.
+    """Return the vertex numbers of given priorities: the inverse of `priorities`.
 
     Parameters
     ----------
@@ -472,13 +473,13 @@ def order_of_pairs(xp: Any, first: Array, second: Array, size: int) -> Array:
 
 
 class ArrayLoop(BaseLoop):
-    """The parts of a loop for `run` that are the same for all loops of arrays by vertex.
+    """Base of loops for `run` whose state is arrays by vertex.
 
     A subclass has `start` and `step`, sets `converged`, keeps the arrays named in `kept` as
     attributes by position, and its count of finished pieces of work in `done`.
     """
 
-    kept: ClassVar[dict[str, tuple[float, float] | None]]  # the range of an array of integers
+    kept: ClassVar[dict[str, tuple[float, float] | None]]  # the range of integers; None for floats
     near: Neighbourhood
     done = 0
 

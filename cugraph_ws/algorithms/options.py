@@ -1,4 +1,4 @@
-"""Shared by the algorithms' functions: options of the run, and display of unreachable vertices."""
+"""Helpers of the algorithms' functions: types of options, checks, and unreachable vertices."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def with_unreachable(result: Result[FrameT], column: str, unreachable: Unreachab
 
 
 def check_finite(argument: str, graph: GraphView, values: npt.NDArray[Any]) -> None:
-    """Refuse infinite values: a sum of them could be NaN.
+    """Refuse infinite values, whose sum could be NaN.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ def open_graph(
     weight: Weight,
     directed: bool,
 ) -> GraphView[FrameT]:
-    """Return the graph of a function that reads weights only on demand.
+    """Return the graph of a function that reads weights only if `weighted`.
 
     Parameters
     ----------
     graph : Graph or DataFrame
     weighted : bool
-        Whether the caller asks for weights.
+        Whether the function reads weights.
     source, destination, weight, directed
         See `as_graph`.  With `weighted`, a weight that is not given is the column named `weight`.
 

@@ -24,7 +24,7 @@ __all__ = ["PageRank", "pagerank"]
 
 
 def _shares(xp: Any, ranks: Any, constants: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what each vertex sends along an out-edge of weight 1, given its rank."""
+    """Return the message of each vertex along an out-edge of weight 1, given its rank."""
     weights = constants["out_weight"]
     sends = weights > 0.0
     return {"share": xp.where(sends, ranks / xp.where(sends, weights, 1.0), 0.0)}
@@ -125,17 +125,17 @@ def pagerank(
     tol : float
         Bound on the L1 norm of the change.
     nstart : frame, mapping or column name, optional
-        Initial ranks, scaled to sum 1; uniform if not given.  A result for an earlier version of the
-        graph saves supersteps: from it, drop vertices that the graph no longer has; those that it does
-        not name begin with 0.
+        Initial ranks, scaled to sum 1; uniform if not given.  The result for an earlier version of the
+        graph saves supersteps.  Drop vertices from it that the graph no longer has; vertices that it
+        lacks begin with 0.
     dangling : frame, mapping or column name, optional
-        Distribution followed from vertices without out-edges; `personalization` if not given.
+        Distribution of the rank of vertices without out-edges; `personalization` if not given.
     fail_on_nonconvergence : bool
         Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
     extrapolate : {"auto", "always", "never"}
         Whether ranks may be extrapolated after every eighth superstep, which halves the supersteps
-        on many social and road networks; by default only if `tol` is above 0 and it is expected to
-        save time: on a GPU not on small graphs.  The bound of the result holds in any case.
+        on many social and road networks.  By default this is done only if `tol` is above 0 and it is
+        expected to save time; on a GPU not for small graphs.  The error bound holds in any case.
     source, destination : str or list of str
         For an edge frame: its columns.
     weight : str or None

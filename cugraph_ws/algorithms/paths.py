@@ -1,4 +1,4 @@
-"""Paths from a search's result: predecessors are followed back from all targets at once."""
+"""Paths from a search's result, by following predecessors back from all targets at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 PREDECESSOR = "predecessor"
-VALUES = ("distance", "width")  # the first that the result has is returned as well
+VALUES = ("distance", "width")  # the first of these columns that a result has is returned as well
 
 
 def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
@@ -37,9 +37,9 @@ def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
     Parameters
     ----------
     result : DataFrame or Result
-        What `bfs`, `sssp` or `widest_path` returned, with all of its rows, or what `run` returned
-        for a program with a predecessor.  For a Dask frame, or a cluster's result, one worker
-        needs memory for three columns: vertices, predecessors, and distances or widths.
+        All rows of a frame that `bfs`, `sssp` or `widest_path` returned, or the result of `run` for
+        a program with a predecessor.  For a Dask frame, or a cluster's result, one worker needs
+        memory for three columns: vertices, predecessors, and distances or widths.
     targets : id or list of ids
         Where the paths end (an id of several columns is a tuple).  May also be a Series, an array
         or a frame of ids.
@@ -50,7 +50,7 @@ def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
         Of the kind of the result (for a Dask frame, of the kind of its partitions), with one row
         for each vertex on each path: `target`; `position` (int64), 0 for the start; `vertex`; and
         `distance` or `width`, from the result.  Targets are in the given order, without
-        repetitions.  An unreachable target has no rows; a start has one.
+        repetitions.  An unreachable target has no rows; a target that is a start has one.
 
     Raises
     ------
@@ -253,8 +253,8 @@ def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
         return ["vertex"], [PREDECESSOR]
     if not ids:
         raise InputError(
-            f"result: it has no column {PREDECESSOR!r}, only {', '.join(map(str, frame.names))}; give what "
-            f"bfs, sssp or widest_path returned"
+            f"result: it has no column {PREDECESSOR!r}, only {', '.join(map(str, frame.names))}; give the "
+            f"result of bfs, sssp or widest_path"
         )
     return ids, [f"{PREDECESSOR}_{name}" for name in ids]
 

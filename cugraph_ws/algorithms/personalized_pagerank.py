@@ -1,4 +1,4 @@
-"""Personalised PageRank from many vertices at once: a superstep reads the edges once for a block."""
+"""Personalised PageRank of many seeds: a superstep reads the edges once for a block of seeds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["PersonalizedPageRank", "personalized_pagerank"]
 Array = Any  # NumPy's or CuPy's
 Format = Literal["long", "columns"]
 
-WIDTH = 32  # most seeds of a block
+WIDTH = 32  # most seeds in a block
 CELLS = 1 << 27  # most entries of a matrix by vertex and seed
 
 
@@ -52,30 +52,30 @@ def personalized_pagerank(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Compute a PageRank for each of many vertices, at which its surfer restarts.
+    """Compute a PageRank for each of many seeds, the vertices at which the random surfer restarts.
 
-    The ranks of a seed are those of `pagerank` with the personalization 1 at the seed, which also
-    follows vertices without out-edges.  Up to 32 seeds share a pass over the edges.
+    The ranks of a seed are those of `pagerank` with a personalization of 1 at the seed, to which the
+    rank of vertices without out-edges goes too.  Up to 32 seeds share a pass over the edges.
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
     seeds : list of ids
-        The vertices, each with ranks of its own.
+        The seeds; each gets ranks of its own.
     alpha : float
         Probability of following an edge, 0 to 1.
     max_iter : int
         Maximum number of supersteps for a seed.
     tol : float
-        A seed's ranks are final when their changes in one superstep sum to this or less.
+        A seed's ranks are final when their absolute changes in one superstep sum to this or less.
     fail_on_nonconvergence : bool
         Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
     top : int, optional
-        Return only so many vertices for each seed: those of highest rank that the seed reaches.
+        Number of vertices to return for each seed: those of highest rank that the seed reaches.
     format : {"long", "columns"}
         One row for each seed and vertex, or one row for each vertex and a column for each seed.
-        `top` needs the long one.
+        `top` needs "long".
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str or None
@@ -98,8 +98,8 @@ def personalized_pagerank(
     InputError
         If a seed is unknown, or the frame or an argument is invalid, or a checkpoint is requested.
     ConvergenceError
-        If `max_iter` or `timeout` is reached first; `.result` has the ranks so far, after a
-        time-out those of finished seeds alone.
+        If `max_iter` or `timeout` is reached first; `.result` has the ranks so far, or after a
+        time-out only those of finished seeds.
 
     References
     ----------
@@ -151,15 +151,15 @@ class PersonalizedPageRank(ArrayLoop):
     top : int, optional
         Number of vertices to return for each seed.
     format : {"long", "columns"}
-        Of the result.
+        Format of the result.
     """
 
     name = "personalized_pagerank"
     checkpoints = "none"
     reads_weights = True
     _rank: Array  # of owned vertices, by position and seed of the block
-    _sent: Array  # what each vertex gives along an edge of weight 1, by position and seed
-    _taken: int  # supersteps of the block
+    _sent: Array  # message of each vertex along an edge of weight 1, by position and seed
+    _taken: int  # supersteps that the block has done
     finish: Any = None  # called with the number of seeds that reach `max_iter`, block by block
 
     def __init__(
@@ -181,14 +181,14 @@ class PersonalizedPageRank(ArrayLoop):
             check_count("top", top, 1)
         check_choice("format", format, ("long", "columns"))
         if top is not None and format == "columns":
-            raise InputError("top= lists other vertices for each seed; use format='long'")
+            raise InputError("top= returns different vertices for each seed; use format='long'")
         self._seeds, self._alpha, self._bound = seeds, float(alpha), float(tol)
         self._limit, self._top, self._format = int(max_iter), top, format
         self.by_vertex = format == "columns"
 
     @property
     def vertices_given(self) -> dict[str, Any]:
-        """Arguments that name vertices, by name; looked up before the run."""
+        """Arguments that contain vertices, by name; they are looked up before the run."""
         return {"seeds": self._seeds}
 
     @property
@@ -204,7 +204,7 @@ class PersonalizedPageRank(ArrayLoop):
         return self.done >= len(self._numbers)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
-        """Look up the seeds, and how much leaves each vertex."""
+        """Look up the seeds, and sum the out-weights of each vertex."""
         if isinstance(self._seeds, (str, bytes, tuple)) or not hasattr(self._seeds, "__len__"):
             raise InputError(f"seeds={self._seeds!r} must be a list of vertices")
         refuse_negative(graph)
@@ -285,7 +285,7 @@ class PersonalizedPageRank(ArrayLoop):
         self._taken = 0
 
     def _remove_converged(self, change: Array) -> None:
-        """Take the seeds that are final out of the block; start the next when none is left."""
+        """Remove the seeds that are final from the block; start the next block when none is left."""
         xp = self.near.xp
         final = change <= self._bound
         if self._taken >= self._limit:
@@ -309,7 +309,7 @@ class PersonalizedPageRank(ArrayLoop):
         self._rows, self._columns = self._rows[columns >= 0], columns[columns >= 0]
 
     def _kept(self, values: Array) -> Any:
-        """Return a seed's ranks, or the numbers and ranks of the highest."""
+        """Return a seed's ranks or, with `top`, the numbers and ranks of its highest vertices."""
         xp = self.near.xp
         if self._top is None:
             return xp.ascontiguousarray(values)
@@ -324,7 +324,7 @@ class PersonalizedPageRank(ArrayLoop):
         return places[order] + self.near.part.low, ranks[order]
 
     def _best(self, places: Array) -> tuple[Array, Array, Array]:
-        """Return seeds, vertices and ranks of the highest of all ranks, for this rank's seeds."""
+        """Return seeds, vertices and ranks of the highest vertices on all ranks, for this rank's seeds."""
         part, xp = self.near.part, self.near.xp
         found = [self._found[place] for place in places]
         lengths = np.array([len(ranks) for _, ranks in found], np.int64)
@@ -335,7 +335,7 @@ class PersonalizedPageRank(ArrayLoop):
             size, rank = part.graph.comm.size, part.graph.comm.rank
             came = part.halo.exchange([[place, numbers, ranks]] * size)
             place, numbers, ranks = (xp.concatenate(one) for one in zip(*came, strict=True))
-            # Each rank takes as many seeds, in order.
+            # Each rank takes a range of seeds, all of about equal length.
             low, high = (len(places) * bound // size for bound in (rank, rank + 1))
             mine = (place >= low) & (place < high)
             place, numbers, ranks = place[mine], numbers[mine], ranks[mine]
@@ -360,5 +360,5 @@ def _refuse_tiny(graph: GraphView, weight: Array) -> None:
     tiny = (weight > 0.0) & (weight < np.finfo(np.float64).tiny)
     if graph.any_rank(bool(tiny.any())):
         raise InputError(
-            "the weights out of a vertex add up to too little to divide by; scale the weights up"
+            "the weights out of a vertex have a sum too small to divide by; scale the weights up"
         )

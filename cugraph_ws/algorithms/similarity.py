@@ -53,11 +53,11 @@ __all__ = [
 Array = Any  # NumPy's or CuPy's
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar"]
 
-ARCS_A_STEP = 1 << 25  # of the rows of the pairs that a checkpoint counts together
-TOGETHER = 64  # of these in a step on a single GPU
+ARCS_A_STEP = 1 << 25  # most arcs in the rows of a batch of pairs; checkpoints count batches
+TOGETHER = 64  # batches in a step on a single GPU
 
-# From what is added up over common neighbours, and the sums of both vertices.  No common
-# neighbour is 0, whatever the sums are.
+# Scores from the sum over common neighbours and the sums of both vertices: numerator and denominator.
+# Without common neighbours a score is 0, whatever the sums are.
 SCORES: dict[str, Callable[[Any, Array, Array, Array], tuple[Array, Array]]] = {
     "jaccard": lambda xp, common, one, other: (common, one + other - common),
     "overlap": lambda xp, common, one, other: (common, xp.minimum(one, other)),
@@ -82,8 +82,8 @@ def jaccard(
     """Compute Jaccard's coefficient of pairs of vertices.
 
     It is the number of common neighbours, divided by the number of neighbours of either vertex.  With
-    weights it is the sum of the smaller weights, divided by the sum of the greater ones, of the
-    edges to each neighbour of either vertex; a missing edge weighs 0.
+    weights, the two edges to each neighbour of either vertex are compared: it is the sum of the
+    smaller weights, divided by the sum of the greater ones; a missing edge has weight 0.
 
     The direction of edges does not matter.  Parallel edges, and edges in both directions between
     two vertices, count once, with the sum of their weights; self-loops do not count.
@@ -382,7 +382,7 @@ def _similarity(
     directed: bool,
     options: RunOptions,
 ) -> FrameT:
-    """Run a measure; the functions' arguments are the same."""
+    """Run a measure, with the arguments of its function."""
     loop = Similarity(measure, vertex_pair, use_weight)
     if is_auto(weight) and not use_weight:
         weight = None
@@ -400,7 +400,7 @@ def _similarity(
 class Similarity(BaseLoop):
     """The measures as a loop for `run`: each step computes the next pairs.
 
-    Ranks fetch the rows of the vertices of a step's pairs, whose number is bounded.
+    Ranks fetch the rows of the vertices of a step's pairs; the number of fetched arcs is bounded.
 
     Parameters
     ----------
@@ -443,7 +443,7 @@ class Similarity(BaseLoop):
             pairs = near.two_hop_pairs()
         elif isinstance(self._given, str):
             pairs = near.edges()
-            if self._kind == "count":  # every triangle serves three pairs
+            if self._kind == "count":  # every triangle counts for three pairs
                 self._oriented = oriented(graph, on_device=on_device)
                 self._lister = loops("triangles", on_device=on_device).Lister(self._oriented)
         else:
@@ -456,7 +456,7 @@ class Similarity(BaseLoop):
             lengths = sum(self._read(degrees, end) for end in self._pairs)
             if not len(lengths) or int(lengths.sum()) > ARCS_A_STEP:
                 self._bounds = batches(as_host(lengths), ARCS_A_STEP)
-        # A GPU that has all rows fetches none, and is done with a few pairs before the next are launched.
+        # A GPU that has all rows fetches none, and finishes one batch before the next could be launched.
         self._together = TOGETHER if on_device and near.halo.alone else 1
         steps = max(near.halo.comm.allgather(len(self._bounds)))
         last = len(self._pairs[0])
@@ -490,14 +490,14 @@ class Similarity(BaseLoop):
         return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
 
     def _prepare(self, near: Neighbourhoods) -> tuple[Array, Array, str]:
-        """Return values beside the rows, each vertex's sum for the score, and what is added up; collective."""
+        """Return the values of the rows, each vertex's sum, and how neighbours are summed; collective."""
         self._near = near
         xp, rows = near.xp, near.rows
         degrees = rows.degrees.astype(np.float64)
         if self._measure == "adamic_adar":
             others = self._read(rows.degrees, rows.indices.astype(np.int64))
             shares = 1 / xp.log(xp.maximum(others, 2).astype(np.float64))
-            shares = xp.where(others > 1, shares, 0)  # of a single vertex: nobody else's neighbour
+            shares = xp.where(others > 1, shares, 0)  # with one neighbour it is common to no pair
             return shares, degrees, "least"
         if not self._use_weight:
             return None, degrees, "count"

@@ -1,8 +1,8 @@
-"""Minimum spanning trees by Borůvka's method: every component takes its lightest edge, and they merge.
+"""Minimum spanning forests by Borůvka's method: components merge along the lightest edge out of each.
 
 Edges are ordered by weight, then by their place in the graph's edge frame, so the forest is unique.
-An edge that is not in the forest of some of the edges is not in that of all.  So each rank finds the
-forest of its own edges first, and all ranks find that of what is left.
+An edge that is not in the forest of a subset of the edges is not in the forest of all edges.  So each
+rank first finds the forest of its own edges, and then all ranks find the forest of these forests.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
 Array = Any  # NumPy's or CuPy's
 Ends = tuple[Array, Array]
 
-LIGHT = 3  # edges for each vertex, whose forest comes first
-SAMPLED = 4096  # weights that tell which edges are light
+LIGHT = 3  # light edges per vertex; their forest is found first
+SAMPLED = 4096  # weights sampled to decide which edges are light
 
 
 @accepts_dask_frames
@@ -43,9 +43,9 @@ def minimum_spanning_forest(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Return the edges of least total weight that connect every component.
+    """Return the edges of a minimum spanning forest: a tree of least total weight in every component.
 
-    The direction of edges does not matter.  Of edges of one weight the first in the graph's edge
+    The direction of edges does not matter.  Of edges with equal weights the first in the graph's edge
     frame is taken, so the result is the same on any machine.
 
     Parameters
@@ -71,7 +71,7 @@ def minimum_spanning_forest(
     Raises
     ------
     InputError
-        If the frame or an argument is invalid, or a checkpoint is asked for.
+        If the frame or an argument is invalid, or a checkpoint is requested.
     ConvergenceError
         If the run is stopped early.
 
@@ -105,7 +105,7 @@ def minimum_spanning_tree(
 ) -> FrameT:
     """Return the edges of least total weight that connect all vertices.
 
-    As `minimum_spanning_forest`, for a graph that is connected.
+    Like `minimum_spanning_forest`, for a connected graph.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def minimum_spanning_tree(
     ------
     InputError
         If the graph is not connected, the frame or an argument is invalid, or a checkpoint is
-        asked for.
+        requested.
     ConvergenceError
         If the run is stopped early.
 
@@ -151,13 +151,13 @@ def minimum_spanning_tree(
     trees = opened.number_of_vertices - edges
     if trees > 1:
         raise InputError(
-            f"the graph has {trees:,} components, so no tree spans it; use minimum_spanning_forest"
+            f"the graph has {trees:,} components and so no spanning tree; use minimum_spanning_forest"
         )
     return cast(FrameT, frame)
 
 
 def _forest(graph: GraphView, options: RunOptions) -> tuple[Any, int]:
-    """Return the frame of the forest, and how many edges it has; collective."""
+    """Return the frame of the forest, and its number of edges; collective."""
     refuse_checkpoints(options, "spanning trees have")
     graph.check_edge_names()
     part, chosen, edges = SpanningForest().found(graph, SpanningForest.name, options)
@@ -165,7 +165,7 @@ def _forest(graph: GraphView, options: RunOptions) -> tuple[Any, int]:
 
 
 class SpanningForest(ListedEdges):
-    """The algorithm as a loop for `run`, of one step."""
+    """The algorithm as a loop for `run`, with a single step."""
 
     name = "minimum_spanning_forest"
     reads_weights = True
@@ -201,11 +201,11 @@ class SpanningForest(ListedEdges):
 def lightest_forest(
     xp: Any, size: int, ends: Ends, numbers: Ends, weight: Array, lower: Lower
 ) -> Array:
-    """Return the places of the edges of the minimum spanning forest.
+    """Return the indices of the edges of the minimum spanning forest.
 
-    Where there are many edges, the forest of the lightest ones comes first.  Of the others only those
-    are sorted that join trees of it (Osipov, Sanders and Singler, "The filter-Kruskal minimum spanning
-    tree algorithm", ALENEX 2009).
+    If there are many edges, the forest of the lightest ones is found first.  Only edges between
+    different trees of it are then sorted (Osipov, Sanders and Singler, "The filter-Kruskal minimum
+    spanning tree algorithm", ALENEX 2009).
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def lightest_forest(
 
 
 def _lightest(xp: Any, weight: Array, wanted: int) -> Array:
-    """Return which edges are light: about `wanted`, or all if those are not much fewer."""
+    """Return which edges are light: about `wanted`, or all edges if these are not many more."""
     count = len(weight)
     if count <= 2 * wanted:
         return xp.ones(count, np.bool_)
@@ -251,7 +251,7 @@ def _lightest(xp: Any, weight: Array, wanted: int) -> Array:
 
 
 def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
-    """Return edges by weight, then by `other`, `one` and place."""
+    """Return the order of edges by weight, then by `other`, `one` and index."""
     if not len(one):
         return xp.arange(0)
     order = xp.argsort(other * (int(one.max()) + 1) + one, kind="stable")
@@ -259,7 +259,7 @@ def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
 
 
 def _words(xp: Any, weight: Array) -> Array:
-    """Return int64 in the order of the weights, NaN last: integers are sorted by radix."""
+    """Return an int64 for each weight that compares like it, NaN last, for radix sorts."""
     if weight.dtype.kind == "i":
         return weight
     return xp.where(xp.isnan(weight), GREATEST, ordered_words(weight + 0.0))  # no -0.0

@@ -1,13 +1,13 @@
-"""Strongly connected components: trimming, reach both ways from one vertex, then colouring.
+"""Strongly connected components: trimming, a forward and a backward search, then colouring.
 
 A single CPU searches depth first instead (Tarjan, 1972): on two cores no parallel method is faster.
 
 Vertices without an edge from, or to, a remaining vertex are components by themselves, and are
-trimmed.  The vertices that one of high degree reaches, and that reach it, are usually the giant
-component (Fleischer, Hendrickson and Pinar, IPDPS Workshops 2000).  The rest is coloured: every vertex takes
-the least colour that reaches it, and those that reach the vertex of their colour are its component
-(Orzan, 2004; Slota, Rajamanickam and Madduri, IPDPS 2014).  Colours are random numbers, so that the
-number of rounds is small also for chains of components.
+trimmed.  The vertices that a vertex of high degree reaches, and that reach it, are usually the giant
+component (Fleischer, Hendrickson and Pinar, IPDPS Workshops 2000).  The rest is coloured: every vertex
+takes the least colour that reaches it, and the vertices that reach the origin of their colour are its
+component (Orzan, 2004; Slota, Rajamanickam and Madduri, IPDPS 2014).  Colours are random numbers, so
+the number of rounds is small also for chains of components.
 """
 
 from __future__ import annotations
@@ -101,11 +101,11 @@ class StronglyConnectedComponents(ArrayLoop):
     kept: ClassVar = {"root": (NONE, MOST)}  # a vertex number of the component, the same for all
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
-        """Make every vertex one whose component is not known."""
+        """Mark the component of every vertex as unknown."""
         self.near = near = Neighbourhood(graph, on_device=on_device)
         self._root = near.xp.full(near.part.size, NONE, np.int64)
         self._color = priorities(near.part, 0)
-        self._searches = None  # a single GPU's: each search is one launch
+        self._searches = None  # on a single GPU: searches of one launch each
         if on_device and near.part.halo.alone and near.part.directed and near.part.size:
             self._searches = loops("strong_components", on_device=True).Searches(near.part)
         self._depth_first: Any = None
@@ -118,7 +118,7 @@ class StronglyConnectedComponents(ArrayLoop):
         self.converged = self.near.total((self._left() > 0).sum()) == 0
 
     def step(self) -> Step:
-        """Trim what can be trimmed, then find components by a pivot or by colours."""
+        """Trim vertices, then find components by a pivot or by colours."""
         if self._search_depth_first:
             return self._step_depth_first()
         near, before = self.near, self.near.total(self._left().sum())
@@ -134,7 +134,7 @@ class StronglyConnectedComponents(ArrayLoop):
         return Step(before, before, direction="gather", filter="list", bytes_sent=sent)
 
     def _step_depth_first(self) -> Step:
-        """Search on; what a checkpoint has of earlier steps are whole components."""
+        """Continue the search; a checkpoint keeps only complete components."""
         if self._depth_first is None:
             found = loops("strong_components", on_device=False)
             self._depth_first = found.DepthFirst(self.near.part, self._root)
@@ -149,7 +149,7 @@ class StronglyConnectedComponents(ArrayLoop):
         root = part.by_number(self._root)
         numbers = near.xp.arange(part.low, part.low + part.owned)
         known = root >= 0
-        if part.halo.alone:  # a sort takes longer
+        if part.halo.alone:  # faster than a sort
             least = near.xp.full(part.owned, MOST)
             near.xp.minimum.at(least, root[known], numbers[known])
             labels = near.xp.where(known, least[near.xp.maximum(root, 0)], NONE)
@@ -176,7 +176,7 @@ class StronglyConnectedComponents(ArrayLoop):
         self.near.update(self._root, rows)
 
     def _trim(self) -> None:
-        """Settle vertices without an edge from, or to, another that is left, over and over."""
+        """Assign vertices without an edge from, or to, another remaining vertex, until there are none."""
         if self._searches is not None:
             self._searches.trim(self._root)
             return
@@ -185,7 +185,7 @@ class StronglyConnectedComponents(ArrayLoop):
         while near.total(len(rows)):
             loose = near.xp.zeros(len(rows), np.bool_)
             for direction in ("in", "out"):
-                # The greatest and the least of the neighbours that are left are not the vertex.
+                # The greatest or the least remaining neighbour is another vertex than itself.
                 left = near.xp.where(self._root == NONE, numbers.astype(np.int64), LEAST)
                 most = near.words(left, direction, "max", rows)
                 left = near.xp.where(self._root == NONE, left, MOST)
@@ -202,7 +202,7 @@ class StronglyConnectedComponents(ArrayLoop):
                 break
 
     def _search_from_pivot(self) -> None:
-        """Assign the vertices that reach the vertex of most edges, and are reached from it."""
+        """Assign the component of the vertex with the most in-edges, by a search in each direction."""
         near, part = self.near, self.near.part
         graph, rows = part.graph, near.xp.flatnonzero(self._left())
         degrees = near.xp.diff(part.csc.offsets[: part.owned + 1])[rows]
@@ -230,9 +230,9 @@ class StronglyConnectedComponents(ArrayLoop):
         return seen[: near.part.owned] == 1
 
     def _propagate(self, values: Array, rows: Array, direction: Direction, operation: Any) -> None:
-        """Let vertices take the best value of their neighbours until none changes; collective.
+        """Propagate the best value of neighbours until none changes; collective.
 
-        Values of LEAST (for "max") or MOST (for "min") at vertices stay, and are not taken.
+        Vertices with the value LEAST (for "max") or MOST (for "min") keep it and pass nothing on.
         """
         near = self.near
         closed = LEAST if operation == "max" else MOST
@@ -247,7 +247,7 @@ class StronglyConnectedComponents(ArrayLoop):
             values[rows] = found[better]
 
     def _find_by_color(self) -> None:
-        """Assign one component, or more, by colours; each has the vertex of its colour as root."""
+        """Assign one component or more by colours; its root is the vertex of its colour."""
         near, xp = self.near, self.near.xp
         color = xp.where(self._root == NONE, self._color, MOST)
         rows = xp.flatnonzero(self._left())

@@ -1,4 +1,4 @@
-"""Subgraphs as edge frames: the edges among some vertices, or among those near a vertex."""
+"""Subgraphs as edge frames: the edges between given vertices, or between those near a vertex."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def subgraph(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Return the edges among some vertices.
+    """Return the edges whose ends are both among given vertices.
 
     Parameters
     ----------
@@ -87,16 +87,16 @@ def ego_graph(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Return the edges among the vertices that are near a vertex.
+    """Return the edges between the vertices near a given vertex.
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
     vertex : id or list of ids
-        The vertex, or several; the nearest counts.
+        The center vertex, or several; then the distance from the nearest counts.
     radius : int
-        Greatest number of edges on a path from the vertex.
+        Maximum distance from the center, in hops.
     center : bool
         Whether the vertex itself is included.
     source, destination : str or list of str
@@ -112,7 +112,7 @@ def ego_graph(
     Returns
     -------
     DataFrame
-        As from `subgraph`.
+        As returned by `subgraph`.
 
     Raises
     ------

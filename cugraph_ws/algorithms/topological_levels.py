@@ -1,4 +1,4 @@
-"""Levels of a directed graph without cycles, by supersteps."""
+"""Topological levels of a directed acyclic graph, by supersteps."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def topological_levels(
 ) -> FrameT:
     """Give every vertex its level: the greatest number of edges on a path to it.
 
-    Sorted by level, every edge leads ahead.
+    Every edge leads to a higher level, so an order by level is a topological order.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
     ----------
     graph : Graph
     unleveled : ndarray of bool, shape (owned,)
-        The vertices without a level: each has an in-neighbour that has none either.
+        The vertices without a level; each has an in-neighbour without a level.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
     more = f" … ({len(cycle) - 1} vertices)" if len(cycle) > SHOWN else ""
     raise InputError(
         f"the graph has a cycle, so there are no levels: {' -> '.join(names)}{more}; leave out one "
-        "of its edges, or contract strongly_connected_components"
+        "of its edges, or contract the strongly connected components"
     )
 
 

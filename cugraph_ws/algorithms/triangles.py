@@ -25,8 +25,8 @@ Array = Any  # NumPy's or CuPy's
 
 WORK_A_STEP = (
     1 << 28
-)  # row entries looked up; the same for all backends, as checkpoints count steps
-TOGETHER = 64  # of these at once on a single GPU
+)  # row entries looked up in a batch; the same on all backends, since checkpoints count batches
+TOGETHER = 64  # batches in a step on a single GPU
 
 
 @accepts_dask_frames
@@ -97,12 +97,12 @@ def clustering_coefficient(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Compute the local clustering coefficient: how many pairs of neighbours are joined.
+    """Compute the local clustering coefficient: the fraction of pairs of neighbours that are joined.
 
     The neighbours of a vertex are those along edges in either direction.  In an undirected graph
-    the coefficient is the share of pairs of neighbours that have an edge, as `clustering` of
-    NetworkX computes it.  In a directed graph it is the share of ordered pairs of neighbours that
-    have an edge from the first to the second, as LDBC Graphalytics defines it; NetworkX has another
+    the coefficient is the fraction of pairs of neighbours that have an edge, as in NetworkX's
+    `clustering`.  In a directed graph it is the fraction of ordered pairs of neighbours that have an
+    edge from the first to the second, as LDBC Graphalytics defines it; NetworkX has another
     definition for directed graphs.  Parallel edges count once, self-loops do not count.
 
     Parameters
@@ -153,9 +153,9 @@ class TriangleCount(BaseLoop):
     """The algorithm as a loop for `run`: each step finds the triangles of some least vertices.
 
     Edges are oriented from the end of lower degree to the other, so each triangle has one least
-    vertex.  Step i takes the vertices whose number is i modulo the number of steps, which depends
+    vertex.  Batch i has the vertices whose number is i modulo the number of batches, which depends
     on the graph alone; so a checkpoint is valid for any engine and any number of ranks.  Ranks
-    fetch the rows of their neighbours' vertices in batches of bounded size.
+    fetch the rows of their vertices' neighbours in pieces of bounded size.
     """
 
     name = "triangle_count"
@@ -177,7 +177,7 @@ class TriangleCount(BaseLoop):
 
     @property
     def converged(self) -> bool:
-        """Whether every vertex has been the least one."""
+        """Whether the triangles of every least vertex are counted."""
         return self._done >= self._steps
 
     def step(self) -> Step:
@@ -249,7 +249,7 @@ class ClusteringCoefficient(TriangleCount):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and orient the edges."""
         super().start(graph, on_device=on_device)
-        self._ways = 1 if graph.directed else 2  # an undirected edge leads both ways
+        self._ways = 1 if graph.directed else 2  # an undirected edge joins two ordered pairs
 
     def columns(self) -> dict[str, Array]:
         """Return the coefficients of owned vertices."""

@@ -70,7 +70,7 @@ def truss_number(
     InputError
         If the frame or an argument is invalid.
     ConvergenceError
-        If the run is stopped early; `.result` has the edges removed so far, others with 0.
+        If the run is stopped early; in `.result`, edges without a truss number yet have 0.
 
     References
     ----------
@@ -163,7 +163,7 @@ def _arcs_between(graph: Any, sources: Array, destinations: Array, kept: Array) 
     Returns
     -------
     array of bool, shape (arcs,)
-        In the order that `Graph.edge_frame` takes.
+        In the order of `keep` of `Graph.edge_frame`.
     """
     tails, heads = graph.arc_ends()
     xp, vertices = module_of(tails), graph.number_of_vertices
@@ -189,21 +189,21 @@ def _arcs_between(graph: Any, sources: Array, destinations: Array, kept: Array) 
 class TrussNumber(BaseLoop):
     """The algorithm as a loop for `run`.
 
-    A single rank peels several levels in a step.  One of several ranks counts the triangles of all
-    edges again in each step, and removes those with the fewest; fetched rows are bounded.
+    A single rank peels several levels in a step.  Several ranks count the triangles of all edges
+    again in each step, and remove the edges in the fewest; the number of fetched arcs is bounded.
 
     Parameters
     ----------
     k : int, optional
-        Remove only the edges that are not in the k-truss; their numbers are then k - 1, whatever
-        they really are, and those of the others stay 0.
+        Remove only the edges that are not in the k-truss.  They all get the number k - 1, which need
+        not be their truss number; the others keep 0.
     """
 
     name = "truss_number"
     checkpoints = "on one machine"
     by_vertex = False
     _left: Array  # the edges that are left, and perhaps some that are removed
-    _all_left: int  # of all ranks
+    _all_left: int  # number of edges left on all ranks
 
     def __init__(self, k: int | None = None) -> None:
         if k is not None:

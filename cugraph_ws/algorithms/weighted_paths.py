@@ -1,4 +1,4 @@
-"""Shortest paths of given lengths from a batch of vertices: distances, and orders along the paths.
+"""Weighted shortest paths from a batch of vertices: distances, and orders along the paths.
 
 Arrays have a row for each position and a column for each source.
 """
@@ -20,7 +20,7 @@ Array = Any  # NumPy's or CuPy's
 def distances_from(
     near: Neighbourhood, sources: Array, direction: Direction, weight: str
 ) -> tuple[Array, int]:
-    """Compute distances by label correction: a shorter distance is passed on to the vertices that read it.
+    """Compute distances by label correction: a vertex whose distance falls updates its neighbours.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def distances_from(
     Returns
     -------
     distances : array of float64, shape (size, len(sources))
-        Infinite where there is no path; of ghosts too.
+        Infinite where there is no path; valid for ghosts too.
     read : int
         Number of rows read.
     """
@@ -67,24 +67,24 @@ def levels_of(
     sources : ndarray of int64
         Vertex numbers.
     distances : array of float64, shape (size, len(sources))
-        From the sources, by edges of lengths above 0.
+        Distances from the sources; lengths must be above 0.
     weight : str
         Edge column of lengths.
 
     Returns
     -------
     levels : array of int32, shape (size, columns)
-        Greatest number of edges of a shortest path from the source; 0 of the source, −1 if there is
-        no path.  Of ghosts the entries are undefined.
+        Greatest number of edges of a shortest path from the source; 0 for the source, −1 if there is
+        no path.  Entries of ghosts are undefined.
     paths : array of float64, shape (size, columns)
-        Numbers of shortest paths; of ghosts too.
+        Numbers of shortest paths; valid for ghosts too.
     stack : list of array of int64
         The owned positions that have each level in some column.
 
     Raises
     ------
     InputError
-        If there are more paths than a float64 counts, or a length adds nothing to a distance.
+        If there are more paths than a float64 can count, or a length is too small to change a distance.
     """
     part, xp = near.part, near.xp
     marks = (distances < np.inf).astype(np.float64)
@@ -113,10 +113,11 @@ def levels_of(
         front[rows] = final
     own = slice(0, part.owned)
     if near.total(not bool(xp.isfinite(paths).all())):
-        raise InputError("there are more shortest paths than a float64 counts (1.8e308)")
+        raise InputError(
+            "there are more shortest paths than a float64 can count (1.8e308); use weighted=False"
+        )
     if near.total(((distances[own] < np.inf) & (levels[own] < 0)).any()):
         raise InputError(
-            f"column {weight!r}: some weights are so small that they add nothing to a distance; "
-            f"scale or round them"
+            f"column {weight!r}: some weights are too small to change a distance; scale or round them"
         )
     return levels, paths, stack
