@@ -205,7 +205,7 @@ def test_values_of_dictionaries_count_where_rows_have_them(kind):
 
 def test_more_codes_than_can_be_counted_are_refused(monkeypatch):
     monkeypatch.setattr(interning, "_MOST_CODES", 50)
-    with pytest.raises(InputError, match=r"more than 25 distinct ids .* number them 0 … n-1 first"):
+    with pytest.raises(InputError, match=r"more than 25 distinct ids.* number them 0 … n-1 first"):
         number_integers([np.arange(100) << 40], dense_up_to=10)
 
 
