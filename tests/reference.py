@@ -24,6 +24,30 @@ import numpy as np
 
 __all__ = ["INFINITY", "Graph", "Outcome", "Unfit", "hears_all", "run"]
 
+
+class Narrow(np.float32):
+    """A float32 as compiled code has it: beside a number of the source, which is a float64, it is one."""
+
+    __hash__ = np.float32.__hash__
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    def operator(self: Narrow, *others: Any) -> Any:
+        widens = [type(one) in (int, float) for one in others] == [True]
+        if widens and (name, type(others[0])) != ("__pow__", int) and name != "__round__":
+            return getattr(np.float64, name)(np.float64(self), float(others[0]))
+        value = getattr(np.float32, name)(self, *others)
+        return Narrow(value) if isinstance(value, np.float32) else value
+
+    return operator
+
+
+for _verb in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]:
+    setattr(Narrow, f"__{_verb}__", _operator(f"__{_verb}__"))
+    setattr(Narrow, f"__r{_verb}__", _operator(f"__r{_verb}__"))
+for _verb in ["lt", "le", "eq", "ne", "gt", "ge", "neg", "pos", "abs", "round"]:
+    setattr(Narrow, f"__{_verb}__", _operator(f"__{_verb}__"))
+
 INFINITY = {"int32": 2**30, "int64": 2**62}  # what math.inf is in an integer field
 LEAST = {float: -math.inf, int: np.iinfo(np.int64).min, bool: False}
 GREATEST = {float: math.inf, int: np.iinfo(np.int64).max, bool: True}
@@ -438,7 +462,7 @@ class _Run:
         kind: type[Any] = np.int64
         if any(isinstance(part, (float, np.floating)) for part in parts):
             single = all(isinstance(part, np.float32) for part in parts)
-            kind = np.float32 if single and "float64" not in self.kinds else np.float64
+            kind = Narrow if single and "float64" not in self.kinds else np.float64
         total = kind(0)
         for part in parts:
             total = total + kind(part)
@@ -524,7 +548,7 @@ def _cast(kind: str, value: Any) -> Any:
         if whole is None or whole != value or not limits.min <= whole <= limits.max:
             raise Unfit(f"{value!r} is no {kind}")
         return np.dtype(kind).type(whole)
-    return np.dtype(kind).type(value)
+    return Narrow(value) if kind == "float32" else np.dtype(kind).type(value)
 
 
 def _wide(value: Any) -> Any:

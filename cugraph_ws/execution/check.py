@@ -166,7 +166,7 @@ def check(
     -------
     CheckReport
         True if every run gives the reference's states.  Minima, maxima, integers and booleans must be
-        equal; sums of floats may differ by rounding.
+        equal; sums of floats and `math` functions of float32 may differ by rounding.
 
     Raises
     ------
@@ -247,6 +247,7 @@ class _Check:
         self.limit = program.max_iter if isinstance(program, VertexProgram) else None
         self.most = max_iter if max_iter is not None else self.limit
         self.parts = _bound_parts(program, graph, arguments)
+        self.narrow_math = any(_has_narrow_math(loop.bound) for loop in self.parts)
         self.places: list[tuple[int, int]] = []  # phase, number in it
         states, self.ended = self.reference()
         self.states = states
@@ -367,14 +368,15 @@ class _Check:
     def alike(self, one: Array, other: Array, *, on_gpu: bool) -> npt.NDArray[np.bool_]:
         """Return a mask of the vertices at which both values are the same.
 
-        Sums of floats may differ by rounding; so may math functions on a GPU.
+        Sums of floats may differ by rounding; so may math functions on a GPU, and those of float32,
+        which are float32 when compiled.
         """
         same = one == other
         if other.dtype.kind == "f":
             same |= np.isnan(one) & np.isnan(other)
             adds = any(one.combine in ("sum", "custom") for one in programs_of(self.program))
-            if adds or on_gpu:
-                near = 1e-4 if other.dtype.itemsize == 4 else 1e-9
+            if adds or on_gpu or self.narrow_math:
+                near = 1e-4 if other.dtype.itemsize == 4 or self.narrow_math else 1e-9
                 with np.errstate(invalid="ignore"):
                     same |= np.isclose(one, other, rtol=near, atol=0.0)
         result: npt.NDArray[np.bool_] = same
@@ -537,6 +539,14 @@ class _Trier:
                 if not _alike(after, vertex[:width]):
                     return place, vertex[:width], after
         return None
+
+
+def _has_narrow_math(bound: Any) -> bool:
+    """Return whether a program may call functions of `math` with float32."""
+    types = bound.types
+    kinds = (*types.state, *types.constants, *types.edges, *types.parameters)
+    calls = any("math." in source.text for source in bound.program.sources.values())
+    return calls and "float32" in kinds
 
 
 def _seen(value: Any) -> Any:

@@ -29,6 +29,7 @@ import numpy as np
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.lists import Messages, compiled_text, list_lines
+from cugraph_ws.program.single import Single
 from cugraph_ws.runtime.generated import import_text, kernel_file
 from cugraph_ws.runtime.machine_code import cache_folder, file_stem
 from cugraph_ws.runtime.parsing import parse
@@ -36,6 +37,7 @@ from cugraph_ws.runtime.parsing import parse
 __all__ = [
     "INFINITY",
     "Access",
+    "PlainAccess",
     "Types",
     "adaptors",
     "cache_folder",
@@ -740,6 +742,15 @@ def _release(dispatchers: list[Any]) -> None:
 # ------------------------------------------------------------------------------ plain Python
 
 
+class PlainAccess(Access):
+    """Reads float32 elements as numbers that compute as compiled ones."""
+
+    def read(self, role: str, array: str, index: str, kind: str) -> str:
+        """Write an expression for the element's value."""
+        text = super().read(role, array, index, kind)
+        return f"Single({text})" if kind == "float32" else text
+
+
 def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     """Return the program's module as plain Python: the user's functions themselves.
 
@@ -758,7 +769,7 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     functions = {**program.functions, **program.aggregates}
     more = zip(program.edge_state, program.edge_state_kinds, strict=True)
     fit = fitting(program, types_, more)
-    text = adaptors(program, types_, checked=True)
+    text = adaptors(program, types_, PlainAccess(), checked=True)
     return plain_module(program, _record_fields(program), functions, fit, text, _loops_of(program))
 
 
@@ -778,9 +789,14 @@ def plain_module(
     # Named as part of the package, since coverage selects files by the name of the module that runs them.
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
-    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit)
+    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit, Single=Single)
     for name, names in records.items():
         space[name] = namedtuple(name, names)
+    made = space["Parameters"]
+    space["Parameters"] = lambda *values: made(
+        *[Single(one) if isinstance(one, np.float32) else one for one in values]
+    )
+    text = text.replace("np.float32(", "Single(")
     for name, function in functions.items():
         space[f"user_{name}"] = function
     if "gather_list" in functions:
@@ -840,7 +856,7 @@ def fitting(
                 f"{program.name}: `{field}` is {dtype.name}, which cannot hold {shown!r}; declare "
                 f"`{field}` as a wider type, or bound the value"
             )
-        return dtype.type(value)
+        return Single(value) if dtype == np.float32 else dtype.type(value)
 
     return fit
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cugraph_ws.program.codegen import (
     Access,
+    PlainAccess,
     compiled_module,
     constants_text,
     fitting,
@@ -212,5 +213,8 @@ def plain_pairs(program: EdgeProgram, types_: EdgeTypes) -> types.ModuleType:
     module
         The same functions as in the compiled module.
     """
-    fit, text = fitting(program, types_), pair_adaptors(program, types_, checked=True)
+    fit, text = (
+        fitting(program, types_),
+        pair_adaptors(program, types_, PlainAccess(), checked=True),
+    )
     return plain_module(program, pair_records(program), program.functions, fit, text, LOOPS)

@@ -187,7 +187,7 @@ def constants(real: bool) -> list[str]:
     return ["1", "0.5", "-2.0", "3", "0", "1.25"] if real else ["1", "2", "0", "-3", "5"]
 
 
-def rising(choose: Choices, real: bool, scales: bool) -> str:
+def rising(choose: Choices, real: bool) -> str:
     """Write a message that does not fall when src.x rises."""
     text = "src.x"
     for _ in range(1 + choose.below(3)):
@@ -200,8 +200,6 @@ def rising(choose: Choices, real: bool, scales: bool) -> str:
             lambda t: f"{t} - {choose.pick('1', '2')}",
             lambda t: (
                 f"({t}) {choose.pick('* 0.5', '* 2.0') if real else choose.pick('// 2', '* 2')}"
-                if scales
-                else t
             ),
             lambda t: f"({t} if edge.k > 1 else {t} + 1)",
             lambda t: f"{t} + src.degree",
@@ -309,7 +307,7 @@ def _looking_rising(
         return f"src.x {toll} {step}", True
     monotone = in_order or choose.chance(4)
     if monotone:
-        text = rising(choose, real, scales=kind != "float32")
+        text = rising(choose, real)
     else:
         edge = "edge.w" if real else "edge.k"
         text = choose.pick(
@@ -325,9 +323,7 @@ def _looking_rising(
             f"src.x - dst.x + {edge}",
             "src.x + (1 if p.total > 9 else 2)",
             f"max(src.x, {edge}) - min(src.x, 4)",
-            number(choose, ["src.x", *constants(real), edge], 2, real)
-            if kind != "float32"
-            else "7 - src.x",
+            number(choose, ["src.x", *constants(real), edge], 2, real),
         )
     clip = f"max({text}, -90)" if pick == "min" else f"min({text}, 90)"
     return (clip if "*" in text or choose.chance(3) else text), monotone

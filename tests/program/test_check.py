@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import COMPILED
 from programs import Hops, Nearest, Rank
 from shapes import SHAPES, build, rmat
 
@@ -71,6 +72,42 @@ def test_a_right_program_passes(program, arguments):
     assert not report.sampled
     assert any("partitions=4" in one for one in report.configurations)
     assert f"{len(report.configurations)} runs compared" in str(report)
+
+
+@ws.vertex_program
+class Narrow:
+    """float32 beside numbers of the source, which is float64 for the compiler, and in functions of `math`."""
+
+    x: ws.float64
+    y: ws.float32
+    single: ws.edge(ws.float32)
+    rate: ws.parameter(ws.float32)
+
+    def init():
+        return 0.0, 0.0
+
+    def compute(edge, src, p):
+        far = edge.single > 0.1 or edge.single / 3 > 0.1
+        return (
+            edge.single / 3 + src.y * 0.1 - p.rate if far else math.sqrt(edge.single * edge.single)
+        )
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.x, gathered), gathered * 0.3
+
+
+def test_a_float32_is_widened_beside_a_number_as_by_the_compiler():
+    """A difference in the last bit of a maximum would be reported."""
+    singles = np.array([0.1, 0.3, 0.7, 0.2, 0.1], np.float32)
+    graph = ws.Graph.from_arrays([0, 1, 2, 3, 1], [1, 2, 3, 0, 0], attributes={"single": singles})
+    if COMPILED:
+        report = ws.check(Narrow, graph, rate=0.01, max_iter=3)
+        assert report, report
+    frame = ws.run(Narrow, graph, rate=0.01, max_iter=1, engine="python").frame
+    single, rate = np.float64(singles), np.float64(np.float32(0.01))
+    assert frame["x"].tolist() == [single[3] / 3 - rate, *(single[:3] / 3 - rate)]
 
 
 def test_a_large_graph_is_sampled_around_what_is_named():
