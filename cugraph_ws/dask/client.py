@@ -58,10 +58,10 @@ _EQUIPPED: weakref.WeakKeyDictionary[Client, dict[str, list[bytes]]] = weakref.W
 
 FIRST_LOOK = 0.1  # seconds until the first check that all workers exist
 LOOK = 0.5  # seconds between later checks
-ANSWER = 3.0  # seconds in which a worker must answer that is asked for ids, or reported as lost
+ANSWER = 3.0  # seconds in which a worker must answer a question
 GRACE = 20.0  # seconds in which the remaining ranks must leave a failed run
 START = 10.0  # seconds to wait for a first worker
-LONG = 3e-2  # seconds; a longer call spends most of its time waiting for GPUs
+LONG = 3e-2  # seconds above which a call spends most of its time waiting for GPUs
 LATER = 1e-2  # seconds by which the tasks of such a call are delayed
 SHORT = 0.1  # seconds; a call that takes no longer is disturbed by its tasks while they come
 PATIENCE = 0.2  # seconds by which the tasks of a short call are delayed, unless it is done
@@ -85,9 +85,10 @@ class Piece:
     key : str
         Its name.
     function : callable
+        What it runs.
     arguments : tuple
-        Futures, also those in lists and dicts, are replaced by their values; so is a `TaskRef` to
-        another piece.
+        Arguments of the function.  Futures, also those in lists and dicts, are replaced by their
+        values; so is a `TaskRef` to another piece.
     worker : str, optional
         The only worker that may run it.  If not given, Dask chooses one that has its arguments.
     loose : bool
@@ -102,7 +103,7 @@ class Piece:
 
 
 def submit_tasks(client: Client, pieces: Sequence[Piece]) -> list[Future[Any]]:
-    """Submit tasks in one message, since a client waits ten milliseconds before it sends another.
+    """Submit tasks in one message, since a client waits ten milliseconds between two messages.
 
     Parameters
     ----------
@@ -156,13 +157,13 @@ class RankTasks:
     addresses : sequence of str
         The workers, by rank.
     task : callable
-        What a rank executes; its first argument is a `RankContext`.
+        The function that a rank executes; its first argument is a `RankContext`.
     arguments : sequence of tuple
         The further arguments, by rank; futures, also those in lists, are replaced by their values.
     name : str
         For messages and the names of tasks.
     losses : sequence of str
-        What is lost with each worker, in words.
+        Descriptions of what would be lost with each worker.
     links : {"", "auto", "nccl", "hub"}
         How the ranks' GPUs exchange; empty if arrays are on the host.
     frames : bool
@@ -244,7 +245,7 @@ class RankTasks:
                     keys, contexts, arguments, self._addresses, strict=True
                 )
             ]
-            if short:  # replies come without tasks: Dask says when these are done
+            if short:  # replies do not wait for tasks; Dask reports when these are done
                 self._direct = None
         # Submitted with the tasks, so that workers take partitions out without another request.
         references = [TaskRef(piece.key) for piece in pieces if frames]
@@ -253,7 +254,7 @@ class RankTasks:
         self.futures, self.first = futures[: len(pieces)], futures[len(pieces) :]
 
     def parts(self, which: int) -> list[Future[Any]]:
-        """Submit the tasks that take one frame out of the results, where these are."""
+        """Submit the tasks that take one frame out of each result, on the worker that has it."""
         if which == 0:
             return self.first
         return submit_tasks(self._client, self._parts(self.futures, which))
@@ -319,7 +320,7 @@ class RankTasks:
         """
         interrupted = False
         done = False
-        # Ctrl-C is held: an exception raised at any place may be lost in a finalizer.
+        # Ctrl-C is delayed: an exception that is raised just anywhere may be lost in a finalizer.
         with HeldInterrupts() as interrupts:
             while not done:
                 try:
@@ -374,7 +375,7 @@ class RankTasks:
         return False
 
     def _not_begun(self, paused: Sequence[str]) -> list[str]:
-        """Return those of the paused workers whose ranks have not begun."""
+        """Return the paused workers whose ranks have not begun."""
         theirs = [one for one in paused if one in self._addresses]
         if not theirs:
             return []
@@ -394,14 +395,14 @@ class RankTasks:
         try:
             self._explain(lost, kind)
         finally:
-            self.release()  # else the error's traceback would keep the tasks through this frame
+            self.release()  # else this frame, in the error's traceback, would keep the tasks
 
     def _errors(self) -> list[BaseException]:
         """Return the errors that ranks have raised."""
         return [future.exception() for future in self.futures if future.status == "error"]
 
     def _blamed(self) -> list[str]:
-        """Return the workers that ranks report as lost."""
+        """Return the workers that ranks have reported as lost."""
         losses = [str(error) for error in self._errors() if isinstance(error, WorkerLostError)]
         named = [re.compile(rf"{re.escape(one)}(?!\d)") for one in self._addresses]
         return [
@@ -413,7 +414,7 @@ class RankTasks:
     def _forget_silent(self, lost: Sequence[str]) -> list[str]:
         """Unregister workers that ranks report as lost and that do not answer; return them.
 
-        A worker that is stopped or cut off keeps its connection, so Dask would give it tasks for
+        A worker that is suspended or cut off keeps its connection, so Dask would give it tasks for
         minutes.
         """
         blamed = [one for one in self._blamed() if one not in lost]
@@ -479,7 +480,9 @@ class RankTasks:
             with suppress(TimeoutError), self._client.as_current():
                 wait(theirs, timeout=GRACE)
         self._client.cancel([future for future in self.futures if not future.done()], force=True)
-        self._ask(alive, op="cugraph_ws_end", run=self.run)  # also where no rank has begun
+        self._ask(
+            alive, op="cugraph_ws_end", run=self.run
+        )  # also to workers where no rank has begun
 
 
 def ask_workers(
@@ -507,7 +510,7 @@ def ask_workers(
         there = True
         while there and not asking.done() and time.monotonic() < until:
             await asyncio.wait([asking], timeout=FIRST_LOOK)
-            # Dask goes on trying to reach a worker that is known to have left.
+            # Dask keeps trying to reach a worker that is known to have left.
             there = asking.done() or address in await scheduler.ncores()
         if not asking.done():
             asking.cancel()
@@ -556,7 +559,7 @@ def run_on_ranks(
 
 
 def _broken(name: str, error: BaseException) -> WorkerLostError:
-    """Return the error for a connection that broke on a worker, if nothing explains it better."""
+    """Return the error for a connection that broke on a worker, if no other error explains it."""
     return WorkerLostError(f"{name}: a worker's connection broke ({error}); run it again")
 
 
@@ -570,7 +573,7 @@ def current_client() -> Client:
     Raises
     ------
     EngineError
-        If there is none; the message has the lines that make one.
+        If there is none; the message shows how to make one.
     """
     try:
         return get_client()
@@ -598,7 +601,7 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
     Raises
     ------
     EngineError
-        If the cluster has no workers, or one that is wanted is not in it.
+        If the cluster has no workers, or lacks one of the given workers.
     """
     there = sorted(client.nthreads())
     if not there:
@@ -622,7 +625,7 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
 def placed(
     client: Client, parts: Sequence[Future[Any]], addresses: Sequence[str]
 ) -> list[list[int]]:
-    """Assign partitions to ranks: to a rank whose worker holds one, and the others evenly.
+    """Assign partitions to ranks: each to the rank whose worker holds it, all others evenly.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ from cugraph_ws.errors import EngineError
 __all__ = ["Channel", "Door", "HandshakeError", "PairKeys", "Transport", "call", "listen"]
 
 HANDSHAKE = 10.0  # seconds in which a caller must prove its rank
-PENDING = 64  # handshakes at a time; with one more, the oldest is ended
+PENDING = 64  # most pending handshakes; if there are more, the oldest is ended
 CHUNK = 1 << 16  # bytes that are read at a time
 NONCE = 32  # bytes
 MAGIC = b"cugraph_ws 1"
@@ -89,7 +89,7 @@ class Transport:
 
 
 class PairKeys:
-    """The keys that one rank shares with each of the others; agreeing on them sends no secret.
+    """The keys that one rank shares with each other rank; no secret is sent to agree on them.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class PairKeys:
 
 
 def _proof(key: bytes, side: bytes, caller: int, called: int, what: int, nonces: bytes) -> bytes:
-    """Return the proof that only a holder of the key can make; it holds for these nonces only."""
+    """Return a proof that only a holder of the key can make; it is valid for these nonces only."""
     message = MAGIC + side + struct.pack("<IIB", caller, called, what) + nonces
     return hmac.digest(key, message, "sha256")
 
@@ -165,14 +165,14 @@ class Channel:
         return self._line.fileno()
 
     def notice_silence(self, seconds: int, questions: int) -> None:
-        """Set keep-alive probes, so that a cut-off connection breaks; send small messages at once.
+        """Set keep-alive probes, so that a dead connection breaks; turn off delays of small messages.
 
         Parameters
         ----------
         seconds : int
             Seconds without traffic until the first probe, and between two probes.
         questions : int
-            Unanswered probes until the connection breaks.
+            Number of unanswered probes after which the connection breaks.
         """
         for level, option, value in (
             (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -216,7 +216,7 @@ class Channel:
     def receive(self) -> bytes | None:
         """Return received bytes: None if there are none yet, `b""` if the other side has closed.
 
-        Poll only after None: bytes may be here already decrypted, and `poll` does not see them.
+        Poll only after None: bytes may already have been decrypted, and `poll` does not see these.
 
         Raises
         ------
@@ -230,7 +230,7 @@ class Channel:
                 return None
 
     def shut(self) -> None:
-        """End the connection for both sides, but keep the descriptor that other threads may use."""
+        """End the connection for both sides, but keep the descriptor, which other threads may use."""
         with self._using, suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)
 
@@ -265,13 +265,13 @@ def listen(transport: Transport) -> socket.socket:
     tried = ", ".join(repr(one) for one in transport.hosts)
     raise EngineError(
         f"a worker cannot listen at {tried}: it is not an address of this machine, and "
-        "connections between GPU workers are never opened on all of them; start the worker with an address "
-        "of its own, for example `dask worker --listen-address tcp://10.0.0.5:0`"
+        "GPU workers never listen on all interfaces; start the worker with an address of the machine, for "
+        "example `dask worker --listen-address tcp://10.0.0.5:0`"
     )
 
 
 class _Deadline:
-    """Reads and writes exact numbers of bytes of a socket, all within one time limit."""
+    """Reads and writes exact numbers of bytes on a socket, all within one time limit."""
 
     def __init__(self, line: socket.socket, seconds: float) -> None:
         self.line, self._until = line, time.monotonic() + seconds
@@ -299,7 +299,7 @@ class _Deadline:
         return data
 
     def end(self) -> None:
-        """Wake the thread that waits for the other side; called in another thread."""
+        """Wake the thread that waits for the other side; called from another thread."""
         self._ended = True  # first: `encrypt` may be about to replace `line`
         with suppress(OSError):
             # Not `SSLSocket.shutdown`, which takes the TLS state from the thread that uses it.
@@ -333,7 +333,7 @@ def call(
     port : int
         The port at which the other rank listens.
     which : tuple of int
-        The own rank, the other rank, and the purpose of the connection.
+        This rank, the other rank, and the purpose of the connection.
     seconds : float
         The time limit.
 
@@ -381,7 +381,7 @@ class Door:
     keys : PairKeys
         With the public numbers of all ranks.
     rank : int
-        The own rank.
+        This rank.
     take : callable
         Takes the caller's rank, the purpose of the connection, and the `Channel`; returns False to
         refuse the connection.  Called in another thread.
@@ -444,7 +444,7 @@ class Door:
             talk.line.close()
 
     def _is_pending(self, number: int) -> bool:
-        """Return whether a handshake was still pending; from now on it is not."""
+        """Return whether a handshake was still pending, and remove it."""
         with self._lock:
             return self._pending.pop(number, None) is not None
 

@@ -1,10 +1,10 @@
-"""Direct task start: calls that begin before Dask's tasks for them reach the workers.
+"""Direct task start: calls begin before Dask's tasks for them reach the workers.
 
 A task takes about ten milliseconds from the client through the scheduler to a worker, and the
-message that it is done takes half as long; many searches take less.  So when a client submits
+message that it is done takes half as long; many searches take less time.  So when a client submits
 tasks, it also sends each worker a request over Dask's own connections.  Whichever arrives first
-begins the work.  A task that finds its work begun takes it over, and returns its result as any
-task does.  If a worker cannot be reached, or a request comes late, the client waits for Dask.
+begins the work.  A task whose work has already begun takes it over and returns its result, like any
+task.  If a worker cannot be reached, or a request comes late, the client waits for Dask.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["DirectStart", "StartedTask", "StartedTasks", "ask_directly"]
 MOST = 1 << 16  # bytes of a call, above which only Dask's task is sent
 REACH = 1.0  # seconds in which a worker must accept a connection
 AGAIN = 60.0  # seconds after which a worker that could not be reached is tried again
-REMEMBERED = 4096  # tasks that have come; a late request for one of them begins nothing
+REMEMBERED = 4096  # tasks that have come and are remembered; a late request for one begins nothing
 
-# By client: the workers that it could not reach, and when
+# For each client, the workers that it could not reach, and when
 _OUT_OF_REACH: weakref.WeakKeyDictionary[Client, dict[str, float]] = weakref.WeakKeyDictionary()
 
 
@@ -38,14 +38,14 @@ _OUT_OF_REACH: weakref.WeakKeyDictionary[Client, dict[str, float]] = weakref.Wea
 
 
 class StartedTask:
-    """Work that has begun without its task.
+    """Work that began before its task came.
 
     Attributes
     ----------
     outcome : Future
-        What it returns or raises.
+        Its result or error.
     owned : Future
-        Done once the task is here; from then on Dask reports the loss of the worker.
+        Done once the task has come; from then on Dask reports the loss of the worker.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class StartedTasks:
         self._past: OrderedDict[Any, None] = OrderedDict()  # tasks that have come, or never will
 
     def begin(self, key: Any, do: Callable[[], Any]) -> StartedTask | None:
-        """Begin work in a thread of its own; return None if its task has come already.
+        """Begin work in a new thread; return None if its task has already come.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class StartedTasks:
         return started
 
     def take(self, key: Any) -> StartedTask | None:
-        """Return the work of a task that has come, if it has begun; rule out a later start."""
+        """Return the work of a task that has come, if it has begun; prevent a later direct start."""
         with self._lock:
             self._past[key] = None
             while len(self._past) > REMEMBERED:
@@ -98,7 +98,7 @@ class StartedTasks:
         self.take(key)
 
     def drop_begun(self, key: Any) -> None:
-        """Forget work, if it has begun and no task has claimed it."""
+        """Forget work that has begun and that no task has taken over."""
         with self._lock:
             begun = key in self._begun
         if begun:
@@ -118,7 +118,7 @@ class DirectStart:
         By rank: the worker's address, the key of its task, and the pickled work; see
         `RankPlugin.call`.
     owned : bool
-        Whether workers reply only once they have the tasks too.
+        Whether workers reply only once their tasks have come too.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class DirectStart:
         *,
         owned: bool = True,
     ) -> DirectStart | None:
-        """Send the requests; return None if one is too long or a worker was not reached lately.
+        """Send the requests; return None if one is too long, or a worker could not be reached lately.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class DirectStart:
         work : sequence of callable
             The work, not yet pickled.
         owned : bool
-            Whether workers reply only once they have the tasks too.
+            Whether workers reply only once their tasks have come too.
         """
         if not _are_in_reach(client, addresses):
             return None
@@ -172,7 +172,7 @@ class DirectStart:
         return cls(client, calls, owned=owned)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until all ranks are done or Dask must be asked; return False on a time-out."""
+        """Wait until all ranks are done or one must be left to Dask; return False on a time-out."""
         return self._over.wait(seconds)
 
     async def _ask(self, rank: int, address: str, key: str, work: bytes) -> None:
@@ -214,8 +214,8 @@ def ask_directly(
     Returns
     -------
     list or None
-        None for an answer that did not come.  None instead of the list if a worker cannot be
-        reached, or could not be lately: then the scheduler may be asked to pass messages on.
+        The answers, None for one that did not come.  None instead of the list if a worker cannot be
+        reached, or could not be reached lately; then messages may be sent through the scheduler.
     """
     if not _are_in_reach(client, [address for address, _ in messages]):
         return None
@@ -240,7 +240,7 @@ def _are_in_reach(client: Client, addresses: Sequence[str]) -> bool:
 
 
 async def _answer(client: Client, address: str, **message: Any) -> Any:
-    """Send a worker a message; return its answer.  Notes a worker that cannot be reached."""
+    """Send a worker a message; return its answer.  Record a worker that cannot be reached."""
     connections = client.rpc
     try:
         comm = await connections.connect(address, timeout=REACH)

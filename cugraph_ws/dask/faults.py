@@ -1,4 +1,4 @@
-"""Translates what Dask raises when workers or the client are lost into errors of the library."""
+"""Translates Dask's errors about lost workers or a closed client into errors of the library."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = [
 
 LOOK = 2.0  # seconds between two checks for paused workers
 PAUSED = 20.0  # seconds to wait for a paused worker
-MEMORY = "worker-restart-memory"  # the topic of Dask's nannies for workers that they have ended
+MEMORY = "worker-restart-memory"  # topic of the nannies' events about workers that they have killed
 BROKEN = (CommClosedError, CancelledError, TimeoutError)  # raised when a connection breaks
 
 
 class FrameLostError(WorkerLostError):
-    """Partitions of the user's frame are lost; trying again does not bring them back."""
+    """Partitions of the user's frame are lost; another attempt cannot restore them."""
 
 
 class OfTheFrameError(Exception):
-    """Carries an error of the user's own tasks, of any type, through `translated` unchanged.
+    """Wraps an error of the user's own tasks, so that it passes through `translated` unchanged.
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ def translated(client: Client, name: str) -> Iterator[None]:
     except Exception as error:
         if is_closed(client):
             raise EngineError(
-                f"{name}: the Dask client was closed before the workers had finished; keep the client open until "
-                "the result has been computed, and make the graph again with a new client"
+                f"{name}: the Dask client was closed before the workers had finished; keep it open until the "
+                "result has been computed, and build the graph again with a new client"
             ) from error
         if isinstance(error, CugraphWsError):
             raise
         if isinstance(error, KilledWorker):
             raise FrameLostError(
-                f"{name}: {error.allowed_failures + 1} workers, one after another, died over partition "
-                f"{error.task!r} of the frame; give workers more memory, or the frame more partitions"
+                f"{name}: {error.allowed_failures + 1} workers, one after another, died while they computed "
+                f"partition {error.task!r} of the frame; give workers more memory, or the frame more partitions"
             ) from error
         if isinstance(error, BROKEN):
             raise WorkerLostError(
@@ -148,9 +148,9 @@ class PausedWorkers:
 def refuse_killed_for_memory(
     client: Client, name: str, addresses: Sequence[str], error: WorkerLostError
 ) -> None:
-    """Raise GraphMemoryError if a nanny has ended one of these workers because of its memory.
+    """Raise GraphMemoryError if a nanny has killed one of these workers because of its memory.
 
-    A restarted worker would be ended again.
+    A restarted worker would be killed again.
 
     Parameters
     ----------

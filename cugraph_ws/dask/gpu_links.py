@@ -1,4 +1,4 @@
-"""Links between the GPUs of a communicator's ranks: what is the same however arrays are sent."""
+"""Links between the GPUs of a communicator's ranks: the base class, whatever arrays are sent by."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GpuLinks"]
 
-SPIN = 2e-3  # seconds of waiting without a pause; then a thread lets others run
-PAUSE = 5e-5  # seconds
+SPIN = 2e-3  # seconds of waiting without pauses; after that, other threads may run
+PAUSE = 5e-5  # seconds of a pause
 LOOK = 0.1  # seconds between two checks for errors while links are made
 
 
@@ -40,13 +40,13 @@ class GpuLinks:
     Attributes
     ----------
     check : callable
-        Raises if the run cannot go on; called while waiting.
+        Raises an error if the run cannot continue; called while waiting.
     alive : bool
         Whether the links can still be used.
     window : GpuWindow or None
         Memory of all ranks' GPUs that each can address.
     hub : Hub or None
-        Host memory through which all arrays go.
+        Host memory through which all arrays are sent.
     measured : (float, float) or None
         See `Links`; set by `cluster_scan`.
     """
@@ -72,7 +72,7 @@ class GpuLinks:
             raise
 
     def _open(self, comm: DaskCommunicator) -> None:
-        """Make what arrays are sent by; collective."""
+        """Make the connections by which arrays are sent; collective."""
         raise NotImplementedError
 
     def _abort(self) -> None:
@@ -119,7 +119,7 @@ class GpuLinks:
         self._heartbeat.begin(run)
 
     def end(self, *, failed: bool) -> None:
-        """Leave the current run; if it has failed, other ranks stop waiting for this one."""
+        """Leave the current run; if it failed, make other ranks stop waiting for this one."""
         self._heartbeat.end(failed=failed)
 
     # ----------------------------------------------------------------------------------- arrays
@@ -140,7 +140,7 @@ class GpuLinks:
         self.check()
 
     def mark(self) -> Any:
-        """Return an event recorded after all that is queued so far."""
+        """Return an event recorded after all work queued so far."""
         self._event.record(self._stream())
         return self._event
 

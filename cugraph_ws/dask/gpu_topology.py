@@ -9,7 +9,7 @@ import subprocess
 __all__ = ["gpu_links", "links_of"]
 
 PATIENCE = 20.0  # seconds for the tool
-TERMINAL = re.compile(r"\x1b\[[0-9;]*m")  # the tool underlines words, also in a pipe
+TERMINAL = re.compile(r"\x1b\[[0-9;]*m")  # underlining, which the tool also writes to a pipe
 
 
 def gpu_links(uuid: str) -> dict[str, str]:

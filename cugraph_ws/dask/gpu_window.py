@@ -1,7 +1,7 @@
 """Memory on the GPUs of one host that the kernels of all ranks can address, by CUDA's IPC handles.
 
 Each rank allocates a piece of its GPU's memory and opens the pieces of the others.  A store into
-another's piece goes over NVLink or PCIe, with no host between.
+another rank's piece goes over NVLink or PCIe, without the host.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from cugraph_ws.runtime.host import host
 
 __all__ = ["GpuWindow", "first_serial", "open_window"]
 
-CAPACITY = 1 << 17  # vertices of a message: 1.5 MB, which NVLink takes about 5 µs for
+CAPACITY = 1 << 17  # most vertices of a message: 1.5 MB, about 5 µs over NVLink
 MOST_RANKS = 32  # lanes of the warp that waits for headers
 ALIGNED = 512  # bytes
 WORD, PLACE, VALUE = 8, 4, 8  # bytes of a header's word, of a position, and of a value at most
-SUPERSTEP_BITS = 28  # of a serial number; those above are of the run
+SUPERSTEP_BITS = 28  # low bits of a serial number, for the superstep; the others are for the run
 
 
 class GpuWindow:
@@ -74,12 +74,12 @@ class GpuWindow:
         return self._kept[kind]
 
     def arrays(self, kind: Any) -> tuple[Any, Any, tuple[Any]]:
-        """Return headers, positions and values, each from the lowest address of all ranks' on."""
+        """Return arrays of headers, positions and values, each from the lowest address of all ranks."""
         found: tuple[Any, Any, tuple[Any]] = self._made(kind)[0]
         return found
 
     def starts(self, kind: Any) -> Any:
-        """Return where each rank's part of them begins."""
+        """Return where each rank's part of these arrays begins."""
         return self._made(kind)[1]
 
     def ring(self) -> None:
@@ -115,7 +115,7 @@ def open_window(comm: Communicator) -> GpuWindow | None:
     Parameters
     ----------
     comm : Communicator
-        Over which handles are exchanged.
+        The communicator over which handles are exchanged.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def open_window(comm: Communicator) -> GpuWindow | None:
     if len(hosts) > 1 or "" in gpus or len(gpus) < comm.size:
         return None
     own, handle = None, b""
-    with suppress(Exception):  # told below: without a handle no rank has a window
+    with suppress(Exception):  # handled below: without a handle no rank has a window
         own = cuda.Memory(sum(_sizes(comm.size)))
         cuda.runtime.memset(own.ptr, 0, own.size)
         cuda.runtime.deviceSynchronize()
@@ -155,6 +155,6 @@ def open_window(comm: Communicator) -> GpuWindow | None:
 def first_serial(run: str) -> int:
     """Return the serial number of a run's first superstep.
 
-    It depends on the run's name alone, which all ranks know, whatever has become of earlier runs.
+    It depends only on the run's name, which all ranks know, and not on the end of earlier runs.
     """
     return zlib.crc32(run.encode()) << SUPERSTEP_BITS

@@ -73,13 +73,13 @@ from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 
-RESTARTS = 5  # of a build, or of a run with a checkpoint, after lost workers
+RESTARTS = 5  # how often a build, or a run with a checkpoint, is restarted after workers are lost
 LOOK = 0.5  # seconds between two checks whether a frame's partitions can still be computed
 
 
 @dataclass
 class ClusterResult:
-    """What a run on a cluster returns; see `cugraph_ws.Result`.
+    """Result of a run on a cluster; see `cugraph_ws.Result`.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class ClusterGraph:
     workers : sequence of str, optional
         Addresses of the workers to use; all if not given.
     balance : {"even", "auto"} or sequence of float
-        The work of each worker, relative to the others, in their order.
+        The relative work of each worker, in the order of `workers`.
     links : {"auto", "nccl", "hub"}
         How the workers' GPUs exchange; see `Graph`.
     consume : bool
@@ -199,11 +199,11 @@ class ClusterGraph:
         self._facts: list[dict[str, Any]] = []
         self._lock = threading.RLock()  # one run at a time, so that collectives keep their order
         self._shares: list[Future[Any]] | None = None
-        # By the columns and dtypes of a result: an empty frame, and whether it has Python objects
+        # For the columns and dtypes of a result: an empty frame, and whether it has Python objects
         self._metas: dict[bytes, tuple[Any, bool]] = {}
         self._took: dict[str, float] = {}  # seconds of the last call of each function
         self._open = True
-        # Whether ranks' shards may keep different results: a call has failed on one of them
+        # Whether a call has failed on a rank, so that shards may keep different cached results
         self._unlike = False
 
     # --------------------------------------------------------------------------------- the graph
@@ -302,7 +302,7 @@ class ClusterGraph:
         return [float(one) for one in given]
 
     def _whole(self) -> None:
-        """Build the graph again if a worker with a shard of it is lost."""
+        """Build the graph again if a worker that holds a shard of it is lost."""
         if not self._open:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
         if self._is_broken():
@@ -312,7 +312,7 @@ class ClusterGraph:
     def _is_broken(self) -> bool:
         """Return whether a shard is lost, or lost workers have come back and could hold one.
 
-        Dask tells the client of a lost shard; a request would take longer than a small graph's run.
+        Dask reports a lost shard to the client; a request would take longer than a run on a small graph.
         """
         if self._shares is None or any(share.status != "finished" for share in self._shares):
             return True
@@ -321,12 +321,12 @@ class ClusterGraph:
         return len(self._addresses) < min(self._wanted, len(self._client.nthreads()))
 
     def _with_all(self, work: Callable[[], Any]) -> Any:
-        """Do work that needs all shards; build the graph again as often as a worker has left."""
+        """Do work that needs all shards; build the graph again whenever a worker has left."""
         for _ in range(RESTARTS):
             self._whole()
             try:
                 return work()
-            except LeftBeforeError:  # a retired worker's result moves to another, its shard is lost
+            except LeftBeforeError:  # a retired worker's results move, but its shard is lost
                 self._let_go()
         self._whole()
         return work()
@@ -374,12 +374,12 @@ class ClusterGraph:
 
     @property
     def edge_attributes(self) -> tuple[str, ...]:
-        """Names of the edge columns that were kept, the weight among them."""
+        """Names of the edge columns that were kept, including the weight."""
         return tuple(self._fact("attributes"))
 
     @property
     def report(self) -> GraphReport:
-        """What the build did, counted when first read; `bytes` is the sum over all workers."""
+        """Report on the build, counted when first read; `bytes` is the sum over all workers."""
         with self._lock:
             self._whole()
             if self._report is None:
@@ -404,7 +404,7 @@ class ClusterGraph:
         return answers
 
     def _held(self) -> list[str]:
-        """Return what is lost with each worker, in words."""
+        """Return descriptions of what would be lost with each worker."""
         return [
             f"{fact['owned']:,} of {fact['vertices']:,} vertices with {fact['arcs']:,} arcs"
             for fact in self._facts
@@ -412,7 +412,7 @@ class ClusterGraph:
 
     @property
     def partitions(self) -> list[dict[str, Any]]:
-        """What each worker holds: `worker`, `owned` vertices, `ghosts`, `arcs`, `bytes`."""
+        """The shard of each worker: `worker`, number of `owned` vertices, `ghosts` and `arcs`, `bytes`."""
         names = ("owned", "ghosts", "arcs", "bytes")
         self._fact("vertices")
         return [
@@ -441,7 +441,7 @@ class ClusterGraph:
         return DerivedGraph(self, "subgraph", self.weight, {"vertices": vertices})
 
     def _derived(self, method: str, arguments: Mapping[str, Any]) -> list[Future[Any]]:
-        """Make a graph of each shard by one of its methods; return the tasks that keep them."""
+        """Make a new shard from each shard by one of its methods; return the tasks that keep them."""
         client, shares = self._client, self._shares
         assert shares is not None
         divided = {
@@ -561,7 +561,7 @@ class ClusterGraph:
             with _Listener(client, topic, shown, rank_tasks):
                 rank_tasks.join()
         except BaseException:
-            rank_tasks.abandon()  # otherwise ranks would go on waiting for each other
+            rank_tasks.abandon()  # otherwise ranks would keep waiting for each other
             rank_tasks.release()  # otherwise the error's traceback would keep the tasks
             raise
         self._took[name] = time.perf_counter() - begun
@@ -576,13 +576,13 @@ class ClusterGraph:
 
         Return the vertices looked up; see `KnownVertices.found`.
         """
-        # run() names its column arguments differently, since a program may use the plain names
+        # run() has other names for its column arguments, since a program may use the plain names
         end = "_column" if "program" in arguments else ""
         source = arguments.get(f"source{end}", "source")
         destination = arguments.get(f"destination{end}", "destination")
         weight, directed = arguments.get(f"weight{end}", AUTO), arguments.get("directed", True)
         check_columns(source, destination, weight, directed)
-        # the functions that read weights refuse weight=None
+        # functions that read weights refuse weight=None themselves
         check_as_built(self, weight, directed, weighted=weight is not None)
         # made for each call: an attribute would be a cycle, and delay the freeing of the graph
         vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners)
@@ -590,7 +590,7 @@ class ClusterGraph:
         return vertices.found
 
     def _ask_owners(self, buffers: Mapping[int, Sequence[Any]]) -> dict[int, Any] | None:
-        """Look ids up on the ranks that would own them; return None if one does not answer."""
+        """Look up ids on the ranks that would own them; return None if one does not answer."""
         assert self._shares is not None
         op = "cugraph_ws_find"
         messages = [
@@ -607,10 +607,7 @@ class ClusterGraph:
         return {rank: loads(one) for rank, one in zip(buffers, answers, strict=True)}
 
     def _assembled(self, rank_tasks: RankTasks) -> Any:
-        """Make Dask frames of the ranks' frames.
-
-        Their partitions may still be pending; they are taken out of the results on the workers.
-        """
+        """Combine the ranks' frames to Dask frames, whose partitions may still be pending."""
         schemas, facts, error = rank_tasks.summary()
         frames = []
         for which, schema in enumerate(schemas):
@@ -621,7 +618,9 @@ class ClusterGraph:
                 meta = asked.result()
                 kinds = {getattr(dtype, "kind", "O") for dtype in meta.dtypes}
                 self._metas[schema] = meta, "O" in kinds
-            number = facts.get("searches", 0)  # the frame has the rows of one after the other
+            number = facts.get(
+                "searches", 0
+            )  # the frame has the rows of one search after the other
             parts = rank_tasks.searches(number) if number > 1 else rank_tasks.parts(which)
             frames.append(_frame(parts, *self._metas[schema]))
         facts.pop("searches", None)
@@ -636,14 +635,14 @@ class ClusterGraph:
 
 
 class DerivedGraph(ClusterGraph):
-    """A graph that was made of another, where the shards of that are.
+    """A graph derived from another, on the workers that hold the other's shards.
 
     Parameters
     ----------
     parent : ClusterGraph
         If a worker is lost, both are built again.
     method : str
-        The name of a shard's method that makes the graph.
+        The name of the shard's method that derives it.
     weight : str, optional
         Its weight column.
     arguments : mapping
@@ -664,7 +663,7 @@ class DerivedGraph(ClusterGraph):
         self._wanted = len(self._addresses)
 
     def _build_once(self) -> None:
-        """Make the graph of the parent's shards, which are built again if some are lost."""
+        """Derive the graph from the parent's shards, which are built again if some are lost."""
         parent = self._parent
         with parent._lock:
             self._shares = parent._with_all(
@@ -676,7 +675,7 @@ class DerivedGraph(ClusterGraph):
         self._free = weakref.finalize(self, _release, self._shares)
 
     def close(self) -> None:
-        """Free the graph's memory, not its parent's."""
+        """Free the graph's memory, but not its parent's."""
         super().close()
         self._arguments = {}
 
@@ -737,13 +736,13 @@ def _frame(parts: list[Future[Any]], meta: Any, objects: bool) -> Any:
 
     if objects:  # Dask may turn them into strings
         return dd.from_delayed(parts, meta=meta, verify_meta=False)
-    keys = [part.key for part in parts]  # as `persist` makes a frame; five times as fast
+    keys = [part.key for part in parts]  # like `persist`, but five times as fast
     layer = dict(zip(keys, parts, strict=True))
     return _from_graph(layer, meta, (None,) * (len(parts) + 1), keys, "cugraph_ws")
 
 
 def _from_graph(layer: Any, meta: Any, divisions: Any, keys: list[Any], prefix: str) -> Any:
-    """Return what `dask.dataframe.from_graph` does, but derive the frame's name from its keys only.
+    """Do the same as `dask.dataframe.from_graph`, but derive the frame's name from its keys only.
 
     Dask derives the name from the columns too, and cuDF then copies these to the host, although
     they have no rows.  There is no public way to set the name.  If a version of Dask lacks the one
@@ -772,7 +771,7 @@ def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
     workers = PausedWorkers(client, "graph")
     while any(part.status in ("pending", "lost") for part in parts):
         if any(part.status == "cancelled" for part in parts) or _are_lost_for_good(client, parts):
-            break  # the wait would never end
+            break  # otherwise the wait would never end
         with suppress(TimeoutError, CancelledError), client.as_current():  # wait() uses it
             wait(parts, timeout=LOOK)
         # If one worker is not paused, it can compute the partitions of the others.

@@ -1,14 +1,14 @@
 """Heartbeat: connections between ranks, watched by a thread of their own while GPUs wait.
 
 A GPU that waits for the message of a lost rank does nothing else.  A thread that copies to this GPU
-waits too.  If that is the worker's event loop, reading a frame that Dask has sent, nothing more
+waits too.  If this thread is the worker's event loop, reading a frame that Dask has sent, nothing more
 arrives over Dask, not even the message that the rank is lost.  So ranks hold connections to each
-other beside Dask's.  They break when a process ends or its machine is cut off.  They carry signals
+other besides Dask's.  They break when a process ends or its machine is cut off.  They carry signals
 about runs: that a rank has left a run that others are still in, and whether its GPU is free for a
 run that begins.
 
-Each pair of ranks has a second connection for the messages of a run that no GPU needs to see.  Over
-Dask's connections, or copied to the GPU and back, such a message takes longer than a small
+Each pair of ranks has a second connection for those messages of a run that are not for a GPU.  Over
+Dask's connections, or copied to the GPU and back, such a message would take longer than a small
 superstep.  `cugraph_ws.dask.control_channel` opens and authenticates the connections.
 """
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 __all__ = ["Heartbeat"]
 
 PATIENCE = 30.0  # seconds until all ranks are connected
-CALLED = 0.02  # seconds between two checks whether a rank asks over Dask instead
-GLANCE = 0.1  # seconds between two checks whether to go on waiting for messages
-LOOK = 0.5  # seconds between two checks whether to go on waiting for connections
-GRACE = 1.0  # seconds that a rank has to leave a run by itself, once another rank has left it
+CALLED = 0.02  # seconds between two checks whether a rank uses Dask's connections instead
+GLANCE = 0.1  # seconds between two checks whether to keep waiting for messages
+LOOK = 0.5  # seconds between two checks whether to keep waiting for connections
+GRACE = 1.0  # seconds in which a rank must leave a run after another rank has left it
 SILENCE = 5  # seconds without traffic until the first keep-alive probe, and between probes
 QUESTIONS = 2  # unanswered keep-alive probes until a connection breaks
-SEND_LIMIT = 5.0  # seconds in which a signal must be sent, or the other rank counts as lost
+SEND_LIMIT = 5.0  # seconds to send a signal, after which the other rank counts as lost
 WATCHED, MESSAGES = range(2)  # what a connection is for: signals, or messages of a run
 RUN = 16  # bytes of a run's digest
 HEADER = struct.Struct(f"{RUN}sQ")  # the header of a message: its run and length
@@ -214,8 +214,8 @@ class Heartbeat:
         here : bool
             Whether this rank's GPU is free.
         is_called : callable
-            Returns whether a rank that has no connections asks over Dask instead; raises if the run
-            is abandoned.  Called now and then.
+            Returns whether a rank without connections asks over Dask instead; raises an error if the run
+            is abandoned.  Called repeatedly while waiting.
 
         Returns
         -------
@@ -247,7 +247,7 @@ class Heartbeat:
         texts : mapping of int to bytes
             By rank.
         check : callable
-            Raises if the run cannot go on; called now and then.
+            Raises an error if the run cannot continue; called repeatedly while waiting.
 
         Returns
         -------
@@ -385,7 +385,7 @@ class Heartbeat:
         """Keep whether a rank's GPU is free for a run, until `are_free` reads it."""
         with self._changed:
             self._free.setdefault(run, {})[rank] = free
-            while len(self._free) > MOST_RUNS:  # the oldest are of runs that never began here
+            while len(self._free) > MOST_RUNS:  # drop the oldest, of runs that never began here
                 del self._free[next(iter(self._free))]
             self._changed.notify_all()
 

@@ -1,10 +1,11 @@
-"""The host hub: ranks with a GPU each exchange through buffers in host memory that all of them can address.
+"""The host hub: GPUs of one host exchange messages through buffers in host memory that all can address.
 
-Each rank owns a segment of shared memory.  It has a buffer for messages to all ranks, and one for each other rank.  A buffer
-has two halves, used in turn (Khorasani, Gupta, Bhuyan, PACT 2015, Section IV-B: double buffering), so that a rank fills one while
-others still read the other.  A message has a serial number, by which its half is chosen.  The owner stores the number into a flag
-once the half is filled; a reader stores it into its acknowledgement once it has read; both are awaited by the GPU's queue.
-So a message leaves its GPU once, whatever the number of readers, and no host waits.
+Each rank owns a segment of shared memory, with a buffer for messages to all ranks and one for each other
+rank.  A buffer has two halves, used in turn (Khorasani, Gupta, Bhuyan, PACT 2015, Section IV-B: double
+buffering), so that a rank fills one half while others still read the other.  A message has a serial
+number, which selects its half.  The owner stores the number into a flag once the half is filled; a reader
+stores it into its acknowledgement once it has read the half.  GPUs wait for both in their streams.  So a
+message leaves its GPU once, whatever the number of readers, and no host waits.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ __all__ = ["PAIR_SHARE", "HostHub", "Queue", "segment_size", "words_of"]
 
 WORD = 8  # bytes of a flag
 PAGE = 4096  # bytes
-ALIGNED = 16  # bytes, from which arrays begin
-PAIR_SHARE = 4  # how many times a buffer for all ranks is as large as one for a single rank
-BESIDE = 1 << 16  # bytes from which a message is copied while others arrive
+ALIGNED = 16  # arrays begin at multiples of so many bytes
+PAIR_SHARE = 4  # a buffer for all ranks is so many times as large as one for a single rank
+BESIDE = 1 << 16  # messages of at least so many bytes are copied while others arrive
 
 
 class Queue(Protocol):
-    """A GPU's queue of work, and the segments of all ranks as it addresses them."""
+    """A GPU's queue of work, which can address the segments of all ranks."""
 
     def put(self, array: Any, owner: int, offset: int) -> None:
         """Queue a copy of a contiguous device array into a segment."""
@@ -37,19 +38,19 @@ class Queue(Protocol):
         """Return an array in a segment."""
 
     def signal(self, owner: int, word: int, value: int) -> None:
-        """Queue the storing of a value into one of a segment's words, after all work queued before."""
+        """Queue a store of a value to one of a segment's words, after all work queued before."""
 
     def wait(self, owner: int, word: int, value: int) -> None:
         """Make work queued later wait until a word is at least `value`."""
 
     def fork(self) -> None:
-        """Queue later work beside, after all work queued so far, until `back`."""
+        """Queue later work, until `back`, on a side stream, which first waits for all work queued so far."""
 
     def back(self) -> None:
         """End `fork`."""
 
     def join(self) -> None:
-        """Make later work wait for work queued beside."""
+        """Make later work wait for the work on the side stream."""
 
 
 def words_of(size: int) -> int:
@@ -58,7 +59,7 @@ def words_of(size: int) -> int:
 
 
 def _data_begin(size: int) -> int:
-    """Return the bytes before a segment's buffers: its words, and one that says that its rank has left."""
+    """Return the bytes before a segment's buffers: its words, and a word that is set when its rank has left."""
     return -(-WORD * (words_of(size) + 1) // PAGE) * PAGE
 
 
@@ -70,30 +71,30 @@ def segment_size(size: int, room: int) -> int:
     size : int
         Number of ranks.
     room : int
-        Bytes of half a buffer for all ranks.
+        Bytes of one half of the buffer for all ranks.
     """
     return _data_begin(size) + 2 * room + 2 * size * (room // PAIR_SHARE)
 
 
 class HostHub:
-    """One rank's end of the hub; see `cugraph_ws.runtime.communicator.Hub`.
+    """One rank's side of the hub; see `cugraph_ws.runtime.communicator.Hub`.
 
     Parameters
     ----------
     queue : Queue
     rank, size : int
     room : int
-        Bytes of half a buffer for all ranks, a multiple of 1,024.
+        Bytes of one half of the buffer for all ranks, a multiple of 1,024.
     """
 
     def __init__(self, queue: Queue, rank: int, size: int, room: int) -> None:
         self.room, self._queue = room, queue
         self._rank, self._size = rank, size
         self._begin, self._pair_room = _data_begin(size), room // PAIR_SHARE
-        self._sent = [0] * (1 + size)  # messages by buffer: for all, then for each rank
-        self._seen = [0] * size  # messages for all, by owner
-        self._got = [0] * size  # messages for this rank, by owner
-        # By half and reader: the last message for all that it reads
+        self._sent = [0] * (1 + size)  # messages sent, by buffer: for all, then for each rank
+        self._seen = [0] * size  # messages for all that were received or skipped, by owner
+        self._got = [0] * size  # messages received for this rank alone, by owner
+        # By half and reader: the last message for all that the reader receives
         self._awaited = [[0] * size for _ in range(2)]
 
     # --------------------------------------------------------------------------- messages to all
@@ -134,12 +135,12 @@ class HostHub:
         self._queue.take(received, target)
 
     def release(self, owner: int) -> None:
-        """Let a rank reuse the buffer of the message that was received from it last."""
+        """Let a rank reuse the buffer of the last message received from it."""
         serial = self._seen[owner]
         self._queue.signal(owner, self._ack(self._rank, serial % 2), serial)
 
     def skip(self, owner: int) -> None:
-        """Leave out a rank's next message."""
+        """Skip a rank's next message."""
         self._seen[owner] += 1
 
     def join(self) -> None:
@@ -151,7 +152,7 @@ class HostHub:
     def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
         """Queue sending arrays to each rank and receiving into others; see `Links.post`."""
         going, coming = ([self._pieces(arrays) for arrays in some] for some in (sent, taken))
-        # All pieces of a turn are sent before one is awaited, so no rank waits for itself.
+        # In each turn all pieces are sent before the first is received, so no rank waits for itself.
         beside = sum(piece.nbytes for some in going for piece in some) >= BESIDE
         sending, receiving = zip_longest(*going), zip_longest(*coming)
         for out, into in zip_longest(sending, receiving, fillvalue=()):
@@ -217,5 +218,5 @@ class HostHub:
 
 
 def _starts(sizes: Sequence[int]) -> list[int]:
-    """Return where arrays of so many bytes begin in a buffer."""
+    """Return the offsets in a buffer of arrays of the given numbers of bytes."""
     return [0, *accumulate(-(-one // ALIGNED) * ALIGNED for one in sizes)][: len(sizes)]

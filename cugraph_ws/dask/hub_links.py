@@ -31,8 +31,8 @@ ROOM = (
     1 << 24
 )  # bytes of half a buffer for all ranks: 0.3 ms of PCIe's time, so pieces overlap well
 LEAST_ROOM = 1 << 16
-FREE_SHARE = 2  # segments of all ranks take at most one in so many free bytes of shared memory
-AGAIN = 0.01  # seconds between two releases of all that waits, once the links have ended
+FREE_SHARE = 2  # the segments of all ranks take at most half of the free shared memory
+AGAIN = 0.01  # seconds between two releases of waiting work, once the links have ended
 SOON = 5.0  # seconds after which that is done less often
 LATER = 0.5  # seconds between two releases from then on
 TRIALS = 4  # messages of all ranks before the first run: two for each half of a buffer
@@ -73,7 +73,7 @@ class StreamQueue:
         self._side = cuda.Stream(non_blocking=True)
         self._before, self._after = (cuda.Event(disable_timing=True) for _ in range(2))
         self._main: Any = None  # the stream that `back` returns to
-        self._beside = False  # whether work was queued beside since the last `join`
+        self._beside = False  # whether work was queued on the side stream since the last `join`
 
     @property
     def _stream(self) -> Any:
@@ -100,7 +100,7 @@ class StreamQueue:
         return self._xp.ndarray((count,), kind, cuda.MemoryPointer(memory, 0))
 
     def signal(self, owner: int, word: int, value: int) -> None:
-        """Queue the storing of a value into one of a segment's words."""
+        """Queue a store of a value to one of a segment's words."""
         stream_words.store_word(self._stream.ptr, self._addresses[owner] + WORD * word, value)
 
     def wait(self, owner: int, word: int, value: int) -> None:
@@ -108,7 +108,7 @@ class StreamQueue:
         stream_words.wait_for_word(self._stream.ptr, self._addresses[owner] + WORD * word, value)
 
     def fork(self) -> None:
-        """Queue later work beside, after all work queued so far, until `back`."""
+        """Queue later work, until `back`, on a side stream, which first waits for all work queued so far."""
         main = self._xp.cuda.get_current_stream()
         self._before.record(main)
         self._side.wait_event(self._before)
@@ -119,14 +119,14 @@ class StreamQueue:
         self._main = None
 
     def join(self) -> None:
-        """Make later work wait for work queued beside."""
+        """Make later work wait for the work on the side stream."""
         if self._beside:
             self._after.record(self._side)
             self._xp.cuda.get_current_stream().wait_event(self._after)
             self._beside = False
 
     def close(self) -> None:
-        """Wait for queued work, which must have been released, and give the segments back."""
+        """Wait for queued work, which must have been released, and free the segments."""
         with suppress(Exception):  # a broken context can release nothing
             self._xp.cuda.Device().synchronize()
         self._unregister()
@@ -145,7 +145,7 @@ class HubLinks(GpuLinks):
     Raises
     ------
     EngineError
-        If there is too little shared memory, or the GPUs cannot address it; on all ranks.
+        If there is too little shared memory, or a GPU cannot address it; raised on all ranks.
     """
 
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
@@ -227,7 +227,7 @@ class HubLinks(GpuLinks):
     def wait(self, mark: Any) -> None:
         """Wait for the GPU; raise if a rank is lost or has left meanwhile."""
         super().wait(mark)
-        # What another rank has released did not wait for messages, so it has nothing.
+        # Work that another rank has released did not wait for messages, so its results are invalid.
         left = [rank for rank in range(self._size) if self._words(rank)[-1]]
         if left:
             self.alive = False
@@ -254,12 +254,12 @@ class HubLinks(GpuLinks):
         return self._segments[rank].bytes[: WORD * count].view(np.int64)
 
     def _abort(self) -> None:
-        """Release all that waits here, for as long as the links are open."""
+        """Release all work that waits on this GPU, until the links are closed."""
         with self._ending:
             if self._over.is_set() or self._queue is None:
                 return
             self._over.set()
-        # In this order: who is released by it then finds that this rank has left.
+        # First mark this rank as left, so that ranks that are released find the mark.
         self._words(self._rank)[-1] = 1
         for rank in range(self._size):  # zeros are valid as places
             if rank != self._rank:
@@ -268,18 +268,18 @@ class HubLinks(GpuLinks):
         threading.Thread(target=self._go_on, name="cugraph_ws hub", daemon=True).start()
 
     def _go_on(self) -> None:
-        """Release again what other ranks' queued numbers have stopped."""
+        """Release waiting work repeatedly, since other ranks' queued stores may lower the words again."""
         soon = time.monotonic() + SOON
         while not self._closed.wait(AGAIN if time.monotonic() < soon else LATER):
             self._release()
 
     def _release(self) -> None:
-        """Let everything here that waits go on."""
+        """Release all work that waits on this GPU."""
         for rank in range(self._size):
             self._words(rank)[:-1] = stream_words.MOST
 
     def close(self) -> None:
-        """Close the heartbeat's connections, and give the memory back."""
+        """Close the heartbeat's connections, and free the memory."""
         super().close()
         queue, self._queue = self._queue, None
         if queue is not None:
@@ -295,7 +295,7 @@ def _agree(comm: Communicator, why: str) -> None:
 
 
 def _room_of(comm: Communicator) -> int:
-    """Return the bytes of half a buffer for which all ranks have room; collective."""
+    """Return the bytes of half a buffer that fit into the shared memory of all ranks; collective."""
     free = min(comm.allgather(free_bytes()))
     room = ROOM
     while room > LEAST_ROOM and comm.size * segment_size(comm.size, room) > free // FREE_SHARE:

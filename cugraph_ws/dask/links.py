@@ -23,7 +23,7 @@ from cugraph_ws.runtime.driver import installed_gpus
 
 __all__ = ["LinkPool", "make_links"]
 
-LOOK = 0.5  # seconds between two checks whether to go on waiting for the GPU
+LOOK = 0.5  # seconds between two checks whether to keep waiting for the GPU
 
 
 def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto") -> GpuLinks:
@@ -35,8 +35,8 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
     addresses : sequence of str
         The workers, by rank.
     wanted : {"auto", "nccl", "hub"}
-        "auto" is the hub if all ranks are on one host and two share a GPU or cannot address
-        each other's; otherwise NCCL, as it is where a hub is wanted on several hosts.
+        "auto" is the hub if all ranks are on one host and two share a GPU or cannot address each
+        other's memory; otherwise NCCL.  "hub" is NCCL if ranks are on several hosts.
 
     Returns
     -------
@@ -45,12 +45,14 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
     Raises
     ------
     EngineError
-        If a worker has no GPU, or a hub that is wanted cannot be made.
+        If a worker has no GPU, or `wanted` is "hub" and it cannot be made.
     WorkerLostError
         If a rank is lost.
     """
     if not all(comm.allgather(bool(installed_gpus()))):
-        raise EngineError(f"links={wanted!r} is between GPUs, and a worker has none; leave it out")
+        raise EngineError(
+            f"links={wanted!r} needs a GPU on each worker, and one has none; leave it out"
+        )
     if wanted == "nccl" or not on_one_host(comm):
         return NcclLinks(comm, addresses)
     if wanted == "hub":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["local_cluster", "need_dask"]
 
-# Workers ignore a terminal's Ctrl-C: the client's process handles it, and ends them when it ends.
+# Workers ignore a terminal's Ctrl-C: the client's process handles it, and workers end with that process.
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 

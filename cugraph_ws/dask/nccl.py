@@ -1,8 +1,8 @@
 """A communicator for ranks with a GPU each: they exchange arrays by NCCL.
 
 A collective exchanges messages over the control channel and then, if there are arrays, their
-contents by NCCL.  Arrays on the GPU are sent from there and arrive there.  Small host arrays are
-part of the message.
+contents by NCCL.  Arrays on the GPU are sent from the GPU and received on the GPU.  Small host arrays
+are part of the message.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["NcclCommunicator", "NcclLinks"]
 
 INLINE = 1 << 14  # bytes of host arrays within one message
 KIND = re.compile(r"[<>|=]?[biufc?]\d*")  # numeric dtypes, as NumPy writes them
-PATIENCE = 5.0  # seconds until links are aborted although a thread still calls them
+PATIENCE = 5.0  # seconds after which links are aborted even if a thread is still calling them
 
 
 class NcclLinks(GpuLinks):
@@ -155,7 +155,7 @@ class NcclCommunicator:
     def _exchange(
         self, messages: Sequence[tuple[Any, Sequence[Any]]]
     ) -> list[tuple[Any, list[Any]]]:
-        """Exchange messages, then the arrays that are not part of them."""
+        """Exchange messages, then the arrays that messages do not contain."""
         outgoing = {
             rank: _Outgoing(value, buffer)
             for rank, (value, buffer) in enumerate(messages)
@@ -225,7 +225,7 @@ class _Incoming:
         ]
 
     def unpack(self) -> tuple[Any, list[Any]]:
-        """Return the value and the arrays, each on the host or the GPU as at its sender."""
+        """Return the value and the arrays, each on the host or the GPU like at its sender."""
         arrays = []
         contents = iter(self.contents)
         for kind, shape, held in self._listed:

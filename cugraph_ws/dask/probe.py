@@ -18,26 +18,27 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterScan", "cluster_scan"]
 
-CRAWLS = 1 / 16  # of the fastest worker's speed; below, waiting costs more than a worker helps
-ROOM = 2.0  # a worker's greatest part of a graph, in units of its part of the memory
+CRAWLS = 1 / 16  # fraction of the fastest worker's speed below which a worker does not help
+ROOM = 2.0  # a worker's weight is at most so many times its fraction of the memory
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class ClusterScan:
-    """What `cluster_scan` found; `str()` of it is readable.
+    """Result of `cluster_scan`; `str()` of it is readable.
 
     Attributes
     ----------
     workers : DataFrame or list of dict
         A row for each worker: `worker` (address), `node` (host), `threads`, `memory_limit` and
         `memory_free` (bytes, of its process), `gpu` (name, None without one), `gpu_memory`
-        (bytes), `capability`, `multiprocessors`, `engine` (that was measured), `arcs_per_second` in supersteps, `speed` (relative, mean 1) and
-        `weight` (in the proposal; 0: not in it).  A list where pandas is not installed.
+        (bytes), `capability`, `multiprocessors`, `engine` (the measured one), `arcs_per_second` in
+        supersteps, `speed` (relative, mean 1) and `weight` (in the proposal, 0 if not in it).  A list
+        if pandas is not installed.
     links : DataFrame or list of dict
         A row for every two workers: `first`, `second` (addresses), `between` ("same process",
         "same host" or "network"), `gpu_link` between their GPUs ("NVLink, 18 lanes", "PCIe (PHB)", or
-        "" where it is not known), `bytes_per_second` each way while both send, and `latency`
+        "" if unknown), `bytes_per_second` in each direction while both send, and `latency`
         (seconds until both have received the other's message).
     speeds : list of float
         Relative speeds, mean 1, in the order of `workers`.
@@ -97,16 +98,15 @@ def cluster_scan(
     workers : sequence of str, optional
         Addresses of the workers to measure; all if not given.
     engine : {"auto", "cpu", "cuda"}
-        What computes the supersteps that are measured.  "auto" is "cuda" on workers that have a GPU of
-        their own, else "cpu".  Workers that share a GPU, each with a part of it (MPS), are measured
-        there with "cuda".
+        The engine whose supersteps are measured.  "auto" is "cuda" on workers with a GPU that no other
+        worker uses, else "cpu".  Workers that share a GPU (MPS) are measured on it with "cuda".
 
     Returns
     -------
     ClusterScan
         The proposal leaves out workers without a GPU if others have one, and workers with less
-        than a sixteenth of the fastest one's speed.  Weights are in proportion to speed.  None is
-        more than twice the worker's part of the memory, so a graph of half of all memory fits.
+        than a sixteenth of the fastest one's speed.  Weights are in proportion to speed.  No weight is
+        more than twice the worker's fraction of the memory, so a graph of half of all memory fits.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def assess(addresses: Sequence[str], found: Sequence[Row]) -> ClusterScan:
             "second": addresses[other],
             "between": _between(found[one]["facts"], found[other]["facts"]),
             "gpu_link": _gpu_link(found[one], found[other]),
-            # Both ends measure the link; the worse value counts, as the better one may be luck.
+            # Both ends measure the link; the worse value counts, since the better one may be chance.
             "bytes_per_second": min(found[one]["links"][other][0], found[other]["links"][one][0]),
             "latency": max(found[one]["links"][other][1], found[other]["links"][one][1]),
         }

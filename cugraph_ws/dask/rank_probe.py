@@ -35,9 +35,9 @@ from cugraph_ws.runtime.memory import available_memory
 
 __all__ = ["engine_of", "pairs", "probe_rank"]
 
-SCALE = {"cpu": 16, "cuda": 20}  # of the R-MAT graph: 16 << scale arcs
-SECONDS = 0.5  # of the measurement of a worker's speed
-SUPERSTEPS = 100  # of one run; runs are repeated until that time is over
+SCALE = {"cpu": 16, "cuda": 20}  # scale of the R-MAT graph: it has 16 << scale arcs
+SECONDS = 0.5  # for which a worker's speed is measured
+SUPERSTEPS = 100  # supersteps of one run; runs are repeated for `SECONDS`
 PATIENCE = 600.0  # seconds for a single superstep
 SIZE = 1 << 23  # bytes of a message, to measure the bytes per second of a link
 GPU_SIZE = 1 << 25  # the same between GPUs
@@ -64,7 +64,7 @@ def probe_rank(context: RankContext, wanted: Engine = "auto") -> dict[str, Any]:
         everyone = comm.allgather(facts)
         engine = engine_of(everyone, context.rank) if wanted == "auto" else choose_engine(wanted)
         measure = _supersteps(engine)
-        comm.allgather(None)  # wait, so as not to measure while other ranks compile
+        comm.allgather(None)  # wait, so that no rank measures while others compile
         links = _links(comm)
         comm.allgather(None)
         plugin = rank_plugin()
@@ -148,7 +148,7 @@ def _supersteps(engine: Engine) -> Callable[[], float]:
         while (left := end - time.monotonic()) > 0:
             more, took = supersteps(left, SUPERSTEPS)
             arcs, spent = arcs + more, spent + took
-        if not arcs:  # not even one superstep was in time
+        if not arcs:  # not even one superstep was done in time
             arcs, spent = supersteps(PATIENCE, 1)
         return arcs / spent
 
@@ -168,7 +168,7 @@ def _links(comm: DaskCommunicator) -> dict[int, tuple[float, float]]:
         full = _fastest(partial(comm.swap, other, message), FULL)
         if other != comm.rank:
             found[other] = SIZE / max(full, 1e-9), empty
-        comm.allgather(None)  # wait, so as not to send while another pair measures
+        comm.allgather(None)  # wait, so that no rank sends while another pair measures
     return found
 
 
@@ -178,7 +178,7 @@ def between_gpus(comm: NcclCommunicator) -> dict[int, tuple[float, float]]:
     Parameters
     ----------
     comm : NcclCommunicator
-        Its links keep what all ranks can rely on: the slowest pair's rate and latency.
+        Its links keep the rate and latency of the slowest pair, so that all ranks have the same.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def between_gpus(comm: NcclCommunicator) -> dict[int, tuple[float, float]]:
             took.append(_fastest(partial(comm.links.exchange, going, coming), FULL))
         if other != comm.rank:
             found[other] = GPU_SIZE / max(took[1], 1e-9), took[0]
-        comm.allgather(None)  # wait, so as not to send while another pair measures
+        comm.allgather(None)  # wait, so that no rank sends while another pair measures
     slowest = comm.allgather(
         [max(1 / rate for rate, _ in found.values()), max(one for _, one in found.values())]
     )

@@ -1,4 +1,4 @@
-"""What a rank executes: tasks that the client submits, each to one Dask worker."""
+"""The tasks that ranks execute; the client submits each to one Dask worker."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ __all__ = [
     "take_rank",
 ]
 
-TOPIC = "cugraph_ws"  # of the events by which rank 0 sends clients its summary
-LONGEST_EVENT = 1 << 14  # bytes of such an event at most, as the scheduler keeps a thousand of them
+TOPIC = "cugraph_ws"  # topic of the events by which rank 0 sends its summary to clients
+LONGEST_EVENT = 1 << 14  # most bytes of such an event, since the scheduler keeps a thousand of them
 BY_SOURCE = (
     "multi_source_bfs",
     "multi_source_sssp",
@@ -102,7 +102,7 @@ class CallResult:
     frames : list of DataFrame
         This rank's rows of each frame that the function returned.
     facts : dict
-        Of a run: iterations, converged, residual, stopped, synchronous, rank 0's rows of the trace,
+        For a run: iterations, converged, residual, stopped, synchronous, rank 0's rows of the trace,
         and the kind of the frames.
     error : tuple of (type, str), optional
         The type and message of an error that carries a result.
@@ -152,7 +152,7 @@ def _joined(worker: Worker, context: RankContext) -> Iterator[Any]:
     plugin = rank_plugin(worker)
     plugin.begin(context.run)
     try:
-        with threads_at_most(max(1, worker.state.nthreads)):  # the rest is for other workers
+        with threads_at_most(max(1, worker.state.nthreads)):  # other workers use the other cores
             comm = DaskCommunicator(plugin, context.run, context.rank, context.addresses)
             if context.links and comm.size > 1:
                 with plugin.links.lend(
@@ -174,8 +174,8 @@ def _joined(worker: Worker, context: RankContext) -> Iterator[Any]:
 def _unpinned(worker: Worker) -> Future[Any]:
     """Allow the scheduler to run this task on any worker if its result is lost.
 
-    On another worker the task raises WorkerLostError; pinned to a lost worker, it would wait for
-    ever.  The request is sent while the rank works, and must be answered before it returns.
+    On another worker the task raises WorkerLostError; pinned to a lost worker, it would wait forever.
+    The request is sent while the rank works, and must be answered before the rank returns.
     """
     free = worker.scheduler.set_restrictions(worker={worker.get_current_task(): ()})
     loop = worker.loop.asyncio_loop  # type: ignore[attr-defined]  # not in Tornado's types
@@ -235,7 +235,7 @@ def derive_rank(
     arguments: Mapping[str, Any],
     parts: Mapping[str, Sequence[Any]],
 ) -> dict[str, Any]:
-    """Make a graph of another one's shard, by one of its methods; the worker keeps it.
+    """Derive a new shard from a shard by one of its methods; the worker keeps it.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def _facts(shard: ShardGraph, rank: int) -> dict[str, Any]:
 
 
 def report_rank(context: RankContext, key: Any, share: Mapping[str, Any]) -> GraphReport:
-    """Return what the build of a graph did.
+    """Return the report on the build of a graph.
 
     Parameters
     ----------
@@ -316,8 +316,8 @@ class Call:
     topic : str, optional
         The topic under which rank 0 reports its progress.
     agrees : bool
-        Whether ranks agree first on what their shards keep; unnecessary while all calls have ended
-        well on all ranks.
+        Whether ranks first agree on the cached results of their shards; needed only after a call has
+        failed on a rank.
     known : sequence of (list of ndarray, ndarray of int64)
         Ids that the client has looked up, encoded, and their vertex numbers.
     """
@@ -371,7 +371,8 @@ def take_rank(key: str, address: str) -> CallResult:
     key : str
         The key of the direct start.
     address : str
-        The worker that has the result.  Dask may run this elsewhere, such as if that is paused.
+        The worker that has the result.  Dask may run this task on another worker, for example if that
+        one is paused.
 
     Returns
     -------
@@ -418,7 +419,7 @@ def _lost(address: str) -> WorkerLostError:
     """Return the error of a rank whose worker is lost."""
     return WorkerLostError(
         f"worker {address} was lost, with its partitions of a graph or a "
-        "result; run the algorithm again, or go on from its checkpoint with resume="
+        "result; run the algorithm again, or continue from its checkpoint with resume="
     )
 
 
@@ -446,7 +447,7 @@ def direct_work(
 def call_directly(
     context: RankContext, call: Call, parts: Mapping[str, Sequence[Any]], worker: Worker
 ) -> tuple[CallResult, bytes | None]:
-    """Do what `call_rank` does before its task has come, in a thread of its own.
+    """Do the work of `call_rank` before its task has come, in a thread of its own.
 
     Returns
     -------
@@ -508,7 +509,7 @@ def part_of(returned: CallResult, which: int) -> Any:
 
 
 def search_of(rows: Any, which: int, searches: int) -> Any:
-    """Return a rank's rows of one of several searches, which all have equally many.
+    """Return a rank's rows of one of several searches, all of which have the same number of rows.
 
     Parameters
     ----------
@@ -531,7 +532,7 @@ def meta_of(returned: CallResult, which: int) -> Any:
 
 
 def summary_of(returned: CallResult) -> bytes:
-    """Return what the client reads of rank 0's call result, pickled; its only rows are the trace's.
+    """Return the part of rank 0's call result that the client reads, pickled; of rows it has only the trace's.
 
     Parameters
     ----------
@@ -540,7 +541,7 @@ def summary_of(returned: CallResult) -> bytes:
     Returns
     -------
     bytes
-        The columns and dtypes of each frame, pickled by themselves; the facts; and the error.
+        The columns and dtypes of each frame, pickled separately; the facts; and the error.
     """
     schemas = [pickle.dumps((list(one.columns), list(one.dtypes))) for one in returned.frames]
     summary: bytes = dumps((schemas, returned.facts, returned.error))
@@ -572,7 +573,7 @@ def _publisher(worker: Worker, topic: str) -> Callable[[ProgressUpdate], None]:
 
 
 def _returned(value: Any) -> CallResult:
-    """Make a call result of what a function returned: a `Result`, a frame, or several frames."""
+    """Make a call result from a function's return value: a `Result`, a frame, or several frames."""
     if isinstance(value, Result):
         frame = value.frame
         facts = {

@@ -1,7 +1,7 @@
-"""On a Dask worker: shards of graphs, and the messages between the ranks of a communicator.
+"""The state of a Dask worker: shards of graphs, and the messages between ranks.
 
 Both belong to a plugin of the worker and end with it; the process keeps nothing.  Messages go from
-worker to worker over Dask's own connections, with TLS where the cluster has it.
+worker to worker over Dask's own connections, with TLS if the cluster has it.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ __all__ = ["DaskCommunicator", "RankPlugin", "rank_plugin"]
 NAME = "cugraph_ws"
 # Dask's configuration lists this name prefix as a short task, so other workers do not steal it
 SPLIT = "split-stage"
-FAILED = "Compute Failed"  # the beginning of Dask's record of a failed task
+FAILED = "Compute Failed"  # prefix of Dask's log record of a failed task
 LOOK = 1.0  # seconds between two checks for errors
 PATIENCE = 5.0  # seconds without messages, after which the other ranks are pinged
-MISSES = 2  # unanswered pings, of PATIENCE seconds each, until a worker counts as lost
+MISSES = 2  # unanswered pings, of PATIENCE seconds each, after which a worker counts as lost
 REMEMBERED = 4096  # ended runs whose late messages are discarded
-PROGRAMS = 64  # cached programs of a worker
-OWNED = 30.0  # seconds until the task of a direct start must be known to the worker
+PROGRAMS = 64  # most cached programs of a worker
+OWNED = 30.0  # seconds in which the task of a direct start must reach the worker
 
 
 class QuietErrors(logging.Filter):
     """Keeps Dask's long failure records out of the worker's log for errors of the library.
 
-    The client raises such an error: it says what the user has to do, or that another rank has
-    failed.  Errors in the user's own functions are still logged.
+    The client raises these errors, which explain the remedy or report that another rank has failed.
+    Errors in the user's own functions are still logged.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -82,7 +82,7 @@ QUIET = QuietErrors()  # one for all workers of a process
 
 
 class RankPlugin(WorkerPlugin):
-    """What a worker keeps for runs; the client registers it with every worker.
+    """The state that a worker keeps for runs; the client registers this plugin with every worker.
 
     Attributes
     ----------
@@ -90,18 +90,18 @@ class RankPlugin(WorkerPlugin):
         Shards of graphs, by the key of the task that built them.  A shard is freed when Dask
         releases the result of that task.
     events : dict
-        By the key of a task: a topic, and the event to log under it once the task is done.  The
-        event is sent with the message that the task is done, and arrives before it.
+        For the key of a task: a topic, and the event to log under it once the task is done.  The
+        event is sent together with, and arrives before, the message that the task is done.
     links : LinkPool
         Links between this worker's GPU and others.
     started : StartedTasks
         Work that began by a direct task start.
     measured : dict
-        By the address of another worker: seconds of a byte and of a message on the way to it, as
-        `cluster_scan` has found them.
+        For the address of another worker: seconds per byte and per message sent to it, as measured
+        by `cluster_scan`.
     programs : dict
-        Cached programs, by their pickled form, the latest last.  What binding finds out about a
-        program is cached with it.
+        Cached programs by their pickled form, the latest last.  Results of binding are cached with
+        the program.
     """
 
     name = NAME
@@ -154,7 +154,7 @@ class RankPlugin(WorkerPlugin):
                 self.started.drop_begun(str(key).removeprefix(f"{SPLIT}-"))
         at_work = start in ("executing", "long-running")
         if at_work and finish in ("released", "cancelled") and str(key).startswith(NAME):
-            # The client is gone, so ranks must not go on waiting for each other.
+            # The client is gone, so ranks must stop waiting for each other.
             self.abandon(_run_of(key), "its client has left")
 
     def program(self, content: bytes) -> Any:
@@ -222,7 +222,7 @@ class RankPlugin(WorkerPlugin):
         return outcome.exception() is None and owned.exception() is None
 
     async def take(self, key: str) -> Any:
-        """Hand out the result of work that was started directly; None if it is not here."""
+        """Return the result of work that was started directly; None if it is not here."""
         started = self.started.take(key)
         if started is None or not started.outcome.done():
             return None
@@ -230,14 +230,14 @@ class RankPlugin(WorkerPlugin):
         return to_serialize(started.outcome.result()[0])
 
     async def find(self, key: str, ids: bytes) -> bytes | None:
-        """Look ids up among the owned vertices of a shard.
+        """Look up ids among the owned vertices of a shard.
 
         Parameters
         ----------
         key : str
             The key of the task that built the shard.
         ids : bytes
-            What `IdRanges.split` returns for this rank, pickled.
+            The ids that `IdRanges.split` returns for this rank, pickled.
 
         Returns
         -------
@@ -267,7 +267,7 @@ class RankPlugin(WorkerPlugin):
         return True
 
     def begin(self, run: str) -> None:
-        """Note that a rank of a run is at work here."""
+        """Record that a rank of a run is at work here."""
         with self._changed:
             self._begun.add(run)
 
@@ -286,14 +286,14 @@ class RankPlugin(WorkerPlugin):
         return self._requests.get(run)
 
     def abandon(self, run: str, reason: str) -> None:
-        """Wake the rank here, which would wait for others in vain."""
+        """Wake the rank here, which would otherwise wait for others forever."""
         with self._changed:
             if run not in self._ended:
                 self._abandoned[run] = reason
                 self._changed.notify_all()
 
     def end(self, run: str) -> None:
-        """Forget a run; a rank that starts later leaves at once."""
+        """Forget a run; a rank that starts later ends at once."""
         with self._changed:
             if run not in self._ended:
                 self._ended.append(run)
@@ -338,7 +338,7 @@ def _run_of(key: Any) -> str:
 
 
 def rank_plugin(worker: Worker | None = None) -> RankPlugin:
-    """Return the plugin of a worker; of the one that runs this task, if none is given."""
+    """Return the plugin of a worker, by default of the worker that runs this task."""
     plugin = (get_worker() if worker is None else worker).plugins[NAME]
     assert isinstance(plugin, RankPlugin)
     return plugin
@@ -350,7 +350,7 @@ class DaskCommunicator:
     Parameters
     ----------
     plugin : RankPlugin
-        This worker's.
+        The plugin of this worker.
     run : str
         The run's name, part of each of its messages.
     rank : int
@@ -379,7 +379,7 @@ class DaskCommunicator:
 
     @property
     def room(self) -> int | None:
-        """Bytes that the worker may allocate before its nanny ends it; None without a limit."""
+        """Bytes that the worker may still allocate before its nanny kills it; None without a limit."""
         manager = self._plugin.worker.memory_manager
         limit, share = manager.memory_limit, config.get("distributed.worker.memory.terminate")
         if not limit or not share:
@@ -389,7 +389,7 @@ class DaskCommunicator:
 
     @property
     def measured(self) -> dict[int, tuple[float, float]] | None:
-        """Seconds of a byte and of a message to each other rank; None if not all are known."""
+        """Seconds per byte and per message to each other rank; None if not all are known."""
         known = self._plugin.measured
         if not all(self._addresses[rank] in known for rank in self._others):
             return None
@@ -435,13 +435,13 @@ class DaskCommunicator:
     def swap(self, rank: int, arrays: Sequence[Any]) -> list[Any]:
         """Exchange arrays with one other rank.
 
-        It counts as a collective for both.  A rank without a partner calls it with its own rank, to
-        keep step.
+        It counts as a collective for both.  A rank without a partner must call it with its own rank,
+        so that the numbers of collectives stay equal.
 
         Parameters
         ----------
         rank : int
-            The partner; the own rank returns the own arrays.
+            The partner.  With its own rank, a rank gets its own arrays.
         arrays : sequence of ndarray
 
         Returns
@@ -514,7 +514,7 @@ class DaskCommunicator:
         return list(await asyncio.gather(*map(lives, ranks)))
 
     async def _send_all(self, step: int, messages: Mapping[int, tuple[Sequence[Any], Any]]) -> None:
-        # Within a process objects are passed as they are; this rank may change what it has sent.
+        # Within a process, objects are passed by reference, and this rank may modify them later.
         by_reference = self._plugin.worker.address.startswith("inproc:")
         packed = np.array if by_reference else np.asarray
 
