@@ -194,7 +194,7 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     from numba import cuda
     from numba.core.errors import NumbaError
 
-    # The dispatcher of an inner device function would ask the current GPU for its capability.
+    # The dispatcher of an inner device function asks the current GPU for its capability.
     present = dispatcher.get_current_device
     stand_in = types.SimpleNamespace(compute_capability=capability)
     dispatcher.get_current_device = lambda: stand_in
