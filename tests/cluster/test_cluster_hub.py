@@ -104,7 +104,10 @@ def test_a_gpu_that_cannot_address_the_hosts_memory_is_an_error_on_all_ranks(
 
 
 def test_a_worker_without_a_gpu_is_told_of_the_option() -> None:
-    with workers(2), pytest.raises(ws.EngineError, match=r"links='hub' is between GPUs.*leave it"):
+    with (
+        workers(2),
+        pytest.raises(ws.EngineError, match=r"links='hub' needs a GPU on each worker.*leave it"),
+    ):
         graph_on()
 
 
