@@ -7,7 +7,8 @@
 #   ci/gpu.sh tests sanitize leaks     some of it
 #   GPU_FUZZ_SECONDS=600 ci/gpu.sh fuzz     random graphs, functions and programs, against the CPU
 #   ci/gpu.sh bench                    all benchmarks
-#   ci/gpu.sh cluster                  Dask-CUDA on all GPUs of this machine; four workers share a single one
+#   ci/gpu.sh cluster                  Dask-CUDA on all GPUs of this machine; four workers share a single one;
+#                                      -hub: only the ways between GPUs, which come first
 #   ci/gpu.sh bench-cluster            benchmarks on all of them: builds, functions, exchange, memory;
 #                                      -build, -functions, -exchange: one of these; -hub: exchange
 #                                      through the host; -ways: each way between GPUs; -scaling: from

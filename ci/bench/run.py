@@ -62,7 +62,7 @@ def expand(names: list[str]) -> list[str]:
         ]
         kind = name.partition(":")[0]
         if name in stages.CLUSTER:
-            below = [name]
+            below = ["cluster-hub", "cluster"] if name == "cluster" else [name]
         elif not below and (
             kind in {one.partition(":")[0] for one in stages.BENCHES}
             or (kind in stages.CLUSTER and kind.startswith("bench-"))
@@ -124,7 +124,7 @@ def run(stage: str) -> list[tuple[str, str, dict[str, Any]]]:
             found = stages.bench(part, [one for one in graphs.split(",") if one])
             sections = [("bench", one, facts) for one, facts in found.items()]
         else:
-            sections = [("stages", name, getattr(stages, name)())]
+            sections = [("stages", name, getattr(stages, name.replace("-", "_"))())]
     except Exception:  # the stages after this one still run
         problem = traceback.format_exc(limit=-3)
         sections = [("stages", stage, {"status": "failed", "problem": problem})]

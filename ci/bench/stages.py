@@ -23,6 +23,7 @@ __all__ = [
     "bench",
     "bench_sections",
     "cluster",
+    "cluster_hub",
     "fuzz",
     "fuzzed",
     "leaks",
@@ -57,6 +58,7 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
 STAGES = ("tests", "sanitize", "leaks", "fuzz", *BENCHES)
 FUZZED = 120.0  # seconds, where GPU_FUZZ_SECONDS says nothing else
 CLUSTER = (  # needs several GPUs: each only where it is asked for by its name
+    "cluster-hub",
     "cluster",
     "bench-cluster",
     "bench-cluster-build",
@@ -82,11 +84,20 @@ def tests() -> Facts:
     return _tested(TESTS, side_by_side=True)
 
 
+def cluster_hub() -> Facts:
+    """Run the tests of ways between GPUs: the host hub, linked launches, NCCL."""
+    return _tested_on_cluster("test_hub")
+
+
 def cluster() -> Facts:
-    """Run the tests of Dask-CUDA clusters on all GPUs of this machine."""
+    """Run the other tests of Dask-CUDA clusters on all GPUs of this machine."""
+    return _tested_on_cluster("test_dask_cuda")
+
+
+def _tested_on_cluster(module: str) -> Facts:
     # A test that waits for ever shows where, in all threads, and ends the stage.
     patience = ["-vv", "--timeout", "100", "--timeout-method", "thread"]
-    return _tested([*patience, "tests/gpu_cluster"], side_by_side=False)
+    return _tested([*patience, f"tests/gpu_cluster/{module}.py"], side_by_side=False)
 
 
 def _tested(chosen: list[str], *, side_by_side: bool) -> Facts:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -406,12 +407,31 @@ def test_stages_of_several_gpus_run_only_where_asked_for():
     parts = {one.removeprefix("bench-") for one in stages.CLUSTER}
     assert parts == set(bench.PARTS)
     assert not set(run.expand(["bench"])) & set(stages.CLUSTER)
-    assert run.expand(["cluster"]) == ["cluster"]
+    assert run.expand(["cluster"]) == ["cluster-hub", "cluster"]
+    assert run.expand(["cluster-hub"]) == ["cluster-hub"]
     assert run.expand(["bench-cluster"]) == ["bench-cluster"]
     assert run.expand(["bench-cluster-large:RM27"]) == ["bench-cluster-large:RM27"]
     assert run.expand(["bench-cluster:RM22,KR24"]) == ["bench-cluster:RM22,KR24"]
     with pytest.raises(SystemExit):
         run.expand(["cluster:RM22"])
+
+
+def test_every_test_of_clusters_is_in_a_stage(monkeypatch):
+    run, stages = of("run"), of("stages")
+    given = []
+
+    def tested(chosen, *, side_by_side):
+        given.append(chosen[-1])
+        return {"status": "passed"}
+
+    monkeypatch.setattr(stages, "_tested", tested)
+    found = [run.run(stage)[0] for stage in run.expand(["cluster"])]
+    assert [(group, name, facts["status"]) for group, name, facts in found] == [
+        ("stages", "cluster-hub", "passed"), ("stages", "cluster", "passed")
+    ]  # fmt: skip
+    root = Path(__file__).parents[2]
+    there = {str(one.relative_to(root)) for one in (root / "tests/gpu_cluster").glob("test_*.py")}
+    assert set(given) == there
 
 
 def test_workers_of_the_hub_do_not_read_each_other(monkeypatch):
