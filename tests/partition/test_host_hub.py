@@ -19,6 +19,7 @@ from test_cuda_frontier import SETTINGS, tuned
 from test_device_exchange import EXCHANGES, GRAPH, PROGRAMS, WHOLE
 from thread_ranks import (
     ThreadCommunicator,
+    ThreadLinks,
     on_ranks,
     over_hub,
     over_links,
@@ -28,6 +29,7 @@ from thread_ranks import (
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import exchange as device_exchange
 from cugraph_ws.dask import gpu_links, hub_links, links
 from cugraph_ws.dask.host_hub import HostHub, segment_size
 from cugraph_ws.dask.hub_links import StreamQueue
@@ -171,6 +173,23 @@ def test_an_outbox_leaves_its_gpu_once(ranks, exchange):
     assert sent[1] == first - header
     peers = (ranks - 1) if exchange != "all" else ranks * (ranks - 1)
     assert [one * peers for one in sent] == linked[0][0]
+
+
+def test_nothing_leaves_beforehand_and_nothing_is_predicted_to(monkeypatch):
+    """However fast the links are: between GPUs, most of a whole message would leave while a superstep computes."""
+    rate = 1e-3  # seconds of a byte
+    monkeypatch.setattr(device_exchange, "LEAST_APART", 1)
+    monkeypatch.setattr(device_exchange, "SLOWEST_APART", rate)
+    monkeypatch.setattr(ThreadLinks, "measured", (rate, 0.0))
+
+    def work(comm):
+        given = {"max_iter": 3, "tol": 0.0, "exchange": "ms", "engine": "cuda"}
+        return ws.run(Rank, share(graph, comm), **given).rows
+
+    with build(GRAPH) as graph, emulated():
+        rows = over_hub(2, work)[0]
+    least = [1e3 * rate * sent / 2 for sent in rows.bytes_sent]  # of the rank that sends more
+    assert all(predicted >= one > 0 for predicted, one in zip(rows.predicted, least, strict=True))
 
 
 # ------------------------------------------------------------------------------ the driver, by its calls

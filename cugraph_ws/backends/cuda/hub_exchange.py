@@ -158,8 +158,9 @@ class HubRankExchange(DeviceRankExchange):
         # All ranks must know how many pieces there are, also of messages that they skip.
         self._known = not self._listed.any()
 
-    def _plan_next(self, executor: CudaExecutor) -> None:
-        """Send no part of the next superstep's updates beforehand."""
+    def _may_part(self, executor: CudaExecutor) -> bool:
+        """Never: an outbox goes in pieces already, once what it has is computed."""
+        return False
 
     def _pack(self, executor: CudaExecutor) -> dict[int, BoundaryUpdate]:
         """Queue the packing of the outbox."""
