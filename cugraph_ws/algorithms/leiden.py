@@ -3,8 +3,9 @@
 Vertices begin in the communities that the levels of `louvain` find.  Then the levels start again, and
 the communities of each are refined: every vertex begins alone and may join others of its community.
 The refined communities become the vertices of the next level, and begin it in the communities from
-which they were refined.  Only vertices that are alone join others, and never one that may move at the
-same time, so refined communities are connected.
+which they were refined.  In a refinement only vertices that are alone join others, and never one that
+may move at the same time, so refined communities are connected.  At the end the vertices of the graph
+move once more, as in `louvain`, and communities that are not connected are split.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from cugraph_ws.algorithms.louvain import (
-    Level,
     Louvain,
     communities,
     merge,
@@ -22,10 +22,12 @@ from cugraph_ws.algorithms.louvain import (
     without_gaps,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.backends import loops
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -34,8 +36,6 @@ __all__ = ["Leiden", "leiden"]
 Array = Any  # NumPy's or CuPy's
 
 TURNS = 1 << 32  # the first turn of refinements, beyond those of sweeps
-REFINING = 4  # most sweeps of a refinement
-STRAGGLERS = 1000  # a refinement ends after a sweep that moves at most one vertex in so many
 
 
 def leiden(
@@ -55,9 +55,10 @@ def leiden(
     """Find connected communities of high modularity: the Leiden method.
 
     A first iteration finds communities by Louvain's levels, without refinements; a second one starts
-    from them, as leidenalg's does by default.  The direction of edges does not matter.  Every
-    community is connected by edges of positive weight within it.  A vertex joins the community with
-    the greatest gain, not a random one.
+    from them, as leidenalg's does by default; and at the end the vertices of the graph move once
+    more, as in `louvain`.  The direction of edges does not matter.  Every community is connected by
+    edges of positive weight within it.  A vertex joins the community with the greatest gain, not a
+    random one.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def leiden(
     resolution : float
         Higher values give smaller communities; see `modularity`.
     hierarchy : bool
-        Whether the frame also has the refined communities of each level.
+        Whether the frame also has the refined communities of each level of the second iteration.
     seed : int
         Different seeds give different communities; the same seed gives the same on any machine.
     source, destination : str or list of str
@@ -91,7 +92,8 @@ def leiden(
     frame : DataFrame
         Columns `vertex` and `partition`, int64: communities are numbered from 0 in the order of
         their least vertices.  With `hierarchy`, also `level_0`, `level_1` and so on, from the
-        smallest communities to the largest, which are those of `partition`.
+        smallest communities to the largest, which are those of `partition`; of the levels before,
+        each is cut into the connected parts of what its communities have in common with those.
     modularity : float
         Modularity of the undirected graph; NaN if the weights of all edges sum to 0.
 
@@ -141,16 +143,18 @@ class Leiden(Louvain):
     """
 
     name = "leiden"
+    _refines: bool  # whether levels do, as those of the second iteration
     _begun: Array  # by vertex of the graph: the community in which it began the level
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights, and put every vertex into a community of its own."""
         super().start(graph, on_device=on_device)
-        self._begun = self._member
+        self._refines, self._begun = False, self._member
 
     def state(self) -> dict[str, Any]:
         """Return what `Louvain` does, and the communities in which the level began."""
-        return {**super().state(), "begun": as_host(self._begun)}
+        refines = np.array([self._refines])
+        return {**super().state(), "refines": refines, "begun": as_host(self._begun)}
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
@@ -158,7 +162,8 @@ class Leiden(Louvain):
         vertices, levels = graph.number_of_vertices, state.number("finished", 0, self._max_level)
         begun = state.integers("begun", vertices, 0, vertices - 1)
         saved = state.integers("levels", levels * vertices, 0, vertices - 1)
-        if levels and state.flags("refining", 1)[0]:
+        refines, final = state.flags("refines", 1)[0], state.flags("final", 1)[0]
+        if levels and refines and not final:
             refined = saved[(levels - 1) * vertices :]
             parent = np.empty(vertices, np.int64)
             parent[refined] = begun
@@ -167,48 +172,61 @@ class Leiden(Louvain):
     def restore(self, state: dict[str, Any]) -> None:
         """Resume after the finished levels."""
         self._read(state)
+        self._refines = bool(state["refines"][0])
         self._begun = self._part.xp.asarray(state["begun"].astype(np.int64))
         if self.converged:
             return
+        if self._final and self._finished:
+            self._begin_final_moves()
+            return
         if self._finished:
             self._merge_graph()
-        if self._refining:
+        if self._refines:
             self._place(self._begun)
 
     def _levels(self, last: Array) -> list[Array]:
         """Return the levels of a hierarchy whose last is given."""
-        return [*(self._finished[:-1] if self.converged else self._finished), last]
-
-    def _refine(self) -> None:
-        """Begin the iteration with refinements in the communities of the one without."""
-        self._refining = True
-        self._begun, self._finished = self._finished[-1], []
-        self._begin_graph(self._first)
-        self._place(self._begun)
+        *before, last = super()._levels(last)
+        return [*(self._split(level) for level in before), last] if self._final else [*before, last]
 
     def _end_level(self) -> None:
-        """Make refined communities the vertices of the next level; end the run if none merge."""
-        if not self._refining:
+        """Make refined communities the vertices of the next level; end the levels if none merge."""
+        if self._final or not self._refines:
             super()._end_level()
             return
         xp, level = self._xp, self._level
         community, _ = without_gaps(xp, self._label)
         refined, count = without_gaps(xp, self._refined())
         last = len(self._finished) + 1 >= self._max_level
-        if count == len(level.degrees) or last:
-            self._label = _connected(level, as_host(community))
-            self._best = self._quality_on_host()
-            community, _ = without_gaps(np, self._label)
-            self._member = self._of_vertices(community)
-            self._finished.append(self._member)
-            self._end(self._member)
-            return
         begun = self._of_vertices(community)
+        if count == len(level.degrees) or last:
+            self._member = begun
+            self._finished.append(begun)
+            self._end_levels()
+            return
         self._member = self._of_vertices(refined)
         self._finished.append(self._member)
         self._begin(merge(xp, self._backend, level, refined, count))
         self._begun = begun
         self._place(begun)
+
+    def _end_levels(self) -> None:
+        """Begin levels with refinements in the communities of those without, or the final moves."""
+        if self._refines:
+            self._begin_final_moves()
+            return
+        self._refines = True
+        self._begun, self._finished = self._finished[-1], []
+        self._begin_graph(self._first)
+        self._place(self._begun)
+
+    def _end(self, found: Array) -> None:
+        """Split communities of the graph's vertices that are not connected; end the run."""
+        parts = self._split(found)
+        if bool(parts.max() > found.max()):
+            self._put(as_host(parts) if self._xp is np else parts)
+            self._best = self._quality()
+        super()._end(parts)
 
     def _place(self, begun: Array) -> None:
         """Put the level's vertices into the communities in which they begin it."""
@@ -221,55 +239,45 @@ class Leiden(Louvain):
         self._put(first[inverse].astype(np.int64))
         self._best = self._entered = self._quality()
 
-    def _quality_on_host(self) -> float:
-        """Return the modularity of communities that are on the host."""
-        self._put(self._xp.asarray(self._label))
-        found = self._quality()
-        self._label = as_host(self._label)
-        return found
+    def _split(self, labels: Array) -> Array:
+        """Return the connected parts of communities of the graph's vertices, numbered from 0."""
+        xp, level, backend = self._xp, self._first, self._backend
+        count = len(labels)
+        rows = backend.within(level.rows, level.sources, as_host(labels) if xp is np else labels)
+        sources = row_numbers(xp, rows[0], len(rows[1]))
+        if not self._on_device:
+            parts, _ = without_gaps(np, _connected(sources, rows[1], count))
+            return self._part.xp.asarray(parts)
+        ones, joined = xp.ones(count, np.int64), xp.arange(count)  # a sweep leaves few for the host
+        communities = joined, level.degrees.copy(), ones.copy()
+        backend.Mover(rows, level.degrees).move(
+            communities, 0.0, *self._classes(2 * TURNS), may=ones
+        )
+        joined, count = without_gaps(xp, joined)
+        offsets, indices, _ = backend.merged(rows, sources, joined, count)
+        sources = row_numbers(xp, offsets, len(indices))
+        parts, _ = without_gaps(np, _connected(as_host(sources), as_host(indices), count))
+        return xp.asarray(parts)[joined]
 
     def _refined(self) -> Array:
         """Return communities within those of the level, from vertices that begin alone."""
         xp, level, count = self._xp, self._level, len(self._label)
-        kept = xp.flatnonzero(self._label[level.sources] == self._label[level.indices])
-        weights = level.weights[kept]
-        offsets = xp.searchsorted(level.sources[kept], xp.arange(count + 1)).astype(np.int64)
-        rows = offsets, level.indices[kept], weights
+        rows = self._backend.within(level.rows, level.sources, self._label)
+        offsets, _, weights = rows
         totals = self._totals[self._label]
         expected = level.degrees.astype(np.float64) * self._factor
         expected = expected * (totals - level.degrees).astype(np.float64)
         linked = row_sums(xp, weights, offsets).astype(np.float64) >= expected
-        mover, may = self._backend.Mover(rows, level.degrees), linked.astype(np.int64)
         refined = xp.arange(count)
         communities = refined, level.degrees.copy(), xp.ones(count, np.int64)
-        for turn in range(REFINING):
-            classes = self._classes(TURNS + len(self._finished) * REFINING + turn)
-            moved = mover.move(communities, self._factor, *classes, may=may)
-            if moved <= count // STRAGGLERS:
-                break
+        classes = self._classes(TURNS + len(self._finished))
+        self._backend.Mover(rows, level.degrees).move(
+            communities, self._factor, *classes, may=linked.astype(np.int64)
+        )
         return refined
 
 
-def _connected(level: Level, labels: Array) -> Array:
-    """Return communities split into their connected components, on the host.
-
-    Parameters
-    ----------
-    level : Level
-    labels : ndarray of int64, shape (vertices,)
-
-    Returns
-    -------
-    ndarray of int64, shape (vertices,)
-        The least vertex of each component.
-    """
-    sources, indices = as_host(level.sources), as_host(level.indices)
-    linked = (labels[sources] == labels[indices]) & (as_host(level.weights) > 0)
-    sources, indices = sources[linked], indices[linked]
-    least = np.arange(len(labels))
-    while True:
-        before = least.copy()
-        np.minimum.at(least, sources, least[indices])
-        least = least[least]
-        if (least == before).all():
-            return least
+def _connected(sources: Array, indices: Array, count: int) -> Array:
+    """Return the least vertex of each vertex's component, on the host."""
+    joined: Array = loops("components", on_device=False).join_pairs(sources, indices, count)
+    return joined.astype(np.int64, copy=False)

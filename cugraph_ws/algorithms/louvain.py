@@ -54,7 +54,7 @@ Array = Any  # NumPy's or CuPy's
 
 CLASSES = 16  # number of classes, whose vertices move at once
 # Number of classes in the first sweep over a level, in which most moves are made
-FIRST_CLASSES = 128
+FIRST_CLASSES = 256
 ONE_BY_ONE = 256  # in a level of at most so many vertices, each is a class: the result is better
 ON_HOST = 1 << 18  # levels with at most so many arcs are computed on the CPU
 MOST_SWEEPS = 100  # most sweeps of a level
@@ -235,7 +235,7 @@ class Louvain(BaseLoop):
     """The algorithm as a loop for `run`: each step is a sweep over the vertices of a level.
 
     A checkpoint has the finished levels; a resumed run repeats the sweeps of the level after them,
-    or of the refinement.  The residual of a step is the negative of the modularity.
+    or those after the last level.  The residual of a step is the negative of the modularity.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class Louvain(BaseLoop):
     checkpoints = "on one machine"
     outputs: ClassVar = {"partition": False}
     reads_weights = True
-    _refining: bool  # whether the vertices of the graph move between communities of the last level
+    _final: bool  # whether the graph's vertices move between communities of the last level
     _label: Array  # a community for each vertex of the level
     _totals: Array  # by community: the sum of degrees
     _sizes: Array  # by community: the number of vertices
@@ -280,7 +280,7 @@ class Louvain(BaseLoop):
         self._part = Part(graph, on_device=on_device)
         self._vertices = graph.number_of_vertices
         self._finished: list[Array] = []  # communities of vertices, one array for each level
-        self._refining = False
+        self._final = False
         self._begin_graph(self._first_level())
         self._first = self._level
         self._best = self._entered = self._quality()
@@ -335,7 +335,7 @@ class Louvain(BaseLoop):
             "levels": levels,
             "finished": np.array([len(self._finished)]),
             "found": as_host(self._found),
-            "refining": np.array([self._refining]),
+            "final": np.array([self._final]),
             "converged": np.array([self.converged]),
         }
 
@@ -352,7 +352,7 @@ class Louvain(BaseLoop):
             state.require("levels", len(found) >= most, "splits a community")
             most = len(found)
         state.integers("found", vertices, 0, vertices - 1)
-        state.flags("refining", 1)
+        state.flags("final", 1)
         state.flags("converged", 1)
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -360,8 +360,8 @@ class Louvain(BaseLoop):
         self._read(state)
         if self.converged or not self._finished:
             return
-        if self._refining:
-            self._refine()
+        if self._final:
+            self._begin_final_moves()
         else:
             self._merge_graph()
 
@@ -371,7 +371,7 @@ class Louvain(BaseLoop):
         saved = state["levels"].astype(np.int64).reshape(-1, max(1, vertices))
         self._finished = [xp.asarray(level.copy()) for level in saved]
         self._found = xp.asarray(state["found"].astype(np.int64))
-        self._refining = bool(state["refining"][0])
+        self._final = bool(state["final"][0])
         self.converged = bool(state["converged"][0])
 
     def _merge_graph(self) -> None:
@@ -398,7 +398,7 @@ class Louvain(BaseLoop):
     def _levels(self, last: Array) -> list[Array]:
         """Return the levels of a hierarchy whose last is given."""
         before = self._finished
-        if self._refining or self.converged:
+        if self._final or self.converged:
             before = before[:-1]
         return [*(_in_common(level, last) for level in before), last]
 
@@ -461,7 +461,7 @@ class Louvain(BaseLoop):
         """Make communities the vertices of the next level; end the run if nothing is gained."""
         xp, level = self._xp, self._level
         dense, count = without_gaps(xp, self._label)
-        if self._refining:
+        if self._final:
             self._end(self._of_vertices(dense))
             return
         merges = count < len(level.degrees)
@@ -472,20 +472,24 @@ class Louvain(BaseLoop):
             self._begin(merge(xp, self._backend, level, dense, count))
             self._entered = self._best
         else:
-            self._refine()
+            self._end_levels()
 
     def _end(self, found: Array) -> None:
         """End the run with communities of the graph's vertices."""
         self._found, self.converged = found, True
 
-    def _refine(self) -> None:
+    def _end_levels(self) -> None:
+        """Let the vertices of the graph move again, unless those of the only level were they."""
+        if len(self._finished) > 1:
+            self._begin_final_moves()
+        else:
+            self._end(self._member)
+
+    def _begin_final_moves(self) -> None:
         """Let the vertices of the graph move between the communities of the last level."""
-        last = self._finished[-1]
-        if len(self._finished) == 1:  # they have done so
-            self._end(last)
-            return
-        self._refining = True
+        self._final = True
         self._begin_graph(self._first)
+        last = self._finished[-1]
         self._put(as_host(last) if self._xp is np else last)
         self._best = self._entered = self._quality()
 

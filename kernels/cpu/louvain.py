@@ -14,7 +14,9 @@ from cugraph_ws.kernels.cpu.jit import jit
 __all__ = [
     "apply_moves",
     "choose_communities",
+    "count_within",
     "list_movable",
+    "list_within",
     "merge_rows",
     "move_classes",
     "sum_moves",
@@ -201,6 +203,48 @@ def weight_inside(
                 total += weights[arc]
             arc -= 1
     return total
+
+
+@jit
+def count_within(
+    rows: tuple[Integers, Integers, Integers], labels: Integers, ends: Integers, lo: int, hi: int
+) -> None:
+    """Count the arcs of positive weight within communities, of the vertices from `lo` to `hi`.
+
+    Parameters
+    ----------
+    rows : tuple of (offsets, indices, weights)
+    labels : ndarray of int64, shape (vertices,)
+    ends : ndarray of int64, shape (vertices + 1,)
+        Written: the count of vertex v in `ends[v + 1]`.
+    lo, hi : int
+    """
+    offsets, indices, weights = rows
+    for vertex in range(lo, hi):
+        own, count = labels[vertex], 0
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            count += labels[indices[arc]] == own and weights[arc] > 0
+        ends[vertex + 1] = count
+
+
+@jit
+def list_within(
+    rows: tuple[Integers, Integers, Integers],
+    labels: Integers,
+    found: tuple[Integers, Integers, Integers],
+    lo: int,
+    hi: int,
+) -> None:
+    """List the arcs that `count_within` counts: the offsets of `found` are given, the rest is written."""
+    offsets, indices, weights = rows
+    starts, to, kept = found
+    for vertex in range(lo, hi):
+        own, place = labels[vertex], starts[vertex]
+        for arc in range(offsets[vertex], offsets[vertex + 1]):
+            if labels[indices[arc]] == own and weights[arc] > 0:
+                to[place] = indices[arc]
+                kept[place] = weights[arc]
+                place += 1
 
 
 @jit

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from cugraph_ws.kernels.cpu.louvain import (
     apply_moves,
     choose_communities,
+    count_within,
     list_movable,
+    list_within,
     merge_rows,
     move_classes,
     transpose_rows,
@@ -21,7 +23,7 @@ from cugraph_ws.kernels.cpu.louvain import (
 from cugraph_ws.kernels.cpu.louvain import sum_moves as sum_listed_moves
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["Mover", "merged", "sum_by", "sum_inside", "sum_moves"]
+__all__ = ["Mover", "merged", "sum_by", "sum_inside", "sum_moves", "within"]
 
 Integers = npt.NDArray[np.int64]
 Rows = tuple[Integers, Integers, Integers]
@@ -94,6 +96,23 @@ def sum_moves(
     for task in tasks:
         stirred += task[3]
     return int(sum(found))
+
+
+def within(rows: Rows, sources: Integers, labels: Integers) -> Rows:
+    """Return rows of the arcs of positive weight whose ends have the same label.
+
+    Parameters
+    ----------
+    rows : tuple of (offsets, indices, weights)
+    sources : ndarray of int64, shape (arcs,)
+    labels : ndarray of int64, shape (vertices,)
+    """
+    offsets, cuts = np.zeros(len(labels) + 1, np.int64), _cuts(rows)
+    parallel(count_within, [(rows, labels, offsets, *cut) for cut in cuts])
+    np.cumsum(offsets, out=offsets)
+    found = offsets, np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64)
+    parallel(list_within, [(rows, labels, found, *cut) for cut in cuts])
+    return found
 
 
 def merged(rows: Rows, sources: Integers, labels: Integers, count: int) -> Rows:

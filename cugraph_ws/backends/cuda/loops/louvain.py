@@ -14,7 +14,7 @@ import numpy as np
 from cugraph_ws.backends.cuda.label_tables import BLOCK, KINDS, FarRows, kinds_of
 from cugraph_ws.runtime.device import device
 
-__all__ = ["Mover", "merged", "sum_by", "sum_inside", "sum_moves"]
+__all__ = ["Mover", "merged", "sum_by", "sum_inside", "sum_moves", "within"]
 
 Array = Any  # CuPy's
 Rows = tuple[Array, Array, Array]
@@ -52,6 +52,14 @@ def sum_moves(
         change,
     )  # fmt: skip
     return int(here.to_host(change)[0])
+
+
+def within(rows: Rows, sources: Array, labels: Array) -> Rows:
+    """Return rows of the arcs of positive weight whose ends have the same label."""
+    xp = device().xp
+    kept = xp.flatnonzero((labels[sources] == labels[rows[1]]) & (rows[2] > 0))
+    offsets = xp.searchsorted(sources[kept], xp.arange(len(labels) + 1)).astype(np.int64)
+    return offsets, rows[1][kept], rows[2][kept]
 
 
 def merged(rows: Rows, sources: Array, labels: Array, count: int) -> Rows:
