@@ -185,10 +185,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def battery(config: pytest.Config) -> dict[str, Edges]:
+@lru_cache
+def battery(size: str) -> dict[str, Edges]:
     """Return every named shape, the hub in the size that was asked for."""
-    leaves = 100_000 if config.getoption("battery") == "full" else 1_000
-    return {**SHAPES, "hub": hub(leaves)}
+    return {**SHAPES, "hub": hub(100_000 if size == "full" else 1_000)}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -196,7 +196,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     `tiny_shape` leaves out what is too large for the plain Python engine.
     """
-    shapes = battery(metafunc.config)
+    shapes = battery(metafunc.config.getoption("battery"))
     for fixture, largest in (("shape", None), ("tiny_shape", 100)):
         if fixture in metafunc.fixturenames:
             chosen = {n: s for n, s in shapes.items() if largest is None or s.n <= largest}
