@@ -34,7 +34,11 @@ def equip(refuses: bool = False) -> None:
 
     device._substitute = EmulatedDevice()
     event = SimpleNamespace(record=lambda stream: None, done=True)
-    cuda = SimpleNamespace(Event=lambda **_: event, get_current_stream=lambda: None)
+    cuda = SimpleNamespace(
+        Event=lambda **_: event,
+        get_current_stream=lambda: None,
+        Device=lambda: SimpleNamespace(id=0),
+    )
     sys.modules["cupy"], sys.modules["cupy.cuda"] = SimpleNamespace(cuda=cuda), cuda
 
     def queue(segments: Any) -> ProcessQueue:
@@ -43,7 +47,7 @@ def equip(refuses: bool = False) -> None:
         return ProcessQueue(segments)
 
     hub_links.StreamQueue = queue
-    links.installed_gpus = lambda: ["a GPU"]
+    links.installed_gpus = lambda: [SimpleNamespace(uuid="")]
 
 
 def count_links() -> int:

@@ -53,11 +53,12 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
         raise EngineError(
             f"links={wanted!r} needs a GPU on each worker, and one has none; leave it out"
         )
+    gpus = _gpus(comm, addresses)
     if wanted == "nccl" or not on_one_host(comm):
         return NcclLinks(comm, addresses)
     if wanted == "hub":
         return HubLinks(comm, addresses)
-    shared, apart = _apart(comm)
+    shared, apart = _apart(comm, gpus)
     if shared or apart:
         try:
             return HubLinks(comm, addresses)
@@ -67,19 +68,46 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
     return NcclLinks(comm, addresses)
 
 
-def _apart(comm: Communicator) -> tuple[bool, bool]:
+def _gpus(comm: Communicator, addresses: Sequence[str]) -> list[str]:
+    """Return the UUID of each rank's GPU, empty if it is not known; collective.
+
+    Refuses workers that CUDA_VISIBLE_DEVICES gives GPUs of their own and that are on one nevertheless: they would exchange
+    as if there were no other GPU.
+    """
+    from cupy.cuda import Device
+
+    shown = comm.allgather([installed_gpus()[int(Device().id)].uuid, _first_visible()])
+    known: dict[str, tuple[str, str]] = {}
+    for (gpu, number), address in zip(shown, addresses, strict=True):
+        other, before = known.setdefault(gpu, (address, number))
+        if gpu and number.isdigit() and before.isdigit() and number != before:
+            raise EngineError(
+                f"workers {other} and {address} are on one GPU, although CUDA_VISIBLE_DEVICES gives them GPUs {before} "
+                f"and {number}: a module that they import uses CUDA before that is set, such as the script that "
+                "started them; move what uses it there below `if __name__ == '__main__':`"
+            )
+    return [gpu for gpu, _ in shown]
+
+
+def _first_visible() -> str:
+    """Return which GPU this process is to take for the first one, as text; nothing if it sees only one."""
+    if len(installed_gpus()) < 2:  # workers in containers number their own
+        return ""
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0].strip()
+
+
+def _apart(comm: Communicator, gpus: Sequence[str]) -> tuple[bool, bool]:
     """Return whether two ranks share a GPU, and whether a GPU cannot address another's memory; collective."""
     from cupy.cuda import Device, runtime
 
-    own, here = int(Device().id), [gpu.uuid for gpu in installed_gpus()]
-    everyone = comm.allgather(here[own])
-    if "" in everyone:  # not known
+    if "" in gpus:  # not known
         return False, False
-    others = [here.index(one) for one in everyone if one in here and one != here[own]]
+    own, here = int(Device().id), [gpu.uuid for gpu in installed_gpus()]
+    others = [here.index(one) for one in gpus if one in here and one != here[own]]
     reached = all(runtime.deviceCanAccessPeer(own, other) for other in others)
     disabled = os.environ.get("NCCL_P2P_DISABLE", "0") not in ("", "0")
     apart = comm.allgather(disabled or not reached)
-    return len(set(everyone)) < comm.size, any(apart)
+    return len(set(gpus)) < comm.size, any(apart)
 
 
 class LinkPool:

@@ -479,6 +479,46 @@ def test_which_links_are_made(monkeypatch, wanted, hosts, gpus, reaches, found):
     assert on_ranks(2, work) == [found] * 2
 
 
+@pytest.mark.parametrize("wanted", ["auto", "nccl", "hub"])
+@pytest.mark.parametrize(
+    ("gpus", "asked", "refused"),
+    [
+        ("11", ("0", "1"), True),
+        ("11", ("0", "0"), False),
+        ("11", ("0", "GPU-11"), False),  # names of one
+        ("11", ("", ""), False),
+        ("12", ("0", "1"), False),
+        (("", ""), ("0", "1"), False),
+    ],
+)
+def test_workers_that_are_not_where_they_were_sent(monkeypatch, wanted, gpus, asked, refused):
+    """As CUDA has begun in them before their environment was set."""
+    place = threading.local()
+    runtime = SimpleNamespace(deviceCanAccessPeer=lambda own, other: True)
+    cuda = SimpleNamespace(Device=lambda: SimpleNamespace(id=0), runtime=runtime)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
+    monkeypatch.setattr(links, "installed_gpus", lambda: [SimpleNamespace(uuid=gpus[place.rank])])
+    monkeypatch.setattr(links, "_first_visible", lambda: asked[place.rank])
+    monkeypatch.setattr(links, "NcclLinks", lambda comm, addresses: "links")
+    monkeypatch.setattr(links, "HubLinks", lambda comm, addresses: "links")
+
+    def work(comm):
+        place.rank = comm.rank
+        return links.make_links(comm, ["tcp://a", "tcp://b"], wanted)
+
+    says = r"tcp://a and tcp://b are on one GPU.*GPUs 0 and 1.*__main__"
+    with pytest.raises(ws.EngineError, match=says) if refused else nullcontext():
+        assert on_ranks(2, work) == ["links"] * 2
+
+
+def test_the_first_visible_gpu(monkeypatch):
+    for asked, gpus, first in (("1, 0", 2, "1"), ("1", 1, ""), ("", 2, "")):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", asked)
+        monkeypatch.setattr(links, "installed_gpus", lambda gpus=gpus: [None] * gpus)
+        assert links._first_visible() == first
+
+
 @pytest.mark.parametrize(("gpus", "works"), [("12", True), ("11", False)])
 def test_where_a_hub_cannot_be_made(monkeypatch, gpus, works):
     """NCCL serves GPUs that differ; of one that is shared it would say less."""
@@ -486,7 +526,8 @@ def test_where_a_hub_cannot_be_made(monkeypatch, gpus, works):
     def refuse(comm, addresses):
         raise ws.EngineError("no memory")
 
-    monkeypatch.setattr(links, "_apart", lambda comm: (gpus == "11", True))
+    monkeypatch.setattr(links, "_gpus", lambda comm, addresses: list(gpus))
+    monkeypatch.setattr(links, "_apart", lambda comm, gpus: (gpus == ["1", "1"], True))
     monkeypatch.setattr(links, "installed_gpus", lambda: gpus)
     monkeypatch.setattr(links, "NcclLinks", lambda comm, addresses: "nccl")
     monkeypatch.setattr(links, "HubLinks", refuse)
