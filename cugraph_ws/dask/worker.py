@@ -7,6 +7,7 @@ worker to worker over Dask's own connections, with TLS if the cluster has it.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import hashlib
 import logging
 import threading
@@ -79,6 +80,16 @@ def _names_of(kind: type[BaseException]) -> tuple[str, ...]:
 
 
 QUIET = QuietErrors()  # one for all workers of a process
+
+
+def _awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
+    """Wrap a future for the event loop, which then logs no error that nothing awaits.
+
+    The task raises the error.
+    """
+    wrapped: asyncio.Future[Any] = asyncio.wrap_future(future)
+    wrapped.add_done_callback(lambda one: one.cancelled() or one.exception())
+    return wrapped
 
 
 class RankPlugin(WorkerPlugin):
@@ -198,7 +209,7 @@ class RankPlugin(WorkerPlugin):
         waiting = asyncio.create_task(self._is_owned(key, started))
         self._waiting.add(waiting)
         waiting.add_done_callback(self._waiting.discard)
-        outcome = asyncio.wrap_future(started.outcome)
+        outcome = _awaitable(started.outcome)
         if owned:
             if not await waiting:
                 return None
@@ -211,7 +222,7 @@ class RankPlugin(WorkerPlugin):
 
     async def _is_owned(self, key: str, started: StartedTask) -> bool:
         """Wait until work that was started directly is done and has its task; drop work without."""
-        outcome, owned = map(asyncio.wrap_future, (started.outcome, started.owned))
+        outcome, owned = map(_awaitable, (started.outcome, started.owned))
         takes = f"{SPLIT}-{key}"
         while (await asyncio.wait([outcome, owned], timeout=OWNED))[1]:
             if not owned.done() and not self.worker.state.tasks.keys() & {key, takes}:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import pickle
 import signal
 import ssl
 import threading
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import dask.dataframe as dd
@@ -40,6 +42,7 @@ from cugraph_ws.dask import tasks as rank_tasks
 from cugraph_ws.dask.direct_start import DirectStart, StartedTask, StartedTasks
 from cugraph_ws.dask.heartbeat import Heartbeat
 from cugraph_ws.dask.tasks import call_rank, take_rank
+from cugraph_ws.dask.worker import RankPlugin
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -92,6 +95,15 @@ def counts(pair: Workers) -> Any:
     pair.client.run(counting)
     before = pair.client.run(counted)
     return lambda: {one: now - before[one] for one, now in pair.client.run(counted).items()}
+
+
+def failing(worker: Any) -> Any:
+    """Return work that fails."""
+
+    def work() -> None:
+        raise ws.InputError("wrong")
+
+    return work
 
 
 class TestCalls:
@@ -337,6 +349,26 @@ class TestStartedTasks:
         starts = StartedTasks()
         getattr(starts, how)("key")
         assert starts.begin("key", lambda: pytest.fail("it must not begin")) is None
+
+    @pytest.mark.parametrize("owned", [True, False])
+    def test_an_error_that_its_task_raises_is_not_logged_as_never_retrieved(self, owned):
+        plugin, logged = RankPlugin(), []
+        plugin.started, plugin._waiting = StartedTasks(), set()
+        plugin.worker = SimpleNamespace(state=SimpleNamespace(tasks={"key": None}))
+
+        async def both():
+            asyncio.get_running_loop().set_exception_handler(lambda _, one: logged.append(one))
+            asked = asyncio.create_task(plugin.call("key", pickle.dumps(failing), owned))
+            await asyncio.sleep(0)  # it begins the work
+            started = plugin.started.take("key")
+            started.owned.set_result(None)
+            assert await asked is None
+            await asyncio.gather(*plugin._waiting)
+            del asked, started
+            gc.collect()
+
+        asyncio.run(both())
+        assert logged == []
 
     def test_remembered_tasks_are_bounded(self, monkeypatch):
         monkeypatch.setattr(direct_start, "REMEMBERED", 3)
