@@ -28,7 +28,7 @@ from zoo_edges import EDGE_ZOO
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
-from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, rows
+from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, modes, rows
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda.loops import (
     betweenness,
@@ -379,6 +379,7 @@ def _programs() -> list[Case]:
             zoo.ColoursAround,
         )
     ]
+    cases.append(("zoo: WeighedCommunities", partial(_in_order, zoo.WeighedCommunities, listed)))
     cut = [
         one
         for one in cuda_cases.CASES
@@ -456,6 +457,12 @@ def _run_shards(program: Any, graph: ws.Graph, capacity: int = 0, **options: Any
         ws.run(program, thread_ranks.share(graph, comm), engine="cuda", **options)
 
     thread_ranks.over_links(2, run, capacity=capacity)
+
+
+def _in_order(program: Any, graph: ws.Graph) -> None:
+    """Run a superstep in which no sums of weights are exact."""
+    with patch.object(modes, "DIGITS", 0):
+        _superstep(program, graph)()
 
 
 def _run_over(program: Any, graph: ws.Graph, layout: Any, **options: Any) -> None:

@@ -23,7 +23,6 @@ __all__ = [
     "CHUNK",
     "FIELDS",
     "KEEPS",
-    "MOST_FREQUENT",
     "NO_TARGET",
     "ORDERED",
     "SETTLES",
@@ -71,7 +70,6 @@ FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices
 NO_TARGET = 0  # stands for a target where no program runs that reads one
 CHUNK = 128  # weights of a value that are added up one after another, before their sums are
-MOST_FREQUENT = False  # whether what is gathered of listed messages is the most frequent one
 WEIGHTED = False  # whether listed messages are values and weights
 SETTLES = True  # whether `is_settled` says that a state is final
 

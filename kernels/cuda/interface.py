@@ -16,7 +16,6 @@ from cugraph_ws.kernels.cpu.interface import (
     CHANGES,
     CHUNK,
     KEEPS,
-    MOST_FREQUENT,
     NO_TARGET,
     ORDERED,
     SETTLES,
@@ -69,7 +68,6 @@ __all__ = [
     "FRONTIER",
     "KEEPS",
     "LANES",
-    "MOST_FREQUENT",
     "NO_TARGET",
     "ORDERED",
     "OUTBOX",
@@ -114,7 +112,6 @@ __all__ = [
     "put_message",
     "put_source",
     "put_terms",
-    "rank_at",
     "read_source",
     "replace",
     "row_result",
@@ -276,10 +273,5 @@ def held_message(
 def row_result(
     vertex: Any, slots: Any, first: Any, count: Any, chosen: Any, row: Any, values: Any
 ) -> Any:
-    """Return what is gathered of the listed messages of a row; of modes, the value of a run."""
-    return slots[0][chosen[row]]
-
-
-def rank_at(totals: Any, bits: Any, place: Any) -> Any:
-    """Return an integer that is greater for greater totals; `bits` are totals as integers."""
-    return totals[place]
+    """Return what is gathered of the listed messages of a row; of modes, what was chosen."""
+    return chosen[row]

@@ -1,11 +1,11 @@
 """Dense supersteps that list the messages of each row: for the most frequent, and `gather_list`.
 
 A superstep is a few launches.  `list_messages` computes the message of each arc and puts it where it
-belongs in its row; the host sorts rows by value, if that is wanted.  In sorted rows equal values
-are runs: `sum_chunks` adds up the weights of a run in chunks, `weigh_runs` adds the sums of its
-chunks, or counts it, `rank_runs` finds a row's greatest total, and `choose_runs` its first run that
-has it.  All of these have a thread for each message, so that a hub is spread over many blocks.
-`apply_lists` has a thread for each vertex.
+belongs in its row.  Modes are counted in tables (`modes`); if that is not exact, or messages are wanted by
+value, the host sorts rows.  In sorted rows equal values are runs: `sum_chunks` adds up the weights of a
+run in chunks, `weigh_runs` adds the sums of its chunks, `rank_runs` finds a row's greatest total, and
+`choose_runs` its first run that has it.  All of these have a thread for each message, so that a hub is
+spread over many blocks.  `apply_lists` has a thread for each vertex.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 from cugraph_ws.kernels.cuda.interface import (
     CHUNK,
     KEEPS,
-    MOST_FREQUENT,
     PLACED,
     SETTLES,
-    WEIGHTED,
+    TARGETS,
     alike,
     is_settled,
     label_at,
@@ -32,7 +31,6 @@ from cugraph_ws.kernels.cuda.interface import (
     no_weight,
     precedes,
     put_message,
-    rank_at,
     row_result,
     weight_at,
     with_sums,
@@ -60,7 +58,7 @@ def list_messages(
 ) -> None:  # fmt: skip
     """Write the message of each arc to its place in `slots`.
 
-    `rows` are the arcs' destinations; `places` are empty if any order will do.
+    `rows` are the arcs' destinations, read if messages are; `places` are empty if any order will do.
     """
     if control[STOP] != 0:
         return
@@ -68,7 +66,10 @@ def list_messages(
     values = with_sums(parameters, sums, vertices, control[NUMBER])
     for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):
         source = load(state, constants, indices[arc])
-        target = load_target(state, constants, rows[arc])
+        row = np.int64(0)
+        if TARGETS:
+            row = np.int64(rows[arc])
+        target = load_target(state, constants, row)
         place = np.int64(arc)
         if PLACED:
             place = np.int64(places[arc])
@@ -144,14 +145,22 @@ def weigh_runs(
         if begins(slots, offsets[row], place):
             end = run_end(slots, place, offsets[row + 1])
             total = no_weight()
-            if WEIGHTED:
-                at = np.int64(place)
-                while at < end:
-                    total += parts[at]
-                    at += CHUNK
-            else:
-                total += end - place
+            at = np.int64(place)
+            while at < end:
+                total += parts[at]
+                at += CHUNK
             totals[place] = total
+
+
+@inline
+def rank_at(totals: Any, bits: Any, place: Any) -> Any:
+    """Return an integer that is greater for greater totals, least for NaN."""
+    total, whole = totals[place], bits[place]
+    if total != total:
+        return np.int64(LOWEST)
+    if total == 0.0:
+        return np.int64(0)
+    return whole if whole >= 0 else whole ^ np.int64(UNCHOSEN)
 
 
 @kernel
@@ -176,7 +185,7 @@ def choose_runs(
     arcs: Any, rows: Any, adjacency: Any, control: Any, slots: Any, totals: Any, bits: Any, best: Any,
     chosen: Any,
 ) -> None:  # fmt: skip
-    """Find the first run of each row that has the greatest rank."""
+    """Find where the first run of each row begins that has the greatest rank."""
     if control[STOP] != 0:
         return
     offsets, _ = adjacency
@@ -188,19 +197,17 @@ def choose_runs(
 
 @kernel
 def apply_lists(
-    shape: Any, slots: Any, runs: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
+    shape: Any, slots: Any, chosen: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
     constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any,
     tallies: Any, records: Any, norm: Any, tol: Any,
 ) -> None:  # fmt: skip
     """Compute every owned vertex from the list of its messages.
 
-    `shape` is the number of vertices, and of owned ones.  `runs` are the greatest ranks and the chosen
-    runs, which are cleared for the next superstep.
+    `shape` is the number of vertices, and of owned ones.  `chosen` are the modes by row.
     """
     if control[STOP] != 0:
         return
     vertices, owned = shape
-    best, chosen = runs
     offsets, _ = adjacency
     _, next_outbox = outboxes
     _, after = flags
@@ -218,8 +225,5 @@ def apply_lists(
         gathered = no_gathered()
         if found:
             gathered = row_result(old, slots, first, count, chosen, vertex, values)
-        if MOST_FREQUENT:
-            best[vertex] = LOWEST
-            chosen[vertex] = UNCHOSEN
         tally = finish(vertex, gathered, found, edges, memory, values, tally)
     conclude(tally, zero, (0, False), control, tallies, sums, records, norm, tol)

@@ -204,10 +204,12 @@ class CudaExecutor:
     @cached_property
     def _layout(self) -> Any:
         """The layout of the arcs that dense supersteps read; made when it is first needed."""
-        listing = self._bound.program.listing
-        if listing is not None:
-            return ListedRows(self._device, self._part, listing, self._types)
-        fields = source_fields(self._bound.program, self._types, outbox=self._outbox)
+        program = self._bound.program
+        if program.listing is not None:
+            return ListedRows(
+                self._device, self._part, program.listing, self._types, targets=program.reads_target
+            )
+        fields = source_fields(program, self._types, outbox=self._outbox)
         return self._layout_class(
             self._device, self._part, self._bound.types.message, tuple(kind for *_, kind in fields)
         )

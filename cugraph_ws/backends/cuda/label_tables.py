@@ -57,12 +57,15 @@ def kinds_of(lengths: Array) -> Array:
     return long + (lengths > BY_WARP) + (lengths > BY_BLOCK)
 
 
-def far_tables(longest: int) -> FarTables:
-    """Return tables for rows of up to `longest` arcs; none if they fit shared memory."""
+def far_tables(longest: int, *, beside: int = 0) -> FarTables:
+    """Return tables for rows of up to `longest` arcs; none if they fit shared memory.
+
+    Each has `beside` more slots than it is hashed to.
+    """
     xp = device().xp
     if longest <= BY_BLOCK:
         return FarTables((xp.zeros(1, np.int64), xp.zeros(1, np.int64)), 1, 0)
-    room = max(LEAST_SLOTS, 1 << (2 * longest - 1).bit_length())
+    room = max(LEAST_SLOTS, 1 << (2 * longest - 1).bit_length()) + beside
     count = max(1, min(MOST_FAR, FAR_BYTES // (SLOT * room)))
     return FarTables(
         (xp.empty(room * count, np.int64), xp.empty(room * count, np.int64)), room, count

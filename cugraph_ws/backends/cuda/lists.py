@@ -1,25 +1,27 @@
-"""Supersteps of programs that list messages, on the GPU: several launches, and sorts of rows between."""
+"""Supersteps of programs that list messages, on the GPU: several launches, and sorts of rows between some."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from cugraph_ws.backends.cuda.modes import ModeTables
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.backends.cuda.schedule import launch_shape
+from cugraph_ws.backends.cuda.sorted_runs import SORTING, SortedRuns, sort_rows
 from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.kernels.cuda.layout import LOWEST, UNCHOSEN
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.codegen import Types
-from cugraph_ws.program.lists import Listing, total_kind
+from cugraph_ws.program.lists import Listing
 from cugraph_ws.runtime.device import Device, KernelModule
 from cugraph_ws.runtime.memory import format_bytes
 
 __all__ = ["ListedRows"]
 
-SORTING = 24  # bytes of an arc that a sort holds at once: keys, order, and scratch
+FINDING_ROWS = 16  # bytes of an arc while the row of each is found
 
 
 class ListedRows:
@@ -31,6 +33,8 @@ class ListedRows:
     part : ProgramPart
     listing : Listing
     types : Types
+    targets : bool
+        Whether messages read their destination.
 
     Attributes
     ----------
@@ -46,30 +50,34 @@ class ListedRows:
     loops: tuple[str, ...] = ("lists",)
     in_parts = False
 
-    def __init__(self, device: Device, part: ProgramPart, listing: Listing, types: Types) -> None:
+    def __init__(
+        self, device: Device, part: ProgramPart, listing: Listing, types: Types, *, targets: bool
+    ) -> None:
         xp, arcs = device.xp, part.arcs
         self._device, self._part, self._listing = device, part, listing
+        self._counted, self._listed = listing.counts(types.message), listing.kind == "list"
         width = sum(np.dtype(kind).itemsize for kind in types.message)
-        each = 2 * part.numbers.dtype.itemsize + 2 * width + 16 + SORTING
+        each = width
+        if targets or not self._counted:
+            each += part.numbers.dtype.itemsize + FINDING_ROWS
+        if not self._counted:
+            each += part.numbers.dtype.itemsize + width + SORTING
         _check_memory(device, listing, each * arcs)
-        self._rows = arc_rows(part.csc.offsets, arcs).astype(part.numbers.dtype)
+        self._rows = xp.empty(0, part.numbers.dtype)
+        if targets or not self._counted:
+            self._rows = arc_rows(part.csc.offsets, arcs).astype(part.numbers.dtype)
         self._places = xp.empty(0, np.int64)
-        if listing.ordered:
+        if self._listed:
             order = sort_ends(self._rows, part.numbers[part.csc.indices], part.vertices)
             self._places = xp.empty(arcs, np.int32 if arcs <= np.iinfo(np.int32).max else np.int64)
             self._places[order] = xp.arange(arcs, dtype=self._places.dtype)
-        self._keys = list(range(len(types.message)))[: listing.sorted_by]
         self._slots = tuple(xp.empty(arcs, kind) for kind in types.message)
+        self._keys = len(self._slots[: listing.sorted_by]) if self._listed else 0
         self._sorted = self._slots
         if self._keys:
             self._sorted = tuple(xp.empty(arcs, kind) for kind in types.message)
-        runs = 0 if listing.kind == "list" else arcs
-        kind = total_kind(listing, types.message)
-        self._parts = xp.empty(runs if listing.kind == "weighted mode" else 0, kind)
-        self._totals = xp.empty(runs, kind)
-        rows = part.owned if listing.kind != "list" else 0
-        self._best = xp.full(rows, LOWEST, np.int64)
-        self._chosen = xp.full(rows, UNCHOSEN, np.int64)
+        self._tables: ModeTables | None = None
+        self._runs: SortedRuns | None = None
         self.blocks = launch_shape(device, part.owned)[0]
 
     def superstep(self, kernels: KernelModule, arguments: tuple[Any, ...]) -> Callable[[], None]:
@@ -89,31 +97,31 @@ class ListedRows:
         part, device = self._part, self._device
         adjacency, edges, state, _, constants, _, _, parameters, sums, control, *_ = arguments
         steps: list[Callable[[], None]] = []
-
-        def over_arcs(name: str, *given: Any) -> None:
-            if part.arcs:
-                shape = launch_shape(device, part.arcs)
-                steps.append(kernels.prepare(name, *shape, *given))
-
-        over_arcs(
-            "list_messages", part.vertices, part.arcs, self._rows, self._places, adjacency, edges,
-            state, constants, parameters, sums, control, self._slots,
-        )  # fmt: skip
-        if self._keys and part.arcs:
-            steps.append(self._sort)
-        listed = (part.arcs, self._rows, adjacency, control, self._sorted)
-        if self._listing.kind == "weighted mode":
-            over_arcs("sum_chunks", *listed, self._parts)
-        if self._listing.kind != "list":
-            totals = (self._totals, self._totals.view(np.int64))
-            over_arcs("weigh_runs", *listed, self._parts, self._totals)
-            over_arcs("rank_runs", *listed, *totals, self._best)
-            over_arcs("choose_runs", *listed, *totals, self._best, self._chosen)
-        noted = edges[-1:] if self._listing.kind == "list" else ()
+        if part.arcs:
+            steps.append(
+                kernels.prepare(
+                    "list_messages", *launch_shape(device, part.arcs), part.vertices, part.arcs,
+                    self._rows, self._places, adjacency, edges, state, constants, parameters, sums,
+                    control, self._slots,
+                )
+            )  # fmt: skip
+        chosen = device.xp.empty(0, np.int64)
+        noted = edges[-1:]
+        if not self._listed:
+            if self._tables is None:
+                offsets = part.csc.offsets[: part.owned + 1]
+                self._tables = ModeTables(device, offsets, self._slots, control)
+            chosen, noted = self._tables.chosen, ()
+            ordered = partial(self._choose_in_order, self._tables, kernels, adjacency, control)
+            steps.append(self._tables.prepare() if self._counted else ordered)
+        elif self._keys and part.arcs:
+            steps.append(
+                partial(sort_rows, device, self._rows, self._slots, self._sorted, self._keys)
+            )
         steps.append(
             kernels.prepare(
                 "apply_lists", *launch_shape(device, part.owned), (part.vertices, part.owned),
-                (*self._sorted, *noted), (self._best, self._chosen), *arguments,
+                (*self._sorted, *noted), chosen, *arguments,
             )
         )  # fmt: skip
 
@@ -123,16 +131,17 @@ class ListedRows:
 
         return launch
 
-    def _sort(self) -> None:
-        """Queue the sort of each row's messages: by their parts, from the last to the first, stable."""
-        xp = self._device.xp
-        columns = [self._slots[key] for key in self._keys]
-        columns = [one.view(np.uint8) if one.dtype == np.bool_ else one for one in columns]
-        order = xp.argsort(columns.pop(), kind="stable")
-        for column in reversed([self._rows, *columns]):
-            order = order[xp.argsort(column[order], kind="stable")]
-        for column, in_order in zip(self._slots, self._sorted, strict=True):
-            in_order[:] = column[order]
+    def _choose_in_order(
+        self, tables: ModeTables, kernels: KernelModule, adjacency: Any, control: Any
+    ) -> None:
+        """Queue the choice of messages whose weights are floats."""
+        scale = tables.scale()
+        if scale is not None:
+            tables.prepare(scale)()
+            return
+        if self._runs is None:
+            self._runs = SortedRuns(self._device, self._part, self._rows, self._slots)
+        self._runs.choose(kernels, adjacency, control, tables.chosen)
 
 
 def _check_memory(device: Device, listing: Listing, needed: int) -> None:

@@ -204,7 +204,8 @@ class CudaPlan:
         )
         self._direction = "pull" if active_only else "gather"
         # Jumps are computed between supersteps, and rows are sorted even if a run is over.
-        if program.jumps or program.listing is not None:
+        listing = program.listing
+        if program.jumps or (listing is not None and not listing.counts(bound.types.message)):
             self._batch = self._most = 1
 
     @staticmethod
