@@ -18,11 +18,22 @@ import math
 from collections import Counter, namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-__all__ = ["INFINITY", "Graph", "Outcome", "Unfit", "hears_all", "run"]
+__all__ = ["INFINITY", "Graph", "Outcome", "Unfit", "hears_all", "record", "run"]
+
+
+@lru_cache(maxsize=1000)
+def _kind(name: str, fields: tuple[str, ...]) -> Any:
+    return namedtuple(name, fields)
+
+
+def record(name: str, fields: Iterable[str]) -> Any:
+    """Return a named tuple: to make one takes longer than a superstep of a small graph."""
+    return _kind(name, tuple(fields))
 
 
 class Narrow(np.float32):
@@ -175,8 +186,8 @@ class _Run:
         kinds = dict(zip(program.edges, (kind for _, kind in columns), strict=True))
         self.kinds = [_state_kind(declared, kinds) for declared in program.state.values()]
         self.edge_kinds = [one.type.name for one in program.edge_state.values()]
-        self.edge = namedtuple("Edge", (*program.edges, *program.edge_state))
-        edge = namedtuple("Attributes", program.edges)
+        self.edge = record("Edge", (*program.edges, *program.edge_state))
+        edge = record("Attributes", program.edges)
         self.edges = [
             edge(*(_cast(kind, column[place]) for column, kind in columns))
             for place in range(len(graph.edges))
@@ -187,10 +198,10 @@ class _Run:
         known = {name: one for name, one in program.constants.items() if name not in self.jumps}
         constants = [self.constant(*one, given) for one in known.items()]
         self.own = [
-            namedtuple("Own", known)(*row)
+            record("Own", known)(*row)
             for row in (zip(*constants, strict=True) if constants else [()] * graph.n)
         ]
-        self.vertex = namedtuple("Vertex", (*program.state, *known, *self.jumps))
+        self.vertex = record("Vertex", (*program.state, *known, *self.jumps))
         self.parameters = {
             name: self.parameter(name, declared, given)
             for name, declared in program.parameters.items()
@@ -240,7 +251,7 @@ class _Run:
     def p(self, **more: Any) -> Any:
         """Return what functions know as p."""
         known = {**self.parameters, "number_of_vertices": np.int64(self.graph.n), **more}
-        return namedtuple("P", known)(*known.values())
+        return record("P", known)(*known.values())
 
     def first_states(self) -> list[tuple[Any, ...]]:
         """Return the first state of every vertex."""
@@ -455,7 +466,7 @@ class _Run:
                 for place in (fold.field, *others)
             ],
         )
-        return namedtuple("Gathered", fold.names)(*first) if fold.names else first
+        return record("Gathered", fold.names)(*first) if fold.names else first
 
     def total(self, parts: Sequence[Any]) -> Any:
         """Add numbers up: floats in float64 if a state field is, flags as a count."""

@@ -6,13 +6,13 @@ edge attribute is the sum over all edges between two vertices, whatever their di
 
 from __future__ import annotations
 
-from collections import defaultdict, namedtuple
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import reference
-from reference import Graph
+from reference import Graph, record
 
 __all__ = ["edges_of", "neighbours_of", "run_pairs"]
 
@@ -82,7 +82,7 @@ class _Pairs(reference._Run):
                 before = self.sums[key]
                 self.sums[key] = [a + b for a, b in zip(before, values, strict=True)]
         constants = [self.constant(*one, given) for one in program.constants.items()]
-        vertex = namedtuple("Vertex", program.constants)
+        vertex = record("Vertex", program.constants)
         rows = zip(*constants, strict=True) if constants else [()] * graph.n
         self.own = [vertex(*row) for row in rows]
         self.parameters = {
@@ -99,7 +99,7 @@ class _Pairs(reference._Run):
     def edge(self, u: int, v: int) -> Any:
         """Return the attributes of the edge between two vertices."""
         values = self.sums[u, v] if u != v else [0.0] * len(self.program.edges)
-        return namedtuple("Edge", self.program.edges)(*map(np.float64, values))
+        return record("Edge", self.program.edges)(*map(np.float64, values))
 
     def all_of(self, pairs: Iterable[tuple[int, int]] | None) -> dict[str, list[Any]]:
         """Return the values of pairs."""

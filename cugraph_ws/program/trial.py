@@ -307,25 +307,39 @@ class Trial:
             self.numbers("combine", result, len(message))
             return self._cast_message(result, message, is_tuple)
 
-        def differ(a: Any, b: Any) -> bool:
-            return not np.allclose(np.asarray(a, float), np.asarray(b, float), equal_nan=True)
+        def differ(lefts: list[Any], rights: list[Any]) -> list[bool]:
+            same = np.isclose(np.asarray(lefts, float), np.asarray(rights, float), equal_nan=True)
+            return [not np.all(one) for one in same]
 
-        for a, b, c in itertools.product(samples, repeat=3):
-            if differ(combine(a, b), combine(b, a)):
+        places = range(len(samples))
+        pairs = {
+            (i, j): combine(samples[i], samples[j]) for i, j in itertools.product(places, repeat=2)
+        }
+        swapped = [pairs[j, i] for i, j in pairs]
+        for (i, j), wrong in zip(pairs, differ(list(pairs.values()), swapped), strict=True):
+            if wrong:
+                a, b = _show(samples[i]), _show(samples[j])
                 raise self.fail(
                     "combine",
-                    f"is not commutative: combine({_show(a)}, {_show(b)}) = {_show(combine(a, b))}, but "
-                    f"combine({_show(b)}, {_show(a)}) = {_show(combine(b, a))}",
+                    f"is not commutative: combine({a}, {b}) = {_show(pairs[i, j])}, but "
+                    f"combine({b}, {a}) = {_show(pairs[j, i])}",
                 )
-            left, right = combine(combine(a, b), c), combine(a, combine(b, c))
-            if differ(left, right):
+        triples = list(itertools.product(places, repeat=3))
+        from_left = [combine(pairs[i, j], samples[k]) for i, j, k in triples]
+        from_right = [combine(samples[i], pairs[j, k]) for i, j, k in triples]
+        for place, wrong in enumerate(differ(from_left, from_right)):
+            if wrong:
+                a, b, c = (_show(samples[one]) for one in triples[place])
                 raise self.fail(
                     "combine",
-                    f"is not associative: over {_show(a)}, {_show(b)}, {_show(c)} it gives {_show(left)} "
-                    f"from the left and {_show(right)} from the right",
+                    f"is not associative: over {a}, {b}, {c} it gives {_show(from_left[place])} "
+                    f"from the left and {_show(from_right[place])} from the right",
                 )
-        for a in samples:
-            if differ(combine(self._cast_message(identity, message, is_tuple), a), a):
+        nothing = self._cast_message(identity, message, is_tuple)
+        for a, wrong in zip(
+            samples, differ([combine(nothing, a) for a in samples], samples), strict=True
+        ):
+            if wrong:
                 raise self.fail(
                     "combine",
                     f"identity {identity!r} changes {_show(a)}; it must leave messages unchanged",
