@@ -154,7 +154,7 @@ def test_starts_and_settled_are_tried():
 
 
 def test_invalid_arguments_of_check_are_refused():
-    with pytest.raises(ws.InputError, match=r"program=<class 'int'> is not a vertex program"):
+    with pytest.raises(ws.InputError, match=r"program=<class 'int'> is not a program"):
         ws.check(int, pd.DataFrame({"source": [0], "destination": [1]}))
     with pytest.raises(ws.InputError, match=r"max_edges=0 "):
         ws.check(Hops, pd.DataFrame({"source": [0], "destination": [1]}), max_edges=0)
