@@ -19,11 +19,11 @@ __all__ = [
 WantedDirection = Literal["auto", "push", "pull", "gather"]
 WantedLayout = Literal["auto", "csc", "tiles", "gshards", "windows"]
 Filter = Literal["auto", "online", "ballot"]
-SHARDED = ("gshards", "windows")  # layouts that are read by gathers from all only
+SHARDED = ("gshards", "windows")  # layouts over which only gathers from all in-neighbours run
 
 # After Beamer, Asanović, Patterson (2012): pull while the frontier's arcs exceed this part of the
 # arcs of vertices not yet settled.  Theirs is a 14th, and they go on pulling while the frontier
-# shrinks; here arcs are counted anew after each superstep, so neither is needed.
+# shrinks; here arcs are counted after each superstep, so neither is needed.
 PULL_SHARE = 4
 # A pull that cannot stop early reads every arc.  A push of more than half of them costs more,
 # because of its locks and scattered writes.
@@ -168,8 +168,8 @@ def gathers_only(bound: BoundProgram, direction: str) -> InputError:
     elif program.idempotent:
         reason = why_not_monotone(program, bound.types.state)
         why = (
-            f"; it is not proved that its answer is independent of the order of messages ({reason}): if "
-            "it is, declare asynchronous = True"
+            f"; its answer is not proved to be independent of the order of messages ({reason}): if it is, "
+            "declare asynchronous = True"
         )
     return InputError(
         f"direction={direction!r}: {program.name} gathers from all in-neighbours in every superstep; use "

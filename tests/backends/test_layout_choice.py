@@ -57,11 +57,11 @@ def test_sums_of_floats_depend_on_the_run_alone():
         for _ in range(3):
             layouts, why = layouts_of(Rank, graph, max_iter=6)
             assert layouts == {"csc"}
-            assert why == "csc: shards are won back in 10 supersteps or more, and 6 are certain"
+            assert why == "csc: shards pay off after 10 supersteps or more, and 6 are certain"
         for _ in range(2):
             layouts, why = layouts_of(Rank, graph, max_iter=10)
             assert layouts == {"gshards"}
-            assert "won back in 10 of 10 supersteps" in why
+            assert "pay off after 10 of 10 supersteps" in why
         layouts, why = layouts_of(Rank, graph, max_iter=10, tol=1e-9)
         assert layouts == {"csc"}, "it may end earlier"
         assert why.endswith("and 0 are certain")
@@ -76,7 +76,7 @@ def test_sums_of_integers_depend_on_earlier_runs():
             found.append(result.frame["x"].tolist())
             assert set(result.rows.layout) == {expected}
         assert all(one == found[0] for one in found)
-        assert "won back in 10 of 12 supersteps" in graph.report.choices["Walks"]
+        assert "pay off after 10 of 12 supersteps" in graph.report.choices["Walks"]
         assert graph.on_device().gathered == 16
 
 
@@ -85,7 +85,7 @@ def test_sums_of_integers_depend_on_earlier_runs():
     [
         ("LEAST_ARCS", 1 << 20, "arcs are few"),
         ("GAINS", ((0.0, 0.1),), "shards do not pay"),
-        ("GAINS", ((0.0, 0.2), (1.0, 0.05)), "in 20 supersteps, and 10 are certain"),
+        ("GAINS", ((0.0, 0.2), (1.0, 0.05)), "after 20 supersteps, and 10 are certain"),
     ],
 )
 def test_what_does_not_pay(name, value, words, monkeypatch):

@@ -213,9 +213,9 @@ def test_no_tiles_where_memory_is_short_or_reads_are_near(monkeypatch):
     with graph_of(rmat(6, 4, seed=11)) as graph:
         for name, value, words in (
             ("available_memory", lambda: 100, "more than a 4th of the available memory"),
-            ("NEAR", 1 << 20, "has room in a core's cache"),
+            ("NEAR", 1 << 20, "fit a core's cache"),
             ("THIN", 1 << 20, "tiles would have"),
-            ("NEW_LINES", 2.0, "cache lines anew"),
+            ("NEW_LINES", 2.0, "new cache lines"),
         ):
             with monkeypatch.context() as patch:
                 patch.setattr(tiled, name, value)

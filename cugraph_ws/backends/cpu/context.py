@@ -111,7 +111,7 @@ class Context:
         return adjacency.offsets, adjacency.indices
 
     def row_ranges(self) -> list[tuple[int, int]]:
-        """Cut the rows of owned vertices into ranges of about equal work."""
+        """Split the rows of owned vertices into ranges of about equal work."""
         if self._row_ranges is None:
             offsets, indices = self.rows("csc")
             pieces = self.pieces(len(indices) + self.part.owned)

@@ -33,8 +33,8 @@ __all__ = ["CpuExecutor"]
 LONG_ROW = 1 << 16  # arcs above which a row is split among threads
 FUSED_BUDGET = 1 << 22  # arcs of a fused call, so that Ctrl-C and progress are served
 FUSED_SUPERSTEPS = 1 << 12
-FEW = 64  # vertices whose values are compared before all others
-SUMMED_TOGETHER = 1 << 15  # vertices; independent of the number of threads, so that rounding is too
+FEW = 64  # vertices whose values are compared first
+SUMMED_TOGETHER = 1 << 15  # vertices; fixed, so that rounding does not depend on the threads
 
 
 class CpuExecutor:
@@ -55,14 +55,14 @@ class CpuExecutor:
     threads : int, optional
         Most threads; by default one per core.
     layout : {"auto", "csc", "tiles"}
-        What dense supersteps read, see `TiledRows`.
+        What dense supersteps read; see `TiledRows`.
     gathers : bool
-        Whether every superstep gathers from all.
+        Whether every superstep gathers from all in-neighbours.
 
     Raises
     ------
     EngineError
-        If tiles are requested, and not possible.
+        If tiles are requested but not possible.
     """
 
     knows_changes_early = True
@@ -96,7 +96,7 @@ class CpuExecutor:
         arcs = part.arcs
         kinds = bound.program.edge_state_kinds
         self._edge_state = tuple(np.zeros(arcs, kind) for kind in kinds)  # in the order of the CSC
-        # Where an error is noted: a message, or an index of a list, that is out of range
+        # Where kernels record an error: a message, or an index of a list, that is out of range
         self._beyond = (np.zeros(1, np.int64),) * bound.program.notes_errors
         self._hubs: list[int] | None = None  # rows that are split among all threads
         self._gathered = gathers_from_all(bound)  # whether the last superstep was dense
@@ -136,9 +136,10 @@ class CpuExecutor:
             self._frontier.set_list(declared_frontier(context))
 
     def _edges(self, order: Order = "csc") -> tuple[Array, ...]:
-        """Return what messages read of edges, and where errors are noted.
+        """Return the edge arrays that messages read, and the array where errors are recorded.
 
-        The state of edges is in the order of the CSC, and for programs that read nothing else.
+        The state of edges is in the order of the CSC whatever `order` is: programs with such state
+        read no other order.
         """
         return (*self._part.edges(order), *self._edge_state, *self._beyond)
 
@@ -329,7 +330,8 @@ class CpuExecutor:
         frontier = self._frontier.as_bitmap()
         following = np.zeros_like(frontier)
         fresh = context.state
-        # A message that counts once must not be of a new state, and none of a half-written one.
+        # If messages count once, none may be computed from a state of this superstep.  If a state
+        # has several fields, none may be computed from a half-written one.
         if not context.bound.accumulates or len(context.state) > 1:
             fresh = self._fresh_state()
             for old, new in zip(context.state, fresh, strict=True):

@@ -1,4 +1,4 @@
-"""Marks, locks and priority piles: the queued vertices, by their turn."""
+"""Marks, locks and priority piles: the queued vertices, in the order in which they run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_piles(state: SavedState, name: str) -> None:
 
 
 class Queues:
-    """The arrays that `push` needs beside the frontier.
+    """The arrays that `push` needs besides the frontier.
 
     Parameters
     ----------

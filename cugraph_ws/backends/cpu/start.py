@@ -49,7 +49,7 @@ def first_frontier(context: Context) -> Array:
 
 
 def declared_frontier(context: Context) -> Array:
-    """List the vertices that `starts` names; all, if the program has no such function.
+    """List the vertices for which `starts` is true; all, if the program has no such function.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""When dense supersteps on the CPU go over tiles of arcs, and what they need for it.
+"""Decide when dense supersteps on the CPU go over tiles of arcs, and run them.
 
-States are the same bit by bit over rows and over tiles.  So the choice may depend on what has been
-run before on the graph.
+States are bitwise equal over rows and over tiles.  So the choice may depend on earlier runs on the
+graph.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from cugraph_ws.runtime.memory import available_memory
 __all__ = ["TiledRows", "why_not_tiled"]
 
 LEAST_ARCS = 1 << 22  # a superstep of fewer takes less time than the compilation of two loops pays
-NEAR = 1 << 20  # bytes: what is read of all sources has room in a core's cache
-THIN = 64  # arcs of a tile, in the mean, below which tiles do not pay
-NEW_LINES = 0.06  # cache lines of sources that an arc reads anew, from which reads are scattered
+NEAR = 1 << 20  # bytes of source values that fit a core's cache
+THIN = 64  # mean arcs of a tile below which tiles do not pay
+NEW_LINES = 0.06  # new cache lines of source values per arc from which reads count as scattered
 FIRST = 2  # supersteps over rows before tiles are made, which takes the time of about two
-SHARE = 4  # tiles may take this part of the available memory
+SHARE = 4  # tiles may take one in so many bytes of the available memory
 
 
 def why_not_tiled(
@@ -35,7 +35,7 @@ def why_not_tiled(
     ----------
     bound : BoundProgram
     gathers : bool
-        Whether every superstep gathers from all.
+        Whether every superstep gathers from all in-neighbours.
     in_place : bool
         Whether supersteps write into the state that they read.
     divided : bool
@@ -47,7 +47,7 @@ def why_not_tiled(
     if plain:
         return "engine='python' reads rows as they are"
     if not gathers:
-        return f"{program.name} runs by frontiers, and tiles are gathered from all"
+        return f"{program.name} runs by frontiers, and only dense supersteps go over tiles"
     if divided:
         return "partitions combine messages in the order of vertex numbers, which tiles do not keep"
     if in_place:
@@ -75,7 +75,7 @@ class TiledRows:
     Raises
     ------
     EngineError
-        If tiles are requested, and not possible.
+        If tiles are requested but not possible.
     """
 
     def __init__(self, context: Context, layout: str, why_not: str | None) -> None:
@@ -100,7 +100,7 @@ class TiledRows:
         if reason is None:
             tiling.gathers += 1
             if not tiling.made and tiling.gathers <= FIRST:
-                reason = f"tiles are won back after {FIRST} supersteps"
+                reason = f"tiles are made after {FIRST} supersteps over rows"
             elif not tiling.made:
                 reason = self._why_not = self._why_dear()
         name = self._context.bound.program.name
@@ -116,10 +116,10 @@ class TiledRows:
             return f"{part.arcs:,} arcs are few"
         kinds = types.message if self._context.bound.prepares else types.state
         if part.size * sum(np.dtype(kind).itemsize for kind in kinds) < NEAR:
-            return "what is read of sources has room in a core's cache"
+            return "the values of all sources fit a core's cache"
         ranges, bits = tiling.shape(part.size)
         each = part.arcs / (len(ranges) * -(-part.size // (1 << bits)))
-        return f"tiles would have {each:.0f} arcs" if each < THIN else None
+        return f"tiles would have {each:.0f} arcs on average" if each < THIN else None
 
     def _why_dear(self) -> str | None:
         """Return why tiles do not pay on this machine, or None."""
@@ -127,13 +127,13 @@ class TiledRows:
         if SHARE * (tiling.cost(size) + self._edge_bytes()) > available_memory():
             return f"tiles would take more than a {SHARE}th of the available memory"
         lines = tiling.spread(size)
-        return f"an arc reads {lines:.2f} cache lines anew" if lines < NEW_LINES else None
+        return f"an arc reads {lines:.2f} new cache lines on average" if lines < NEW_LINES else None
 
     def _edge_bytes(self) -> int:
         return sum(one.nbytes for one in self._context.part.edges("csc"))
 
     def tiles(self) -> Tiles:
-        """Return the tiles; made first if need be."""
+        """Return the tiles; they are made on the first call."""
         return self._tiling.tiles(self._context.part.size)
 
     def edges(self) -> tuple[Array, ...]:

@@ -1,7 +1,7 @@
 """Shards of arcs for `kernels/cuda/arc_shards.py`: how many arcs each has, and in which order.
 
-A shard is a range of the CSC's arcs.  What its arcs read of their sources has room in the shared
-memory of a block.  Positions are by falling in-degree, so the rows of a shard are about alike.
+A shard is a range of the CSC's arcs.  The source values that they read fit the shared memory of a
+block.  Positions are by falling in-degree, so the rows of a shard have about the same length.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ DeviceArray = Any  # CuPy's or NumPy's
 BLOCK = 256  # threads: registers for three blocks of a multiprocessor
 SHARED = 48 << 10  # bytes of a shard, or of a window: room for four blocks
 SHARD_PARTS = 8  # shards are sorted an eighth at a time, if there are so many
-PADDED = 1.25  # slots for each arc, in the mean, of windows of eight arcs for each shard and more
-LEAST = GROUP  # arcs for each shard, in the mean, from which a window has slots
+PADDED = 1.25  # mean slots per arc of windows with eight arcs or more per shard
+LEAST = GROUP  # mean arcs per shard from which a window has slots
 TASK = 1 << 13  # groups of slots that a block fills at a time
-MOST = NO_PLACE & -GROUP  # arcs of a shard, sources of a window: places have 16 bits
+MOST = NO_PLACE & -GROUP  # bound of the arcs of a shard and of the sources of a window
 
 
 class Sizes(NamedTuple):
@@ -101,7 +101,7 @@ class Shards:
 
     @property
     def arrays(self) -> dict[str, DeviceArray]:
-        """What is stored, by name."""
+        """The stored arrays, by name."""
         found = {
             name: getattr(self, name) for name in ("rows", "cuts", "firsts", "sources", "places")
         }
@@ -296,7 +296,7 @@ class ShardedLayout:
     shards : Shards
         Kept with the graph.
     blocks : int
-        Blocks of a superstep that leave a tally.
+        Blocks of a superstep that write partial counts.
 
     Raises
     ------
@@ -341,7 +341,7 @@ class ShardedLayout:
 
     @classmethod
     def cost(cls, arcs: int, vertices: int) -> LayoutCost:
-        """Return what it takes at most.
+        """Return an upper bound of the layout's memory.
 
         The slots of a run are not included: for each slot, the bytes that a program reads of a
         source.
@@ -357,7 +357,7 @@ class ShardedLayout:
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """What is stored, by name."""
+        """The stored arrays, by name."""
         return self.shards.arrays
 
     @property
@@ -367,7 +367,7 @@ class ShardedLayout:
 
     @property
     def blocks(self) -> int:
-        """Blocks of a superstep that leave a tally."""
+        """Blocks of a superstep that write partial counts."""
         return int(self._gathering + self._finishing)
 
     def superstep(self, kernels: KernelModule, arguments: tuple[Any, ...]) -> Launches:
@@ -376,7 +376,7 @@ class ShardedLayout:
         Parameters
         ----------
         kernels : KernelModule
-            The program's.
+            The program's kernels.
         arguments : tuple
             As `kernels/cuda/superstep.py` takes them, from the adjacency on.
 

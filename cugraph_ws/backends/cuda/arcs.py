@@ -67,7 +67,7 @@ class DeviceArcs:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Which layout the last run of each program has chosen, and why."""
+        """Which layout the last run of each program used, and why."""
         return self.graph.choices
 
     def host(self) -> Arcs:
@@ -209,7 +209,7 @@ class DeviceArcs:
         return device().to_host(values[arc : arc + 1])[0], int(arc)
 
     def close(self) -> None:
-        """Give the device's memory back."""
+        """Free the device's memory."""
         self.graph.close()
         self._host = None
 

@@ -62,7 +62,7 @@ def is_served(device: Device, slots: int, size: int, keep: bool, value_bytes: in
     keep : bool
         Whether arcs take their edge along.
     value_bytes : int
-        Of the value that they take along too, if any.
+        Bytes of the value that each arc also takes along; 0 if none.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def _room(length: int, keep: bool) -> tuple[int, int, int]:
 
 
 def _longest(device: Device, keep: bool) -> int:
-    """Return the most arcs of a row that a bucket can hold beside those of its span; a multiple of 8."""
+    """Return the most arcs of a row that a bucket can hold besides its span; a multiple of 8."""
     each = 2 + 2 * (8 if keep else 4)
     most = int(device.shared_memory - 4 * SPAN) // each // 8 * 8
     return int(min(most, 1 << LOCAL_BITS)) - SPAN

@@ -77,7 +77,7 @@ FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of a stat
 
 @dataclass(frozen=True)
 class Variant:
-    """What is fixed in a program's kernels beside the program and its types.
+    """What a program's kernels are compiled for, besides the program and its types.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class DeviceAccess(Access):
         return f"{array}[{index}] = {value}"
 
     def note(self, array: str, value: str) -> str:
-        """Write a statement that stores a value in an array of one; any of several values may stay."""
+        """Write a statement that stores a value in an array of one entry; of several values, any may stay."""
         return f"atomic_exchange({array}, 0, {value})"
 
 

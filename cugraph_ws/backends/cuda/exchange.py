@@ -41,10 +41,10 @@ from cugraph_ws.runtime.device import device
 __all__ = ["DeviceRankExchange"]
 
 LEVELS = 8  # levels of tree growth that are queued before the host reads how many were attached
-LEAST_APART = 1 << 18  # vertices sent to a rank, from which most are sent before a superstep ends
-EXPOSED = 0.3  # of the time on the way of messages that mostly leave while a superstep computes
-BY_HOST, BY_NETWORK = 4e-11, 1e-10  # seconds of a byte through host memory, and between hosts
-SLOWEST_APART = 2e-11  # seconds of a byte; over slower links, pieces take longer than a whole
+LEAST_APART = 1 << 18  # vertices for a rank from which most are sent before the superstep ends
+EXPOSED = 0.3  # part of the sending time that counts, if messages mostly leave during a superstep
+BY_HOST, BY_NETWORK = 4e-11, 1e-10  # seconds per byte through host memory, and between hosts
+SLOWEST_APART = 2e-11  # seconds per byte; over slower links two pieces take longer than one
 WORD = 4  # bytes of a GPU's word
 
 

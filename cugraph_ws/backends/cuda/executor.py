@@ -283,21 +283,20 @@ class CudaExecutor:
         )  # fmt: skip
         for before, after in ((self._states[0], self._states[-1]), self._outboxes):
             for one, other in zip(before, after, strict=True):
-                other[part.owned :] = one[
-                    part.owned :
-                ]  # of what comes later both copies are written
-        if self._frontier or not self._launches:  # others' arguments never change
+                # Initialise ghosts in both copies; later updates are written to both.
+                other[part.owned :] = one[part.owned :]
+        if self._frontier or not self._launches:  # without a frontier, arguments never change
             self._prepare()
 
     @cached_property
     def _edges(self) -> tuple[Any, ...]:
-        """What messages read of edges in the order of the CSC, and where errors are noted."""
+        """The edge arrays that messages read, by the CSC, and the array where errors are recorded."""
         noted = [self._beyond] if self._bound.program.notes_errors else []
         return (*self._edge_arrays("csc"), *self._edge_state, *noted)
 
     @property
     def _beyond(self) -> Any:
-        """Where errors are noted: among what the host reads after a superstep."""
+        """Where errors are recorded: in a block that the host reads after each superstep."""
         return self._control[layout.BEYOND :]
 
     def _edge_arrays(self, order: Order) -> tuple[Any, ...]:
@@ -522,7 +521,7 @@ class CudaExecutor:
         arcs : int
             Number of arcs of the whole graph.
         """
-        # The record of a rank that has noted an error is its two halves; see `write_header`.
+        # If a rank has recorded an error, its record is the error's two halves; see `write_header`.
         beyond = [one for one in records if np.isnan(one[layout.ACTIVE])]
         if beyond:
             high, low = int(beyond[0][layout.TOTAL]), int(beyond[0][layout.GREATEST])

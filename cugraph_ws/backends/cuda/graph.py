@@ -38,7 +38,7 @@ Order = Literal["csc", "csr"]
 
 DEGREES = np.left_shift(np.int64(1), np.arange(40))  # degrees that are looked up at once
 ASKED_FIRST = 1  # requests before the min-neighbour cache is made: many graphs are searched once
-SAMPLED, SAMPLED_ARCS = 32, 12 << 10  # shards that are looked at, and arcs of each
+SAMPLED, SAMPLED_ARCS = 32, 12 << 10  # sampled shards, and arcs of each
 # (least in-degree, threads for each row) in the kernel that makes the cache
 SEARCHERS = ((64, 32), (16, 8), (4, 2), (0, 1))
 
@@ -333,9 +333,9 @@ class DeviceGraph:
 
     @property
     def shard_sectors(self) -> float:
-        """How many sectors an arc reads of its sources if those of a shard are read in their order.
+        """Mean sectors of source values read per arc, if a shard reads its sources in their order.
 
-        A mean over some shards of 12 Ki arcs; 32 bytes a sector, of 4 for each source.
+        It is sampled from some shards of 12 Ki arcs.  A sector is 32 bytes, a value is 4.
         """
         with self._lock:
             if self._shard_sectors is None:

@@ -1,6 +1,6 @@
 """Group arcs by row on the device: cut them into parts, and sort each part by 64-bit keys.
 
-One sort of all arcs would need 16 bytes an arc, and 4 more for the result.  So arcs are read in
+One sort of all arcs would need 16 bytes per arc, and 4 more for the result.  So arcs are read in
 rounds of about half of them.  A round writes a key for each arc, part by part; a part has about a
 twelfth of all arcs.  Then parts are sorted one after another.
 """

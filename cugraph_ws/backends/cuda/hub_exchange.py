@@ -1,8 +1,8 @@
 """The exchange through the host hub: a rank's outbox leaves its GPU once, whatever the number of peers.
 
-The outbox of a rank is of all its vertices that any peer holds as ghosts (Khorasani, Gupta, Bhuyan, PACT 2015,
-Section IV-B).  It is copied to host memory, from where each peer reads what it holds directly into its GPU; a peer that
-holds all of it copies it as a whole.  Long outboxes go in pieces.
+A rank's outbox has all of its vertices that some peer holds as ghosts (Khorasani, Gupta, Bhuyan, PACT 2015,
+Section IV-B).  It is copied to host memory.  From there each peer reads its own ghosts directly into its GPU; a peer
+that holds all of them copies the whole outbox.  Long outboxes are sent in pieces.
 """
 
 from __future__ import annotations
@@ -90,17 +90,17 @@ def _made(shard: ShardGraph, part: ProgramPart, *, everything: bool) -> Outboxes
 
 
 class _Form(NamedTuple):
-    """What a rank's message is made of.
+    """The arrays of a rank's message.
 
     Attributes
     ----------
     what : {WHOLE, LISTED, BITS}
     constants : list of dtype
-        Of arrays of one value, which each piece has.
+        Dtypes of arrays with a single value, which every piece has.
     columns : list of dtype
-        Of arrays that are cut into pieces.
+        Dtypes of arrays that are split into pieces.
     length : int
-        Of the columns.
+        Entries of a column.
     piece : int
         Most entries of a piece.
     """
@@ -171,7 +171,7 @@ class HubRankExchange(DeviceRankExchange):
         return {rank: executor.pack(self._outboxes.own, refine=refine)}
 
     def _form(self, sender: int, lengths: npt.NDArray[np.int64], kinds: list[Any]) -> _Form:
-        """Return what a rank's message is made of."""
+        """Return the arrays of a rank's message."""
         count = int(lengths[sender].max())
         constants: list[Any] = []
         columns: list[Any]

@@ -20,8 +20,8 @@ __all__ = ["LayoutChoice", "choose_layout", "same_bits"]
 
 # As measured on an H200, see `docs/decisions/041`
 LEAST_ARCS = 1 << 26  # shards of a graph with a quarter of that are slower than the CSC
-COST = 12.0  # supersteps over the CSC in whose time shards are made
-# Part of a superstep's time that is saved, by the most sectors that an arc reads in a shard
+COST = 12.0  # time to make shards, in supersteps over the CSC
+# (most sectors per arc in a shard, part of a superstep's time that is saved)
 GAINS = ((0.65, 0.11), (0.88, 0.065))
 
 
@@ -84,7 +84,7 @@ def choose_layout(
     if expected < least:
         return LayoutChoice(
             "csc",
-            f"shards are won back in {least:.0f} supersteps or more, and {expected} are certain",
+            f"shards pay off after {least:.0f} supersteps or more, and {expected} are certain",
         )
     sectors = graph.shard_sectors
     reason = f"an arc reads {sectors:.2f} sectors in a shard"
@@ -95,11 +95,11 @@ def choose_layout(
     if expected < needed:
         return LayoutChoice(
             "csc",
-            f"{reason}: shards are won back in {needed:.0f} supersteps, and {expected} are certain",
+            f"{reason}: shards pay off after {needed:.0f} supersteps, and {expected} are certain",
         )
     cost = layout_of("gshards").cost(graph.arcs, graph.size)
     if "gshards" not in graph.layouts and 2 * cost.peak > device().free_memory():
         return LayoutChoice("csc", "shards would take more than half of the free memory")
     return LayoutChoice(
-        "gshards", f"{reason}: shards are won back in {needed:.0f} of {expected} supersteps"
+        "gshards", f"{reason}: shards pay off after {needed:.0f} of {expected} supersteps"
     )

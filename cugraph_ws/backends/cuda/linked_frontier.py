@@ -27,13 +27,18 @@ class Mirrors(NamedTuple):
     Attributes
     ----------
     bits : device array of uint32, shape (ranks * words,)
+        For each rank, a bitmap of the owned vertices that it holds.
     before : device array of int32, shape (ranks * words,)
+        Number of bits set in a rank's bitmap before each word.
     ghosts : device array of int32
-        Empty if `direct`.
+        Positions on each rank of the vertices in its bitmap; empty if `direct`.
     firsts : device array of int64, shape (ranks,)
+        Where each rank's entries begin in `ghosts`.  If `direct`, the position of its first ghost
+        from here.
     words : int
         Words of a rank's bitmap.
     direct : int
+        1 if on every rank ghosts are in the order of the owner's positions, else 0.
     """
 
     bits: DeviceArray
@@ -57,7 +62,7 @@ def _mirrors(part: Part) -> Mirrors:
     xp, comm = part.xp, part.halo.comm
     boundaries = part.halo.boundaries
     shown = comm.allgather([int(first) for first, _ in part.ghosts])
-    firsts = [one[comm.rank] for one in shown]  # where this rank's vertices begin at each
+    firsts = [one[comm.rank] for one in shown]  # where this rank's vertices begin on each rank
     words = -(-part.owned // 32)
     bits = xp.zeros(comm.size * words, np.uint32)
     before = xp.zeros(comm.size * words, np.int32)
@@ -83,7 +88,7 @@ def _mirrors(part: Part) -> Mirrors:
 
 
 class LinkedSteps(NamedTuple):
-    """What a launch has done, over all ranks.
+    """The counts of a launch, over all ranks.
 
     Attributes
     ----------
@@ -105,23 +110,23 @@ class LinkedLaunch:
     ----------
     here : Device
     kernels : KernelModule
-        The program's.
+        The program's kernels.
     window : Window
     ranks : (int, int)
         This rank, and the number of ranks.
     mirrors : Mirrors
     items : int
-        Threads that there is work for.
+        Number of threads that can have work.
     arguments : tuple
         The first arguments of `traverse_linked`, up to the aggregates.
     kind : dtype
-        Of the state.
+        Dtype of the state.
     spend : int
         Arcs after which a launch ends.
     control, records : device array of int64
     """
 
-    # Places of the launch's arguments
+    # Indices of arguments that change between launches
     NUMBER_AT, STEPS_AT, LEAVE_AT, SERIAL_AT = 10, 11, 12, 15
 
     def __init__(
@@ -162,7 +167,7 @@ class LinkedLaunch:
         launch()
 
     def read(self, links: Links) -> LinkedSteps:
-        """Wait for the launch, and return what it has done."""
+        """Wait for the launch, and return its counts."""
         self._device.copy_out(self._figures[: len(self._glance)], self._glance)
         links.wait(links.mark())
         totals = self._glance[self._totals : self._first]

@@ -1,4 +1,4 @@
-"""Texts of the library's programs that listed calls launch kernels of, made without a graph.
+"""Kernel texts of the library's programs for listed calls, written without a graph.
 
 `kernels/cuda/together.json` says with which types and in which variant; see `cugraph_ws.runtime.compile_ahead`.
 """
@@ -74,7 +74,7 @@ def text_of(listed: list[Any]) -> str:
 
 
 def jobs_of(calls: Iterable[str], capability: Capability) -> list[Job]:
-    """Return what calls launch, what takes longest first.
+    """Return the kernels that calls launch, those that take longest to compile first.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def jobs_of(calls: Iterable[str], capability: Capability) -> list[Job]:
     Returns
     -------
     list of Job
-        Each once.  Of programs whose text cannot be made without a graph, nothing.
+        Each kernel once.  Programs whose text cannot be written without a graph are left out.
     """
     listed = json.loads(LIST.read_text("utf-8"))
     texts: dict[int, tuple[str, str]] = {}

@@ -39,7 +39,7 @@ class ListedRows:
     Attributes
     ----------
     blocks : int
-        Blocks of a superstep that leave a tally.
+        Blocks of a superstep that write partial counts.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class ListedRows:
         Parameters
         ----------
         kernels : KernelModule
-            The program's.
+            The program's kernels.
         arguments : tuple
             As `kernels/cuda/superstep.py` takes them, from the adjacency on.
 
@@ -149,6 +149,6 @@ def _check_memory(device: Device, listing: Listing, needed: int) -> None:
     available = device.free_memory()
     if needed > available:
         raise GraphMemoryError(
-            f"{listing!r} needs {format_bytes(needed)} of GPU memory for the messages of all arcs and "
+            f"{listing!r} needs {format_bytes(needed)} of GPU memory for the messages of all arcs, and "
             f"{format_bytes(available)} are available; use engine='cpu', or a larger GPU"
         )

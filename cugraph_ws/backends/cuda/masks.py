@@ -16,7 +16,7 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 
 def chosen(graph: DeviceGraph, which: DeviceArray) -> DeviceGraph:
-    """Return a graph with some of the arcs; its vertices are by their own falling in-degree.
+    """Return a graph with some of the arcs, laid out by falling in-degree in that graph.
 
     Parameters
     ----------

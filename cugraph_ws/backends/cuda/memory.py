@@ -1,8 +1,8 @@
 """Estimate how much of a GPU's memory a graph takes, before it is built.
 
-Bytes during the build, beside the input columns, for n vertices and A arcs; i bytes a position, e
-an edge number, c a count (4 each, or 8 if 31 bits are too few); R arcs in a round, P in the largest
-part; v bytes of values an arc.  A sort needs as much memory again as it sorts.
+Bytes during the build, besides the input columns, for n vertices and A arcs.  A position has i bytes,
+an edge number e, and a count c (4 each, or 8 if 31 bits are too few).  A round has R arcs, the largest
+part P.  An arc has v bytes of values.  A sort needs as much memory again as it sorts.
 
     step                         kept so far      temporary
     degrees counted              –                c n
@@ -53,7 +53,7 @@ class DeviceEstimate:
     values : int
         Weights and attributes, in one order.
     peak : int
-        The most at any time until the CSC is built, without the input columns.
+        The most bytes at any time until the CSC is built, without the input columns.
     """
 
     numbering: int
@@ -89,7 +89,7 @@ def estimate(
         Bytes of all edge attributes of an arc: 8 for a float64 weight.
     undirected : bool
     longest_row : int
-        The greatest in-degree, if known.  A row is never cut, so with attributes a row with more
+        The greatest in-degree, if known.  A row is never split, so with attributes a row with more
         than a twelfth of the arcs needs more memory.
 
     Returns
@@ -129,14 +129,14 @@ def estimate_numbering(
         Size of their range: `vertices` if it has no gaps; None if it is so large that they are
         sorted.
     each : float
-        Bytes that are kept for one id.
+        Bytes kept per id.
 
     Returns
     -------
     kept : int
         Bytes of the ids.
     numbers : int
-        Bytes beside the input columns, or in their place, until the edges are grouped.
+        Bytes besides the input columns, or in their place, until the edges are grouped.
     peak : int
         The most bytes until the columns are numbered.
     """
@@ -183,8 +183,8 @@ def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
 def estimate_transpose(arcs: int, vertices: int, *, keep: bool) -> int:
     """Estimate how much more memory a graph takes while its CSR is made.
 
-    Counted are offsets, out-degrees, indices and, with `keep`, the permutation; the row of each
-    arc; and the keys of a round, sorted part by part.
+    It counts the offsets, out-degrees, indices and, with `keep`, the permutation; the row of each
+    arc; and the keys of a round, which are sorted part by part.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def check_layout_memory(name: str, cost: LayoutCost, *, beside: int = 0) -> None
     name : {"gshards", "windows"}
     cost : LayoutCost
     beside : int
-        Bytes that a run takes for the layout beside it.
+        Bytes that a run takes for this layout, besides the layout itself.
 
     Raises
     ------

@@ -39,8 +39,8 @@ __all__ = [
 DeviceArray = Any  # of the device's array library
 Column = Any  # a device array, or text as `cudf_frames` codes it
 
-KEPT_IDS = 1 << 14  # size of the host's sample of all ids, at most
-READ_IDS = 2  # ids at most that the host looks up itself, with a transfer for each
+KEPT_IDS = 1 << 14  # most ids in the host's sample
+READ_IDS = 2  # most ids that the host looks up itself, with a transfer for each
 
 _INT64_MAX = np.iinfo(np.int64).max
 _BLOCK = 256
@@ -64,7 +64,7 @@ class DeviceNumbering(Protocol):
         """Return the numbers, int64, of ids given by a column for each part; -1 if unknown."""
 
     def decode(self, numbers: DeviceArray) -> list[Column]:
-        """Return the ids of vertex numbers, one column for each part; anything for -1."""
+        """Return the ids of vertex numbers, one column for each part; arbitrary ids for -1."""
 
 
 @dataclass
@@ -93,8 +93,8 @@ class DeviceNumbered:
     def ends(self) -> Ends:
         """Return columns 0 and 1 as sources and destinations of edges, and drop them here.
 
-        If there are few distinct integers per edge, the columns are not translated: the table goes
-        along.
+        If there are few distinct integers per edge, the columns are not translated, and the table is
+        returned with them.
         """
         sources, destinations = self.columns[:2]
         if self.table is None or len(self.table) <= len(sources):
@@ -158,7 +158,7 @@ class Integers:
 
     @property
     def _stride(self) -> int:
-        """Number of ids for each id in the host's sample."""
+        """Number of ids per id in the host's sample."""
         return max(1, -(-self.size // KEPT_IDS))
 
     @cached_property
@@ -170,7 +170,7 @@ class Integers:
     def find(self, wanted: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the numbers of a few ids on the host; -1 if unknown.
 
-        The GPU looks up only ids between the least and the greatest: often none of a few ids.
+        The GPU looks up only ids between the least and the greatest; of a few ids that is often none.
         """
         numbers = np.full(len(wanted), -1, np.int64)
         lowest, highest = self.ends
@@ -193,8 +193,8 @@ class Integers:
     def _look(self, wanted: Any, ids: DeviceArray) -> int:
         """Return the number of an id that is between the least and the greatest, -1 if unknown.
 
-        It reads the ids between two of the sample: one transfer, against two and a launch for a
-        kernel.
+        It reads the ids between two ids of the sample: one transfer, where a kernel would take two
+        and a launch.
         """
         same = wanted.astype(ids.dtype)
         first = self._stride * (int(self._sample.searchsorted(same, "right")) - 1)
@@ -230,14 +230,14 @@ class Integers:
 
 @dataclass
 class Pairs:
-    """Ids of several columns, in lexicographic order, as pairs of the head columns and the last.
+    """Ids of several columns, in lexicographic order: pairs of all columns but the last, and the last.
 
     Attributes
     ----------
     head, last : DeviceNumbering
         Numberings of the two parts.
     keys : Integers
-        The pairs that are ids, as head × (size of last) + last.
+        The pairs that occur as ids, as head × (size of last) + last.
     """
 
     head: DeviceNumbering
@@ -315,7 +315,7 @@ def name_vertices(
     named : device array, shape (rows,)
         Any id for a row without a vertex, or with a vertex that is not in `ids`.
     missing, strange : int
-        Number of rows without a vertex; number of rows with a vertex that is not in `ids`.
+        Numbers of rows without a vertex, and of rows with a vertex that is not in `ids`.
     """
     here, rows = device(), len(numbers)
     xp = here.xp
@@ -377,7 +377,7 @@ def number_device_rows(
     Raises
     ------
     InputError
-        If pairs of ids' parts are too many to count.
+        If the ids' parts have more combinations than int64 counts.
     """
 
     def number(part: Sequence[Column]) -> DeviceNumbered:

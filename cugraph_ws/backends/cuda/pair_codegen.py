@@ -35,7 +35,7 @@ def pair_kernels(device: Device, program: EdgeProgram, types: EdgeTypes) -> Kern
     Returns
     -------
     KernelModule
-        With those of `kernels/cuda/pairs.py`.
+        With the kernels of `kernels/cuda/pairs.py`.
     """
     key = "interface on a GPU", types
     if key not in program.memory:

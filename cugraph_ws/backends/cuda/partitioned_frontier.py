@@ -36,8 +36,8 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     """One program on a shard of a graph, by frontiers; see `CudaFrontierExecutor`.
 
     Every superstep is a launch of its own, or one of several in a launch that exchanges updates itself
-    (`backends/cuda/linked_frontier.py`).  Ghosts send along their out-arcs in this shard.  Their
-    owners send their new states, over links between GPUs (`backends/cuda/exchange.py`).
+    (`backends/cuda/linked_frontier.py`).  Ghosts push along their out-arcs in this shard.  Their
+    new states come from their owners over links between GPUs (`backends/cuda/exchange.py`).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
 
     @cached_property
     def _header(self) -> DeviceArray:
-        """What other ranks read; see `CudaExecutor.header`."""
+        """The header that other ranks read; see `CudaExecutor.header`."""
         return self._device.xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths) + 1, np.float64)
 
     def _lead(self) -> int:
@@ -144,7 +144,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         )  # fmt: skip
 
     def finish_linked(self, steps: LinkedSteps) -> None:
-        """Take over what a launch has done; a pending exchange is that of its last superstep."""
+        """Adopt the counts of a launch; a pending exchange is that of its last superstep."""
         done = len(steps.history)
         self._number += done - steps.pending
         if steps.pending:

@@ -20,10 +20,10 @@ __all__ = ["CudaPlan", "why_not_sharded"]
 
 FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as many each time
 MOST = RECORDS // 2
-# Part of all arcs: a frontier with more is gathered, since a gather reads an arc much faster
+# A frontier with more than one in HEAVY of all arcs is gathered: a gather reads an arc much faster
 HEAVY = 4
-# The same before the first gather: nearly every message changes a state then, and a push takes
-# two to four times as long per arc
+# The same before the first gather, when nearly every message changes a state and a push takes two
+# to four times as long per arc
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
 LEAST_PULLED = 1 << 14  # a smaller frontier is pushed in any case
@@ -36,8 +36,8 @@ class CudaPlan:
     A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
     (`backends/cuda/frontier.py`).  If every in-neighbour counts in every superstep, there is no
     frontier, and every vertex gathers from all in-neighbours.  Any other program runs by worklist
-    pull (`backends/cuda/worklist_pull.py`): active vertices call those that gather from them.  If
-    it is less work, every vertex gathers from its active in-neighbours.
+    pull (`backends/cuda/worklist_pull.py`): active vertices put their out-neighbours on a worklist,
+    and these gather.  If it is less work, every vertex gathers from its active in-neighbours.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class CudaPlan:
         gathers from active vertices, ghosts included, and keeps the previous state to find changed
         vertices; no frontier pushes.
     capacity : int
-        If kernels of all partitions exchange themselves: the most vertices of a message, else 0.
+        The most vertices of a message, if the kernels themselves exchange updates; else 0.
 
     Attributes
     ----------
@@ -103,8 +103,8 @@ class CudaPlan:
         self._check_push(bound, direction, in_place, scheduled)
         if program.listing is not None and scheduled:
             raise InputError(
-                f"method= is a schedule of folds, and {program.listing!r} of {program.name} lists messages; "
-                "leave it out"
+                f"method= chooses how folds are scheduled, and {program.listing!r} of {program.name} lists "
+                "messages; leave it out"
             )
         sharded = layout in SHARDED
         if sharded:
@@ -120,7 +120,7 @@ class CudaPlan:
             )
         self._capacity = capacity if fused and divided and direction != "pull" else 0
         self._linked = False  # whether launches exchange updates; then these leave large frontiers
-        self._pulled = 0  # arcs above which they leave a frontier to be pulled
+        self._pulled = 0  # arcs above which a frontier is left to a pull
         fused = fused and (not divided or self._capacity > 0)
         self._batch, self._most = FIRST_BATCH, MOST
         self._heavy = self._heavy_later = 0  # arcs of a heavy frontier; 0 if none is
@@ -146,7 +146,7 @@ class CudaPlan:
             if self._linked and direction == "auto" and "settled" in program.functions:
                 self._pulled = max(LEAST_PULLED, arcs // frontier.PULL_PART)
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
-            # Only if no vertex settles, and no residual would end the run too early
+            # Only if no vertex settles and there is no residual, which could end the run too early
             free = program.combine in ("min", "max") and program.residual is None
             if free and direction == "auto" and "settled" not in program.functions:
                 self._heavy = max(1, arcs // GROWING)
@@ -160,7 +160,7 @@ class CudaPlan:
                 f"only messages of active vertices count, and {reason}",
                 active_only=True,
                 layout="csr",
-                why_layout="active vertices call along it, and called ones gather over the CSC",
+                why_layout="active vertices mark their out-neighbours, which gather over the CSC",
             )
             self._direction = "fused" if fused else "push"
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
@@ -219,7 +219,7 @@ class CudaPlan:
             raise gathers_only(bound, direction)
         if in_place is not None and (not in_place or why_not_swapped(bound) is not None):
             raise InputError(
-                f"direction='push': in_place={in_place} is not possible, since on the GPU the program "
+                f"direction='push': in_place={in_place} cannot be chosen, since on the GPU the program "
                 "alone decides where a push writes; use 'auto', or leave in_place out"
             )
         if scheduled:
@@ -232,14 +232,14 @@ class CudaPlan:
         bound: BoundProgram, direction: WantedDirection, in_place: bool | None, scheduled: bool,
         layout: str,
     ) -> None:  # fmt: skip
-        """Raise if shards are requested for what does not gather from all over them."""
+        """Raise if shards are requested for supersteps that cannot run over them."""
         reason = why_not_sharded(bound)
         if reason is not None:
             raise InputError(f"layout={layout!r}: {reason}; leave it out")
         if direction in ("push", "pull"):
             raise InputError(
-                f"layout={layout!r}: shards are gathered from all, not by direction={direction!r}; leave "
-                "one of them out"
+                f"layout={layout!r}: supersteps over shards gather from all in-neighbours, not by "
+                f"direction={direction!r}; leave one of them out"
             )
         if in_place:
             raise InputError(
@@ -289,11 +289,11 @@ def why_not_sharded(bound: BoundProgram) -> str | None:
     if program.edge_state:
         return f"{program.name} keeps state on edges, in the order of the CSC"
     if program.listing is not None:
-        return f"{program.listing!r} of {program.name} lists the messages of a row, and shards fold them"
+        return f"{program.listing!r} of {program.name} lists the messages of a row, but shards fold them"
     if program.reads_target:
-        return f"{program.name}.compute takes `dst`, and shards hold what is read of sources alone"
+        return f"{program.name}.compute takes `dst`, but shards hold values of sources only"
     if not gathers_from_all(bound) and not (program.combine in ("min", "max") and bound.order_free):
-        return f"{program.name} counts the messages of active vertices only, and shards are gathered from all"
+        return f"{program.name} counts the messages of active vertices only, but shards fold those of all"
     if program.jumps:
         return (
             f"{program.name} reads states at other vertices before each superstep, and shards keep copies "

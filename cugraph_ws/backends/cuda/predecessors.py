@@ -36,14 +36,14 @@ FEW_LANES = 8  # threads for each row that `_choose_few` has read
 # counters of `grow_forward`
 COUNTED, BRANCHING = 13, 32
 CONTROL = COUNTED + 1 + len(CLASSES)
-DROPPED = 4  # attached vertices are dropped from the messages after every so many exchanges
+DROPPED = 4  # exchanges after which attached vertices are dropped from the messages
 ALONE, ALONE_ARCS = 256, 1 << 12  # attached vertices and out-arcs that a single block handles
 MANY_ARCS = 1 << 24  # arcs from which it pays not to read all of them
-SAMPLE = 1 << 20  # vertices whose arcs are counted
+SAMPLE = 1 << 20  # number of sampled vertices, whose arcs are counted
 GIVING = 2  # cost of sending a number along an arc, as a multiple of reading an arc
-WORTH = 1 << 24  # arcs that need not be read if numbers are sent, at least
-TIGHT_FROM = 1 << 22  # arcs of a graph from which tight arcs get rows of their own
-TIGHT_PART = 16  # tight arcs may be one in so many of all arcs
+WORTH = 1 << 24  # least number of arcs that sending numbers must save
+TIGHT_FROM = 1 << 22  # arcs of a graph from which tight arcs get separate rows
+TIGHT_PART = 16  # tight arcs get them if at most one in so many arcs is tight
 
 
 class DeviceTrees:
@@ -224,7 +224,7 @@ class DeviceTrees:
         most = 1 if part.divided else LEVELS_A_LAUNCH
         going = True
         while going:
-            self._control[PIECES_QUEUED:CODELESS] = 0  # the last launch has left its counters
+            self._control[PIECES_QUEUED:CODELESS] = 0  # launches do not clear their counters
             arguments = (
                 part.vertices, part.numbers, *self._program, self._levels, self._found, queue,
                 self._lists, most, self._control,

@@ -171,9 +171,9 @@ class DeviceRefinement:
         ----------
         boundary : device array of int32 or int64
         slot : int
-            Place of the message among the superstep's.
+            Index of the message among the superstep's messages.
         first : int
-            Place in `boundary` of the first vertex that is packed.
+            Index in `boundary` of the first vertex that is packed.
 
         Returns
         -------

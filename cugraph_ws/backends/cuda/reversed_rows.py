@@ -140,7 +140,9 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
 def _order(
     part: Part, rows: DeviceArray, outside: DeviceArray, ghosts: list[tuple[int, int]]
 ) -> tuple[list[DeviceArray], DeviceArray]:
-    """Return what each rank has as ghosts, and the order of the own ones; collective.
+    """Return the owned vertices that each rank has as ghosts, and the order of this rank's ghosts.
+
+    Collective.
 
     Parameters
     ----------

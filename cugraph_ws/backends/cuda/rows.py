@@ -165,7 +165,7 @@ def _count_both_ways(
     """Count the pairs of vertices with edges that were given in both directions.
 
     Every arc is read once.  Only if some are repeated are the edges looked up in the rows; that
-    takes two bytes an arc, in the memory of the keys.
+    takes two bytes per arc, in the memory of the keys.
     """
     xp, arcs, edges = device.xp, len(indices), len(columns[0])
     found = xp.zeros(1, np.int64)
@@ -278,7 +278,7 @@ def add_degrees(
 ) -> None:
     """Add to `counts` how often each integer from `low` is among `ends`.
 
-    Each pass makes as many counts as fit the L2 beside the streamed data.  On an H200, 336 million
+    Each pass makes as many counts as fit the L2 besides the streamed data.  On an H200, 336 million
     edges and 134 MB of counts take 5 ms this way, and 13 ms in one pass.
 
     Parameters
@@ -328,8 +328,9 @@ def transpose(
     out_degrees : device array of int64, shape (size,)
         Returned by `count_targets`.
     keep : bool
-        Whether to return the place in the CSC of each arc.  It costs 4 bytes an arc.  With it an
-        attribute is moved in one pass when first requested; otherwise all would be sorted along.
+        Whether to return the place in the CSC of each arc.  It takes the bytes of an edge number per
+        arc.  With it an attribute is moved in one pass when first requested; otherwise all attributes
+        would have to be sorted along.
 
     Returns
     -------

@@ -17,12 +17,12 @@ __all__ = [
 ]  # fmt: skip
 
 BLOCK = 256  # threads
-HUB = 4096  # in-degree from which a vertex is split among blocks
+HUB = 4096  # in-degree from which a row is split among blocks
 CHUNK = 4096  # arcs of a hub for one block
 MIDDLE = 128  # in-degree from which a vertex has a warp of its own
 BLOCKS_A_MULTIPROCESSOR = 16  # for each class
 HEAD_PART = 4  # vertices with one in so many arcs are computed while the others are sent
-BRIEF = 8  # times as many blocks, if another kernel is to run beside them
+BRIEF = 8  # factor of the number of blocks if another kernel is to run at the same time
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Schedule:
     hubs : tuple
         Chunks of hubs, as `kernels/cuda/superstep.py` takes them.
     launch : (int, int)
-        Blocks, and threads of a block.
+        Blocks, and threads per block.
     """
 
     shape: tuple[int, int, int, int, int, int, int, bool]
@@ -70,7 +70,7 @@ class Schedule:
 
 
 def launch_shape(device: Device, items: int) -> tuple[int, int]:
-    """Return blocks, and threads of a block, for a loop over `items`.
+    """Return the number of blocks, and of threads per block, for a loop over `items`.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def launch_shape(device: Device, items: int) -> tuple[int, int]:
 
 
 def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:
-    """Return a queue for the pieces of all rows that are longer than a piece.
+    """Allocate a queue for the pieces of all rows that are longer than a piece.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ def _with_layout(
     options: Options,
     tol: float | None,
 ) -> CudaPlan:
-    """Return the plan over the layout that pays, if all vertices gather from all."""
+    """Return the plan over the layout that pays, if every superstep gathers from all in-neighbours."""
     strategy = plan.strategy
     if strategy.schedule != "dense" or strategy.active_only or strategy.in_place:
         return plan

@@ -92,7 +92,7 @@ class DeviceShard(ShardGraph):
 
     @property
     def positions(self) -> npt.NDArray[np.int64]:
-        """Vertex number at each position; copied to the host when first requested."""
+        """The vertex number at each position; copied to the host when first requested."""
         with self._lock:
             if "positions" not in self.kept:
                 self.kept["positions"] = as_host(self._numbers).astype(np.int64)

@@ -7,9 +7,9 @@ Arcs are sent as pairs of ids less the least id.  Ids become positions where the
 So the layout is made first, from in-degrees that are summed over ranks.  Then rows are filled in R
 rounds: in each round all arcs into one range of every rank's rows are sent, grouped and dropped.
 
-Bytes that a rank holds beside its partitions, for n vertices, of which it owns o and has g as
+Bytes that a rank holds besides its partitions, for n vertices, of which it owns o and has g as
 ghosts; ids from a range of r; k ranks, and m/k edges of a directed graph for each; b owned vertices
-that other ranks have as ghosts; i bytes an integer (4, or 8); v bytes of values an arc:
+that other ranks have as ghosts; i bytes per integer (4, or 8); v bytes of values per arc:
 
     step                     kept so far                    temporary
     ids marked               r                              2 r / 8
@@ -21,7 +21,7 @@ that other ranks have as ghosts; i bytes an integer (4, or 8); v bytes of values
                              + (i + v) m/k                  is received, 8 m/kR of keys, a part sorted
     done                     (2 i + 8) (o + g) + (i + v) m/k
 
-Values are sent and received too, one column at a time, with i bytes an arc for the row of each
+Values are sent and received too, one column at a time, with i bytes per arc for the row of each
 value.  The rank's own columns are kept until the last round.  Rows are read once for the range of
 the ids, once to mark them, for in-degrees (one end only) once for every part of the counts that
 fits the L2, and once to find their kinds, a byte each.  A round reads these bytes, and about every
@@ -29,7 +29,7 @@ second sector of the ends.
 
 For an undirected graph a byte for each arc of a round says in which direction its edge was given,
 so that pairs of vertices with edges in both directions can be counted.  That reads every arc once
-more.  Only where arcs are repeated are the round's arcs looked up in the rows; two bytes an arc are
+more.  Only where arcs are repeated are the round's arcs looked up in the rows; two bytes per arc are
 then kept in the memory of the keys.
 """
 
@@ -79,7 +79,7 @@ class PresentOnDevices:
     low : int
         The least id.
     span : int
-        Of the range.
+        Number of integers in the range.
     size : int
         Number of distinct ids.
     present : device array of bool, shape (span,), optional
@@ -201,11 +201,11 @@ def build_on_devices(
     comm : Communicator
         Exchanges arrays on the device.
     parts : Parts
-        Of the edge frame, opened on the device.
+        The edge frame's partitions, opened on the device.
     names : pair of list of str
         The id columns.
     kind : IdType
-        Of the ids: integers.
+        Type of the ids, an integer.
     columns : list of device array
         The id columns of this rank's partitions: sources, then destinations.
     values : dict of str to device array, each of shape (rows,)
@@ -405,7 +405,7 @@ def _sum_degrees(
 
 
 def _round_ranges(offsets: DeviceArray, rounds: int) -> tuple[list[tuple[int, int]], int]:
-    """Cut this rank's rows into ranges with about the same number of arcs.
+    """Split this rank's rows into ranges with about the same number of arcs.
 
     Returns
     -------

@@ -129,7 +129,7 @@ class DeviceShardVertices(ShardVertices):
     ) -> tuple[Any, Any]:
         """Align numbers given for vertices to positions; see `ShardVertices.values`.  Collective.
 
-        Beside the result each row, here or received, takes about the bytes of a value and 4 bytes
+        Besides the result, each row, own or received, takes about the bytes of a value and 4 bytes
         more; 8 bytes more if the ids of a rank span 2³¹ or more.
         """
         if isinstance(data, Partitions):
@@ -149,8 +149,8 @@ class DeviceShardVertices(ShardVertices):
         -------
         values : device array of `dtype`, shape (length,)
         given : device array of bool, shape (length,)
-            None instead of both, on all ranks, if this path cannot read the data or finds an error.
-            The path over the hosts then reads it, and names the error.
+            None instead of both, on all ranks, if this function cannot read the data or finds an
+            error.  The data are then read over the hosts, which raises the error.
         """
         comm, xp = self._comm, device().xp
         if not comm.on_device or not are_on_gpus(comm, data.frames):

@@ -71,13 +71,13 @@ class DividedTreeGrowth:
     ----------
     device : Device
     kernels : KernelModule
-        The program's.
+        The program's kernels.
     growth : TreeGrowth
         With one level per launch.
     boundaries, ghosts : Unattached
         The undecided boundary vertices, and the undecided ghosts.
     most : int
-        Largest number of levels between two calls of `leave_out`.
+        The most levels between two calls of `leave_out`.
 
     Attributes
     ----------

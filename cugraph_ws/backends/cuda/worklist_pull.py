@@ -27,10 +27,10 @@ from cugraph_ws.program.binding import BoundProgram
 
 __all__ = ["CudaWorklistExecutor"]
 
-ROOM_SHARE = 4  # a list holds one in so many vertices; a longer list is better sorted by position
-GATHER_PART = 8  # from one in so many of all arcs every vertex gathers, if rows are read in full
+ROOM_SHARE = 4  # a list holds one in so many vertices; more are better listed by position
+GATHER_PART = 8  # one in so many arcs, from which every vertex gathers, if rows are read in full
 MOST_WARPS = 64  # of a multiprocessor
-NOBODY = -1  # no worklist is left to a single block
+NOBODY = -1  # no worklist runs in a single block
 
 
 class CudaWorklistExecutor(CudaExecutor):
@@ -49,8 +49,8 @@ class CudaWorklistExecutor(CudaExecutor):
     wanted : {"auto", "push"}
         The directions that supersteps may use.
     filter : {"auto", "online", "ballot"}
-        How the worklist is made.  "online" adds vertices as they are called.  "ballot" lists them
-        afterwards, by position.  "auto" is online while the list has room; but "ballot" if the
+        How the worklist is made.  "online" adds vertices as they are marked.  "ballot" lists them
+        afterwards, by position.  "auto" is "online" while the list has room, or "ballot" if the
         order would change sums of floats.
 
     Raises
@@ -99,7 +99,7 @@ class CudaWorklistExecutor(CudaExecutor):
 
     @property
     def _beyond(self) -> Any:
-        """Where errors are noted: behind the counters of frontiers."""
+        """Where errors are recorded: after the counters of frontiers."""
         return self._counters[CONTROL:]
 
     def _take_stock(self) -> None:

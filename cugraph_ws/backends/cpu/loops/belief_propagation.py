@@ -265,6 +265,6 @@ def _rows_of(senders: Array, reverse: Integers, turn: int, owned: int) -> Rows:
 
 
 def _ranges(offsets: Integers, first: int = 0) -> list[tuple[int, int]]:
-    """Cut the rows from the first on into ranges, one for each task."""
+    """Split the rows from the first on into ranges, one for each task."""
     pieces = min(4 * number_of_threads(), 1 + int(offsets[-1]) // MESSAGES_A_TASK)
     return [(first + low, first + high) for low, high in cut_offsets(offsets[first:], pieces)]

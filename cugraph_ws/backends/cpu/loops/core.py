@@ -122,7 +122,7 @@ class Peeler:
         reports: Sequence[tuple[Array, Array]],
         level: int,
     ) -> tuple[Array, int]:
-        """Lower degrees by what other ranks have peeled; vertices that fall are not peeled yet.
+        """Lower degrees by the neighbours that other ranks have peeled; peel no vertex.
 
         Parameters
         ----------

@@ -22,12 +22,12 @@ PIECE = 1 << 15  # vertices
 
 
 def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
-    """Return the products of any two changes.
+    """Return the inner products of all pairs of changes.
 
     Parameters
     ----------
     vectors : sequence of six ndarrays of float64, each of shape (n,)
-        Of supersteps that follow each other; a change is the difference of two neighbours.
+        Of consecutive supersteps; a change is the difference of two consecutive vectors.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
 def combine(
     vectors: Sequence[Array], factors: Sequence[float], combined: Array
 ) -> npt.NDArray[np.float64]:
-    """Write the combination of the last five vectors, with 0 in place of less.
+    """Write the combination of the last five vectors, with negative entries set to 0.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ def combine(
     factors : sequence of five floats
         Their sum is 1.
     combined : ndarray of float64, shape (n,)
-        Written: the sum of factor times vector, over the last five vectors.
+        Written: the sum of factor times vector, over the last five vectors; 0 where it is negative.
 
     Returns
     -------
     ndarray of float64, shape (2,)
-        The L1 norm of the sum of factor times change, over the five changes; and the sum of what was
-        below 0.
+        The L1 norm of the sum of factor times change, over the five changes; and the total of the
+        absolute values of the negative entries.
     """
     return _added(extrapolation.combine, 2, tuple(vectors), tuple(map(float, factors)), combined)
 

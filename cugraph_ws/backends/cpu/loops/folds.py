@@ -44,7 +44,7 @@ def sums(
 
 
 def classes_of(rows: Any, count: int) -> Array:
-    """Return what `sums_of_all` takes for the first `count` rows.
+    """Return the `classes` argument of `sums_of_all` for the first `count` rows.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def tight(
 
 
 def _cuts(rows: Any, which: Array) -> list[tuple[int, int]]:
-    """Cut rows into ranges of about equal work, one for each task."""
+    """Split rows into ranges of about equal work, one for each task."""
     lengths = rows.offsets[which + 1] - rows.offsets[which]
     ends = np.zeros(len(which) + 1, np.int64)
     np.cumsum(lengths, out=ends[1:])

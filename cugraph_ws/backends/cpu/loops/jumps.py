@@ -1,4 +1,4 @@
-"""Folds of values over the vertices that they name, on the CPU; see `cugraph_ws.execution.jumps`."""
+"""Folds of values by the vertices that they are sent to, on the CPU; see `cugraph_ws.execution.jumps`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def fold(kind: str, values: Array, places: Array, size: int) -> Array:
     Returns
     -------
     ndarray, shape (size,), of the dtype of `values`
-        Where no value has the place, what leaves others unchanged.  NaN is neither least nor
-        greatest.
+        A place without a value gets the identity of the fold.  NaN is neither least nor greatest.
     """
     nothing = nothing_of(kind, values.dtype)
     found = np.full(size, nothing, values.dtype)
@@ -48,7 +47,7 @@ def fold(kind: str, values: Array, places: Array, size: int) -> Array:
 
 
 def lower(found: Array, places: Array, words: Array) -> None:
-    """Lower entries to the least of the words, int64, that name them.
+    """Lower each entry to the least of the words for its place.
 
     Parameters
     ----------

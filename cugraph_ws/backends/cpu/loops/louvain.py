@@ -157,7 +157,7 @@ def merged(rows: Rows, sources: Integers, labels: Integers, count: int) -> Rows:
 
 
 class Scratch:
-    """Lends threads what a sum by community needs: zeros, and room for a list of communities."""
+    """Lends threads the arrays of sums by community: zeros, and room for a list of communities."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -168,7 +168,7 @@ class Scratch:
         """Lend two arrays of int64; the first must be zeros again at the end."""
         try:
             own = self._free.pop()
-        except IndexError:  # other threads have all there are
+        except IndexError:  # all arrays are lent to other threads
             own = np.zeros(self._size, np.int64), np.empty(self._size + 1, np.int64)
         yield own
         self._free.append(own)
@@ -216,9 +216,9 @@ class Mover:
         classes : ndarray of uint8
             The class of each listed vertex; one class moves after the other.
         count : int
-            Of classes.
+            Number of classes.
         may : ndarray of int64, shape (vertices,), optional
-            Which vertices may move: only those that are alone, and none to another that may.
+            Nonzero for vertices that may move: only those alone in a community, and not to one another.
         """
         labels, totals, sizes = communities
         strict = may is not None

@@ -73,5 +73,5 @@ def edge_inside(part: Part, left: Array) -> tuple[int, int, bool] | None:
 
 
 def _ranges(free: Array) -> list[tuple[int, int]]:
-    """Cut free vertices into ranges, one for each task."""
+    """Split free vertices into ranges, one for each task."""
     return cut_evenly(len(free), min(8 * number_of_threads(), 1 + len(free) // GRAIN))

@@ -20,7 +20,7 @@ WORK_A_STEP = 1 << 25  # arcs
 
 
 class Peeler:
-    """Removes edges from the supports of the edges that they are in triangles with.
+    """Removes edges, and lowers the supports of the edges that are in triangles with them.
 
     Parameters
     ----------

@@ -42,12 +42,12 @@ class Layout:
 
     @classmethod
     def cost(cls, arcs: int, vertices: int) -> LayoutCost:
-        """Return zeros: the build makes it."""
+        """Return zeros: the graph's build makes the CSC."""
         return LayoutCost()
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """What is stored, by name."""
+        """The stored arrays, by name."""
         return self._rows._asdict()
 
     @property
@@ -57,7 +57,7 @@ class Layout:
 
     @property
     def blocks(self) -> int:
-        """Blocks of a superstep that leave a tally."""
+        """Blocks of a superstep that write partial counts."""
         return self.schedule.launch[0]
 
     def superstep(self, kernels: KernelModule, arguments: tuple[Any, ...]) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""CuSha's G-Shards: the arcs of a shard in the order of their sources, read from there."""
+"""CuSha's G-Shards: the arcs of a shard in the order of their sources, whose values are read directly."""
 
 from __future__ import annotations
 

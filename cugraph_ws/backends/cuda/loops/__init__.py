@@ -1,1 +1,1 @@
-"""Small loops of algorithms that are no vertex programs; the same names as for the CPU."""
+"""Small loops of algorithms that are not vertex programs; the same names as for the CPU."""

@@ -16,8 +16,8 @@ Array = Any  # CuPy's
 BLOCK = 256
 COLUMNS = 32  # most sources, as in kernels/cuda/betweenness.py
 LONG = 256  # arcs of a row that a warp reads alone, at most
-LEVELS = 1024  # found in a launch
-BLOCKS = 4  # of a launch, for each multiprocessor
+LEVELS = 1024  # levels that a launch finds, at most
+BLOCKS = 4  # blocks of a launch per multiprocessor
 
 
 def has_short_rows(part: Part) -> bool:
@@ -40,7 +40,8 @@ class Levels:
     starts : array of int64
         Positions of the sources.
     high : float
-        Numbers of paths from it on are divided by the greatest of their level and source.
+        If a number of paths reaches it, those of the same level and source are divided by the
+        greatest among them.
     """
 
     def __init__(self, part: Part, starts: Array, high: float) -> None:
@@ -61,7 +62,7 @@ class Levels:
 
     @property
     def rows(self) -> int:
-        """The vertices of all levels, counted in each that they are in."""
+        """Total number of vertices in all levels; a vertex counts once for each level it is in."""
         return self._ends[-1]
 
     def _count(self) -> None:
@@ -88,7 +89,7 @@ class Levels:
         self._ends.pop()
 
     def depend(self) -> tuple[Array, Array]:
-        """Return the dependencies of the sources on each vertex, and their shares of a path."""
+        """Return the dependency of each source on each vertex, and their shares of a path."""
         here, xp = self._here, self._here.xp
         dependency, shares = xp.zeros(self.paths.shape), xp.zeros(self.paths.shape)
         here.module("betweenness").prepare_together(

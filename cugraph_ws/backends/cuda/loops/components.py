@@ -23,11 +23,11 @@ __all__ = ["SHOWN", "Forest", "steps_of"]
 Array = Any  # CuPy's
 
 BLOCK = 256
-SAMPLED = 2  # neighbours of each vertex that are linked at first: one at each end of its row
+SAMPLED = 2  # neighbours of each vertex that are linked first: one at each end of its row
 PROBES = 1024  # vertices sampled to find the largest component
 FEW = 1 << 14  # vertices of the highest degrees: enough to join two large trees
-ENOUGH = 0.9  # part of the vertices with a row: if it is in one tree, no more samples are linked
-ARCS_A_STEP = 1 << 31  # thirty milliseconds; after each step the whole forest is compressed
+ENOUGH = 0.9  # part of the vertices with a row that must be in one tree to end the sampling
+ARCS_A_STEP = 1 << 31  # take thirty milliseconds; the forest is compressed after each step
 SHOWN = 2  # exchanges of largest trees: a rank without hubs has a large tree only after the first
 
 
@@ -41,7 +41,7 @@ class _Task(NamedTuple):
 
 
 class Forest:
-    """Trees of vertices: sampled neighbours are linked first, then what is not in the largest tree.
+    """Trees of vertices: sampled arcs are linked first, then the arcs outside the largest tree.
 
     Parameters
     ----------

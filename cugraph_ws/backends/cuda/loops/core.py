@@ -21,13 +21,13 @@ Array = Any  # CuPy's
 
 BLOCK = 256
 WORK_A_STEP = 1 << 26  # vertices sifted and rows peeled
-LEAST, CONTROL = 11, 14  # a place in the control block, and its length; as in kernels/cuda/core.py
+LEAST, CONTROL = 11, 14  # an index of the control block, and its length; as in kernels/cuda/core.py
 COUNTS = slice(3, 5)  # vertices peeled, arcs read
 NOTHING = np.iinfo(np.int64).max
 
 
 def count_degrees(part: Part, dtype: Any, *, incoming: bool, outgoing: bool) -> Array:
-    """Count the arcs into and out of owned vertices, self-loops left out; collective."""
+    """Count the arcs into and out of owned vertices, without self-loops; collective."""
     degrees = -(incoming + outgoing) * part.laid.count_self_loops()
     if outgoing:
         degrees += part.laid.out_degrees
@@ -38,7 +38,7 @@ def count_degrees(part: Part, dtype: Any, *, incoming: bool, outgoing: bool) -> 
 
 
 class Peeler:
-    """Removes vertices from the degrees of their neighbours.
+    """Removes vertices, and lowers the degrees of their neighbours.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ class Peeler:
         reports: Sequence[tuple[Array, Array]],
         level: int,
     ) -> tuple[Array, int]:
-        """Lower degrees by what other ranks have peeled; vertices that fall are not peeled yet.
+        """Lower degrees by the neighbours that other ranks have peeled; peel no vertex.
 
-        Losses are summed in an array of their own, so that no vertex reaches a level meanwhile.
+        Losses are summed in a separate array, so that no vertex reaches a level meanwhile.
         """
         xp, top, read = device().xp, np.iinfo(core.dtype).max, 0
         if self._losses is None:

@@ -18,12 +18,12 @@ __all__ = ["combine", "products"]
 Array = Any  # CuPy's
 
 BLOCK = 256  # 8 warps, as in kernels/cuda/extrapolation.py
-BLOCKS = 256  # at most; the same on every GPU, so that sums are
+BLOCKS = 256  # at most; the same on every GPU, so that sums are the same too
 PRODUCTS = 15
 
 
 def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
-    """Return the products of any two changes."""
+    """Return the inner products of all pairs of changes."""
     sums = _launch("products", PRODUCTS, tuple(vectors), len(vectors[0]))
     added: npt.NDArray[np.float64] = sums.sum(axis=0)
     return added
@@ -32,7 +32,7 @@ def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
 def combine(
     vectors: Sequence[Array], factors: Sequence[float], combined: Array
 ) -> npt.NDArray[np.float64]:
-    """Write the combination of the last five vectors, with 0 in place of less."""
+    """Write the combination of the last five vectors, with negative entries set to 0."""
     given = tuple(vectors), tuple(map(float, factors)), len(vectors[0]), combined
     added: npt.NDArray[np.float64] = _launch("combine", 2, *given).sum(axis=0)
     return added

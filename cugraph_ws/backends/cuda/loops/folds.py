@@ -15,7 +15,7 @@ __all__ = ["RowClasses", "classes_of", "nearest", "sums", "sums_of_all", "tight"
 
 Array = Any  # CuPy's
 
-BLOCK = 512  # as many as MOST in kernels/cuda/folds.py
+BLOCK = 512  # threads, as MOST in kernels/cuda/folds.py
 WARP = 32
 LONG = 1024  # arcs of a row above which a block reads it, not a warp
 # For the sums of all rows:
@@ -34,11 +34,11 @@ class RowClasses(NamedTuple):
     long : array of int64
         Rows of more than SHORT arcs and at most PIECE.
     cut : array of int64
-        Rows of more.
+        Rows of more than PIECE arcs.
     firsts : array of int64, shape (len(cut) + 1,)
-        Where the pieces of each begin.
+        Where the pieces of each row of `cut` begin.
     rows, places : array of int64, shape (pieces,)
-        The row of each piece, and its place in the row.
+        The row of each piece, and its index among the row's pieces.
     """
 
     total: int

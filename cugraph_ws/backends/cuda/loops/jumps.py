@@ -1,4 +1,4 @@
-"""Folds of values over the vertices that they name, on the GPU; see `cugraph_ws.execution.jumps`.
+"""Folds of values by the vertices that they are sent to, on the GPU; see `cugraph_ws.execution.jumps`.
 
 Results are those of `cugraph_ws.backends.cpu.loops.jumps`, bit by bit.
 """
@@ -36,12 +36,12 @@ def fold(kind: str, values: Array, places: Array, size: int) -> Array:
 
 
 def lower(found: Array, places: Array, words: Array) -> None:
-    """Lower entries to the least of the words, int64, that name them."""
+    """Lower each entry to the least of the words for its place."""
     _launch("lower_words", words, places, found)
 
 
 def _sums(values: Array, places: Array, size: int) -> Array:
-    """Add values up; floats in their order, a run of one place by a thread."""
+    """Sum values by place; floats in their order, with one thread for each place."""
     here = device()
     sums = here.xp.zeros(size, values.dtype)
     if values.dtype.kind != "f":

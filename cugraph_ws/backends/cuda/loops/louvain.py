@@ -44,7 +44,7 @@ def sum_inside(rows: Rows, sources: Array, labels: Array) -> int:
 def sum_moves(
     rows: Rows, sources: Array, listed: Array, labels: tuple[Array, Array], stirred: Array
 ) -> int:
-    """Return what moves add to the sum of the weights of arcs within communities."""
+    """Return by how much moves change the sum of the weights of arcs within communities."""
     here, arcs = device(), len(sources)
     change = here.xp.zeros(1, np.int64)
     here.module("communities").launch(
@@ -66,7 +66,7 @@ def merged(rows: Rows, sources: Array, labels: Array, count: int) -> Rows:
     """Add up the weights of arcs between communities, by sorting."""
     xp = device().xp
     one, other = labels[sources], labels[rows[1]]
-    up = xp.flatnonzero(one < other)  # the other half is the same, turned around
+    up = xp.flatnonzero(one < other)  # the other half are the reversed arcs
     keys, weights = one[up] * count + other[up], rows[2][up]
     order = xp.argsort(keys)  # weights are integers: their order does not matter
     keys, weights = keys[order], weights[order]
@@ -111,13 +111,14 @@ class Mover:
         order, bounds = self._grouped(listed, classes, count)
         class_of = self._far.rows
         if len(class_of):
-            by_vertex = xp.full(vertices, count)  # that of vertices that are not listed
+            by_vertex = xp.full(vertices, count)  # `count` is the class of unlisted vertices
             by_vertex[listed] = classes
             class_of = by_vertex[class_of]
         far = self._far.by_class(class_of, count)
         marks = xp.zeros(len(sizes), np.int64) if strict else sizes
         moved = xp.zeros(1, np.int64)
-        # A few listed rows may have all arcs; else a block for each is enough, and few blocks wait less.
+        # A few listed rows may have all arcs.  Otherwise a block for each row is enough, and barriers
+        # of fewer blocks take less time.
         items = BLOCK * (vertices if len(self._far.rows) else len(listed))
         here.module("communities").prepare_together(
             "move_classes", items, BLOCK, self._rows, self._degrees, communities,

@@ -40,7 +40,7 @@ ENDLESS = np.iinfo(np.int64).max
 
 @dataclass
 class Batch:
-    """Arrays of a batch of searches: a row of `width` numbers for each vertex, by position."""
+    """Arrays of a batch of searches: a row of `width` entries for each vertex, by position."""
 
     width: int
     distance: Array
@@ -60,7 +60,7 @@ class Searches:
     Attributes
     ----------
     width : int
-        Most searches of a step.
+        Maximal number of searches of a step.
     number : dtype
         Dtype of predecessors.
     """
@@ -82,7 +82,7 @@ class Searches:
             self._weights = {"csc": hop, "csr": hop}
         else:
             self._weights = {order: laid.values(column, order) for order in ("csc", "csr")}
-        # Bitmaps with a bit for each vertex and search: pending, marked, spreading
+        # A bit for each vertex and search: pending, marked, spreading
         self._words = tuple(xp.zeros(part.size, np.uint32) for _ in range(3))
         index, pieces = laid.numbers.dtype, part.size + laid.arcs // PIECE
         self._queue = xp.empty(pieces, index), xp.empty(pieces, np.int32)
@@ -290,7 +290,7 @@ class Searches:
         batch.before[places] = xp.minimum(batch.before[places], before[count:])
 
     def _arcs_into(self, places: Array) -> tuple[Array, Rows, Array]:
-        """Return the arcs into the vertices at `places` as a graph of its own.
+        """Return the arcs into the vertices at `places` as a separate graph.
 
         Each end gets a new number, one as a source and one as a destination.  Only sources have
         arcs, so the kernel, which goes level by level, ends after one level.

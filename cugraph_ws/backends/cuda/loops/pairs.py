@@ -28,7 +28,7 @@ class PairFold:
     ----------
     bound : BoundEdgeProgram
     plain : bool
-        False: plain Python does not run on a GPU.
+        Must be False: plain Python does not run on a GPU.
     """
 
     def __init__(self, bound: BoundEdgeProgram, *, plain: bool = False) -> None:
@@ -45,7 +45,7 @@ class PairFold:
         return self._launch("value_pairs", rows, 1, counts)
 
     def _launch(self, name: str, rows: PairRows, threads: int, *others: Array) -> list[Array]:
-        """Launch a kernel with so many threads for each pair."""
+        """Launch a kernel with `threads` threads for each pair."""
         here, count = device(), len(rows.firsts)
         kinds = [np.dtype(kind) for kind in self._bound.types.state]
         columns = tuple(here.xp.empty(count, _stored(kind)) for kind in kinds)

@@ -19,8 +19,8 @@ Array = Any  # CuPy's
 BLOCK = 256
 KINDS = {"count": 0, "least": 1, "product": 2}  # as in kernels/cuda/intersect.py
 MARKING = 512  # threads of a block that marks a row in its bitmap
-RESIDENT = 4  # such blocks on a multiprocessor
-MARKS_BYTES = 1 << 28  # of all bitmaps
+RESIDENT = 4  # such blocks per multiprocessor
+MARKS_BYTES = 1 << 28  # bound of the bytes of all bitmaps
 ELEMENTS_A_TASK = 1 << 16
 WORTH = 8  # a row is marked if at least a WORTH-th as many elements are looked up in it
 LEAST_MARKED = 32  # longer rows are worth it
@@ -74,7 +74,7 @@ def _count_marked(
     )
     order = xp.argsort(longs, kind="stable")
     longs, short_lengths = longs[order], xp.minimum(one, other)[order]
-    # Of each distinct longer row: where its pairs begin, and whether it is worth it.
+    # For each distinct longer row: where its pairs begin, and whether a bitmap is worth it.
     leads = xp.ones(len(longs), np.bool_)
     leads[1:] = longs[1:] != longs[:-1]
     bounds = xp.append(xp.flatnonzero(leads), len(longs))

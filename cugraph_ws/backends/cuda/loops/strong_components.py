@@ -17,11 +17,11 @@ Array = Any  # CuPy's
 BLOCK = 256
 MARK, LOWER, TRIM = 0, 1, 2  # as in kernels/cuda/strong_components.py
 NONE = -1
-DENSE = 8  # arcs for each vertex from which a round is taken to be large
+DENSE = 8  # arcs per vertex from which rounds are assumed to be large
 
 
 class Searches:
-    """Searches, colours and trims; each is one launch.
+    """Searches, colourings and trims; each is one launch.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Searches:
         self._gone = xp.zeros(part.size, np.bool_)
 
     def trim(self, root: Array) -> None:
-        """Settle vertices without an arc from, or to, another that is left, over and over."""
+        """Repeat until none is left: settle vertices without an arc from, or to, unsettled ones."""
         xp = device().xp
         bare = (self._degrees[::2] <= 0) | (self._degrees[1::2] <= 0)
         loose = xp.flatnonzero(bare & (root == NONE))
@@ -62,7 +62,7 @@ class Searches:
         self._gone = root != NONE
 
     def reach(self, root: Array, start: Array) -> tuple[Array, Array]:
-        """Return what is reached from a vertex, and reaches it, of the vertices that are left."""
+        """Return which unsettled vertices are reached from a vertex, and which ones reach it."""
         xp = device().xp
         marks = xp.zeros(2 * self._size, np.int32)
         marks[2 * start] = marks[2 * start + 1] = 1
@@ -70,16 +70,16 @@ class Searches:
         return marks[::2] == 1, marks[1::2] == 1
 
     def lower(self, root: Array, color: Array, rows: Array) -> None:
-        """Let vertices that are left take the least colour that reaches them."""
+        """Give unsettled vertices the least colour that reaches them."""
         stamps = device().xp.zeros(self._size, np.int32)
         self._follow(LOWER, rows, 1, root, color, stamps)
 
     def members(self, color: Array, rows: Array) -> Array:
-        """Return the vertices that reach one of the given ones along vertices of their colour."""
+        """Return the vertices that reach a vertex in `rows` along vertices of its colour."""
         xp = device().xp
         marks = xp.zeros(2 * self._size, np.int32)
         marks[2 * rows] = 1
-        # Along in-arcs: the rows are given the other way round.
+        # Arcs are followed backwards, so in-arcs and out-arcs change places.
         self._follow(MARK, rows, 1, color, color, marks, backwards=True)
         return xp.flatnonzero(marks[::2])
 

@@ -19,10 +19,10 @@ Array = Any  # CuPy's
 
 BLOCK = 256
 VERTICES, DIRECTIONS, EDGES = 0, 1, 2  # as in kernels/cuda/intersect.py
-LEAST_HASHED = 16  # a row above it is hashed by a block; edges of shorter ones are searched for
-LEAST_SLOTS = 32  # of a table, as there
+LEAST_HASHED = 16  # a block hashes longer rows; edges of the others are searched for
+LEAST_SLOTS = 32  # of a table, as in kernels/cuda/hashed_rows.py
 SLOT = 12  # bytes, as in kernels/cuda/hashed_rows.py
-FEW_SLOTS, MOST_THREADS = 2048, 1024  # up to which a block has the fewest threads, and most of them
+FEW_SLOTS, MOST_THREADS = 2048, 1024  # slots up to which blocks are smallest; largest block
 RESIDENT = 2048  # threads of a multiprocessor
 
 
@@ -83,6 +83,6 @@ class Lister:
 
 
 def _arrays(rows: NeighbourRows) -> tuple[Array, Array, Array]:
-    """Return the arrays of rows; those without values have others in their place."""
+    """Return the arrays of rows; rows without values get an array of one zero."""
     values = device().xp.zeros(1, np.int8) if rows.values is None else rows.values
     return rows.offsets, rows.indices, values

@@ -23,7 +23,7 @@ FALLING, REMOVED = 1, 2  # as in kernels/cuda/truss.py
 
 
 class Peeler:
-    """Removes edges from the supports of the edges that they are in triangles with.
+    """Removes edges, and lowers the supports of the edges that are in triangles with them.
 
     Parameters
     ----------
