@@ -119,8 +119,16 @@ class GpuLinks:
         self._heartbeat.begin(run)
 
     def end(self, *, failed: bool) -> None:
-        """Leave the current run; if it failed, make other ranks stop waiting for this one."""
+        """Leave the current run; if it has failed, other ranks stop waiting for this one.
+
+        Then links are made anew, since ranks may have queued different messages.  What waits for messages that will
+        not come is ended at once: other work of this process, such as tasks of other libraries, would wait behind it.
+        """
+        if failed:
+            self.alive = False
         self._heartbeat.end(failed=failed)
+        if failed:
+            self._abort()
 
     # ----------------------------------------------------------------------------------- arrays
 

@@ -236,18 +236,6 @@ class HubLinks(GpuLinks):
 
     # -------------------------------------------------------------------------------------- end
 
-    def end(self, *, failed: bool) -> None:
-        """Leave the current run; after a failed one ranks may have queued different messages.
-
-        Then what waits for messages that will not come is released at once: other work of this process, such as
-        tasks of other libraries, would wait behind it until links are needed again.
-        """
-        if failed:
-            self.alive = False
-        super().end(failed=failed)
-        if failed:
-            self._abort()
-
     def _words(self, rank: int) -> Any:
         """Return a segment's words; the last one is not 0 once its rank has left."""
         count = words_of(self._size) + 1

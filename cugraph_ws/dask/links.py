@@ -154,7 +154,8 @@ class LinkPool:
         try:
             # Ranks may differ on whether links are kept, while another run makes them.
             _, kept = self._held.get(key, ("", None))
-            free = kept is not None and kept.are_free(run, turn, comm.is_called)
+            # One whose links have ended asks over Dask, which ends `are_free` on the others.
+            free = kept is not None and kept.alive and kept.are_free(run, turn, comm.is_called)
             names = {self._name(key)} if free else set()
             if not free:
                 shown = comm.allgather([turn, self._name(key) if turn else ""])

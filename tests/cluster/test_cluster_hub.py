@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,23 @@ def test_a_lost_worker_ends_the_run_and_the_next_one_has_new_links(
     crowd.client.run(hub_workers.equip)
     with graph_on() as graph:
         assert_same(ws.bfs(graph, 0, **GPU), ws.bfs(whole, 0))
+
+
+def test_an_error_of_one_rank_is_every_ranks_and_the_next_run_has_new_links(
+    crowd: Workers, whole: ws.Graph
+) -> None:
+    """The others wait in the GPU's queue for what it will not send."""
+    victim = crowd.wait_for(SIZE)[1]
+    with graph_on() as graph:
+        ws.run(Endless, graph, max_iter=3, **GPU)
+        crowd.client.run(hub_workers.fail_once, 2, workers=[victim])
+        begun = time.monotonic()
+        with pytest.raises(ws.GraphMemoryError, match=r"has run out of memory \(no more\)"):
+            ws.run(Endless, graph, max_iter=1_000, **GPU)
+        assert time.monotonic() - begun < WITHIN
+        assert_same(ws.bfs(graph, 0, **GPU), ws.bfs(whole, 0))
+    assert set(crowd.client.run(hub_workers.count_links).values()) == {1}
+    assert not names()
 
 
 def test_a_gpu_that_cannot_address_the_hosts_memory_is_an_error_on_all_ranks(

@@ -36,20 +36,22 @@ class Links:
         self.runs: list[Any] = []
 
     def are_free(self, run: str, here: bool, is_called: Any) -> bool | None:
+        assert self.alive, "what has ended is not asked: other ranks may not have heard of that"
         with Links.said:
             words = Links.words.setdefault(run, {})
-            words[self.rank] = here if self.alive else None
+            words[self.rank] = here
             Links.said.notify_all()
             while not Links.said.wait_for(lambda: len(words) == len(WHO), 0.01):
                 if is_called():
                     return None
-        return None if None in words.values() else all(words.values())
+        return all(words.values())
 
     def begin(self, run: str) -> None:
         self.runs.append(run)
 
     def end(self, *, failed: bool) -> None:
         self.runs[-1] += ", failed" if failed else ", done"
+        self.alive = not failed
 
     def close(self) -> None:
         self.alive = False
@@ -153,7 +155,7 @@ def test_links_that_one_rank_has_lost_are_given_up_by_all(pools: Any) -> None:
     assert lent(pools, "three") == second
 
 
-def test_a_run_that_fails_leaves_links_that_still_work(pools: Any) -> None:
+def test_links_of_a_run_that_fails_are_made_anew(pools: Any) -> None:
     first = lent(pools, "one")
 
     here = threading.Barrier(len(WHO))
@@ -164,8 +166,10 @@ def test_a_run_that_fails_leaves_links_that_still_work(pools: Any) -> None:
 
     with pytest.raises(KeyError, match="all ranks alike"):
         lent(pools, "two", fail)
-    assert lent(pools, "three") == first
-    assert first[0].runs == ["one, done", "two, failed", "three, done"]
+    third = lent(pools, "three")
+    assert first[0].runs == ["one, done", "two, failed"]
+    assert third[0].runs == ["three, done"]
+    assert Links.made == 4
 
 
 def test_a_worker_that_ends_gives_them_back(pools: Any) -> None:

@@ -456,6 +456,17 @@ def test_a_wait_for_a_lost_rank_gives_up(links):
     assert communicator.noted == [("abort",)], "what is aborted is not destroyed again"
 
 
+def test_a_failed_run_ends_its_links_at_once(links):
+    """What this rank has queued waits for others that will not answer; they may have queued something else."""
+    made, communicator, *_ = links
+    made.end(failed=False)
+    assert made.alive
+    assert not communicator.noted
+    made.end(failed=True)
+    assert not made.alive
+    assert communicator.noted == [("abort",)]
+
+
 def test_links_end_with_a_rank_in_any_wait(links):
     """Also if no thread asks: a wait for the GPU cannot be called off."""
     made, communicator, groups, _ = links
