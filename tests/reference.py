@@ -433,10 +433,12 @@ class _Run:
         weights: dict[Any, Any] = {}
         for one in messages:
             value, weight = one if kind == "weighted mode" else (one, 1)
+            if isinstance(value, float):  # NaN is one value, and a zero has no sign
+                value = math.nan if value != value else value + 0.0
             weights[value] = weights.get(value, 0) + weight
         if not weights:
             return GREATEST[self.message[0] if isinstance(self.message, tuple) else self.message]
-        return min(weights, key=lambda value: (-weights[value], value))
+        return min(weights, key=lambda value: (-weights[value], value != value, value))
 
     def named(self, fold: Any, messages: list[Any]) -> Any:
         """Combine messages by a combine that has a name."""

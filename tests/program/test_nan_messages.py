@@ -64,6 +64,8 @@ PROGRAMS = {
     "min of the active": (program_of(min, contributors="active"), float),
     "tuples": (program_of(max, compute=both, apply=of_two), (float, float)),
     "top": (program_of(ws.top(2), apply=of_two), float),
+    "mode": (program_of(ws.mode()), float),
+    "weighted mode": (program_of(ws.mode(weighted=True), compute=labelled), (float, int)),
     "first": (program_of(ws.first_by(0), compute=labelled, apply=of_second), (float, int)),
 }
 
