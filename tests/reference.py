@@ -459,7 +459,7 @@ class _Run:
                 for low in range(0, fold.bits, 63)
             ]
             return tuple(map(np.int64, words)) if fold.bits > 63 else np.int64(words[0])
-        messages = messages or [tuple(GREATEST[one] for one in self.message)]
+        messages = [*messages, tuple(GREATEST[one] for one in self.message)]
         others = [place for place in range(len(messages[0])) if place != fold.field]
         first = min(
             messages,  # NaN is after all numbers

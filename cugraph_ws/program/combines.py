@@ -293,7 +293,7 @@ def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
     Fold
         For a program's `combine`.  `gathered` is one of the messages.  Ties are broken by the other
         fields, in their order; NaN is greater than all numbers.  Without messages, each field is
-        inf, the greatest int64, or True.
+        inf, the greatest int64, or True; a message whose `field` is NaN counts as none.
 
     Raises
     ------

@@ -336,10 +336,11 @@ class Trial:
                     f"from the left and {_show(from_right[place])} from the right",
                 )
         nothing = self._cast_message(identity, message, is_tuple)
+        folded = self.program.fold is not None  # then NaN may count as no message
         for a, wrong in zip(
             samples, differ([combine(nothing, a) for a in samples], samples), strict=True
         ):
-            if wrong:
+            if wrong and not (folded and np.isnan(np.asarray(a, float)).any()):
                 raise self.fail(
                     "combine",
                     f"identity {identity!r} changes {_show(a)}; it must leave messages unchanged",

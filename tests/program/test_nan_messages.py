@@ -50,6 +50,10 @@ def both(src, edge):
     return math.nan if src.place % 2 == 1 else 1.0, math.nan if src.place % 3 == 1 else src.x
 
 
+def nothing_but_unknown(src):
+    return math.nan, src.place
+
+
 def of_second(old, gathered):
     return gathered[0] if abs(gathered[0]) < 1e300 else old.x + gathered[1] % 8, old.place
 
@@ -84,6 +88,16 @@ def test_the_same_in_every_order(name: str) -> None:
         with emulated(seed=5):
             result = ws.run(program, graph, engine="cuda")
             assert not difference(found_by(program, result), expected, 0.0)
+
+
+def test_the_first_of_messages_without_a_number_is_none() -> None:
+    program = program_of(ws.first_by(0), compute=nothing_but_unknown, apply=of_second)
+    graph = graph_of(EDGES[0])
+    outcome = reference.run(program, reference_graph(EDGES[0]), {}, message=(float, int))
+    expected = shown(program, outcome.states, EDGES[0].n)
+    for engine in ("python", "cpu"):
+        result = ws.run(program, graph, engine=engine)
+        assert not difference(found_by(program, result), expected, 0.0), engine
 
 
 def test_relaxations_along_unknown_edges() -> None:
