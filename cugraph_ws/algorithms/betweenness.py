@@ -73,7 +73,8 @@ def betweenness_centrality(
         The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
-        default it is exact.
+        default it is exact.  Sums over s sources are multiplied by n / s for n vertices; NetworkX
+        has other factors, which differ for sources and other vertices.
     normalized : bool
         Whether to divide by the number of pairs of other vertices.  Otherwise each pair counts
         once, in an undirected graph too.

@@ -134,7 +134,8 @@ def conductance(
     It is the weight of the edges between the community and the other vertices, divided by the
     volume of the community or of the others, whichever is smaller.  A volume is the sum of the
     vertices' degrees, of out-degrees if the graph is directed; a self-loop counts twice in the
-    degree of an undirected graph.
+    degree of an undirected graph.  In a directed graph edges count in both directions, as in
+    NetworkX, so the conductance may exceed 1.
 
     Parameters
     ----------

@@ -325,7 +325,7 @@ def adamic_adar(
     """Compute the Adamic-Adar index of pairs of vertices.
 
     It is the sum of 1 / log(degree) over the common neighbours, where the degree is the number of
-    distinct neighbours.
+    distinct neighbours.  A neighbour of degree 1, common only to a vertex and itself, counts 0.
 
     The direction of edges does not matter.  Parallel edges, and edges in both directions between
     two vertices, count once; self-loops do not count.
