@@ -10,7 +10,7 @@ from typing import Any
 from emulator.device import EmulatedDevice
 from thread_ranks import ThreadQueue
 
-__all__ = ["ProcessQueue", "count_links", "equip", "fail_once"]
+__all__ = ["ProcessQueue", "count_links", "equip"]
 
 
 class ProcessQueue(ThreadQueue):
@@ -48,21 +48,6 @@ def equip(refuses: bool = False) -> None:
 
     hub_links.StreamQueue = queue
     links.installed_gpus = lambda: [SimpleNamespace(uuid="")]
-
-
-def fail_once(after: int) -> None:
-    """Have this worker run out of memory after so many supersteps, once."""
-    from cugraph_ws.backends.cuda.executor import CudaExecutor
-
-    usual, left = CudaExecutor.superstep, iter(range(after))
-
-    def superstep(*given: Any) -> None:
-        if next(left, None) is None:
-            CudaExecutor.superstep = usual  # type: ignore[method-assign]
-            raise MemoryError("no more")
-        usual(*given)
-
-    CudaExecutor.superstep = superstep  # type: ignore[method-assign]
 
 
 def count_links() -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import hub_workers
 import pytest
 from clusters import WITHIN, Workers, assert_same, eventually, spread_edges, workers, workers_in
+from failing_ranks import fail_once
 from programs import Endless
 from shapes import edge_frame, rmat
 from test_cluster_faults import timed
@@ -99,7 +100,7 @@ def test_an_error_of_one_rank_is_every_ranks_and_the_next_run_has_new_links(
     victim = crowd.wait_for(SIZE)[1]
     with graph_on() as graph:
         ws.run(Endless, graph, max_iter=3, **GPU)
-        crowd.client.run(hub_workers.fail_once, 2, workers=[victim])
+        crowd.client.run(fail_once, 2, workers=[victim])
         begun = time.monotonic()
         with pytest.raises(ws.GraphMemoryError, match=r"has run out of memory \(no more\)"):
             ws.run(Endless, graph, max_iter=1_000, **GPU)

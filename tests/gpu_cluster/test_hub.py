@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from clusters import workers_in
 from distributed import Client
+from failing_ranks import fail_once
 from programs import Endless
 from test_dask_cuda import WAIT, assert_same, edges, kill_soon
 from watching import kinds_of_links, watched
@@ -152,6 +153,19 @@ def test_the_way_that_is_chosen(client: Any, graphs: Any, say: Any) -> None:
     else:
         linked = all("NcclLinks, linked" in one for one in kinds.values())
         assert bool(rows["fused"].any()) == linked
+
+
+@pytest.mark.parametrize("links", ["hub", "auto"])
+def test_an_error_of_one_rank_ends_a_run(
+    client: Any, graphs: Any, expected: Any, links: str
+) -> None:
+    """While the others' GPUs wait; the next run's messages are not taken for this one's."""
+    graph = graphs(links)
+    ws.run(Endless, graph, max_iter=3)
+    client.run(fail_once, 2, workers=[sorted(client.nthreads())[1]])
+    with pytest.raises(ws.GraphMemoryError, match="has run out of memory"):
+        ws.run(Endless, graph, max_iter=1_000)
+    assert_same(ws.bfs(graph, [3, 99]), expected("bfs"))
 
 
 def test_a_lost_worker_ends_a_run(client: Any, graphs: Any, expected: Any) -> None:
