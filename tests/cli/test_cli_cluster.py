@@ -268,7 +268,7 @@ def test_errors_are_one_line(words, message, cluster, capsys):
     [
         (["--workers", "2", "--scheduler", "tcp://x:1"], "not both"),
         (["--workers", "0"], "--workers"),
-        (["--tls-ca", "ca.pem"], "--tls-ca belongs to --scheduler"),
+        (["--tls-ca", "ca.pem"], "--tls-ca needs --scheduler"),
         (["--scheduler", "tls://x:1", "--tls-ca", "c"], "give --tls-cert, --tls-key too"),
         (["--workers", "2", "--to", "3"], "--to works on one machine"),
     ],

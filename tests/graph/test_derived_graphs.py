@@ -272,7 +272,7 @@ def test_names_that_contracted_edges_need_are_refused() -> None:
     with pytest.raises(ws.InputError, match="a column 'count' of their own"):
         ws.Graph(frame, weight="count").contract(LABELS)
     frame = frame.rename(columns={"source": "weight"})
-    with pytest.raises(ws.InputError, match="'weight' has the name of a column"):
+    with pytest.raises(ws.InputError, match="'weight' has the same name as a column"):
         ws.Graph(frame, source="weight", weight=None).contract(LABELS)
 
 

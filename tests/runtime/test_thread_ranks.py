@@ -84,7 +84,7 @@ def test_ranks_that_have_not_begun_do_not_begin_after_an_error():
 
 
 def test_a_collective_that_a_rank_does_not_call_is_an_error():
-    with pytest.raises(RuntimeError, match="rank 1 calls a collective"):
+    with pytest.raises(RuntimeError, match="rank 1 called a collective"):
         ThreadRanks(2).call(lambda comm: comm.rank and comm.allgather(None))
 
 
