@@ -571,8 +571,9 @@ def parameter_value(
             f"{name}={value!r} is not {wanted}; {program.name} needs {declared.type!r}"
         )
     try:
-        number = declared.type.dtype.type(value)
-    except (TypeError, ValueError, OverflowError) as error:
+        with np.errstate(over="raise"):
+            number = declared.type.dtype.type(value)
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError(
             f"{name}={value!r} is not a number of type {declared.type!r}; give such a number"
         ) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -416,6 +417,7 @@ def vertex_program(cls: type) -> VertexProgram:
         extrapolation=settings.get("extrapolation"),
     )
     _check_names(program)
+    check_defaults(name, declared)
     check_jumps(program)
     _check_settings(program, len(predecessors))
     _read_sources(program)
@@ -852,9 +854,42 @@ def _holds(dtype: np.dtype[Any], value: Any) -> bool:
     if not isinstance(value, (bool, int, float, np.number, np.bool_)):
         return False
     try:
-        return dtype.kind == "f" or bool(dtype.type(value) == value)
+        with np.errstate(over="ignore"):
+            held = dtype.type(value)
+        if dtype.kind == "f":
+            return bool(np.isfinite(held)) or not math.isfinite(value)
+        return bool(held == value)
     except (OverflowError, ValueError):  # an infinity, NaN, or a number out of range
         return False
+
+
+def check_defaults(name: str, declared: Mapping[str, Any]) -> None:
+    """Refuse defaults and null values that their types do not hold.
+
+    Parameters
+    ----------
+    name : str
+        The program.
+    declared : mapping of str to declaration
+
+    Raises
+    ------
+    ProgramError
+    """
+    for key, one in declared.items():
+        if not isinstance(getattr(one, "type", None), ScalarType):
+            continue
+        given = {
+            "default": one.default if isinstance(one, (Edge, VertexValue)) else None,
+            "null": one.null if isinstance(one, State) else None,
+        }
+        for what, value in given.items():
+            kind = one.type.dtype
+            endless = what == "null" and kind.kind == "i" and value == math.inf
+            if value is not None and not endless and not _holds(kind, value):
+                raise ProgramError(
+                    f"{name}.{key} has {what}={value!r}, which {one.type!r} does not hold; give another"
+                )
 
 
 def check_arguments(program: Any, key: str, source: FunctionSource, known: tuple[str, ...]) -> None:

@@ -28,6 +28,7 @@ from cugraph_ws.program.declarations import (
 from cugraph_ws.program.decorator import (
     CONSTANTS,
     check_arguments,
+    check_defaults,
     declarations_of,
     is_declaration,
     of_kind,
@@ -210,6 +211,7 @@ def edge_program(cls: type) -> EdgeProgram:
     name = cls.__name__
     declared = declarations_of(cls)
     _check_declarations(name, declared)
+    check_defaults(name, declared)
     functions = _functions(cls, name)
     settings = {
         key: plain(cls.__dict__[key])

@@ -187,7 +187,7 @@ class TestParameters:
             (ws.float64, "half"), (ws.float64, "0.5"), (ws.float64, [0.5]), (ws.float64, [1.0, 2.0]),
             (ws.float64, math.nan), (ws.float64, np.float32("nan")), (ws.float64, 1j),
             (ws.int64, 1.5), (ws.int64, math.inf), (ws.int64, [1]), (ws.int64, "1"),
-            (ws.int32, 2**40), (ws.boolean, "no"), (ws.int64, ...),
+            (ws.int32, 2**40), (ws.boolean, "no"), (ws.int64, ...), (ws.float32, 1e300),
         ],
         ids=str,
     )  # fmt: skip

@@ -198,7 +198,7 @@ def test_no_state_no_frame():
 @pytest.mark.parametrize("directed", [True, False])
 def test_a_name_that_is_taken(directed):
     frame = ROWS.rename(columns={"source": "total"})
-    with pytest.raises(ws.InputError, match=r"column 'total' holds ids .*; rename one of them"):
+    with pytest.raises(ws.InputError, match=r"column 'total' holds ids .*; rename it"):
         ws.run(Passed, frame, source_column="total", directed=directed)
 
 
@@ -327,6 +327,18 @@ def test_an_estimate_counts_the_state_of_edges():
         ),
         ({"flow": ws.edge_state(ws.int32, default=math.inf)}, "does not hold; give another"),
         ({"flow": ws.edge_state(ws.int64, default="0")}, "does not hold; give another"),
+        (
+            {"own": ws.vertex_value(ws.int32, default=0.5)},
+            "default=0.5, which ws.int32 does not hold",
+        ),
+        (
+            {"far": ws.edge(ws.float32, default=1e300)},
+            "default=1e+300, which ws.float32 does not hold",
+        ),
+        (
+            {"d": ws.nullable(ws.int64, 2**70)},
+            "null=1180591620717411303424, which ws.int64 does not hold",
+        ),
     ],
     ids=str,
 )
