@@ -168,6 +168,8 @@ class Leiden(Louvain):
             parent = np.empty(vertices, np.int64)
             parent[refined] = begun
             state.require("begun", (parent[refined] == begun).all(), "splits a community")
+            most = refined.max(initial=-1)  # the last community of the level
+            state.require("begun", begun.max(initial=-1) <= most, "skips a community")
 
     def restore(self, state: dict[str, Any]) -> None:
         """Resume after the finished levels."""
@@ -230,14 +232,9 @@ class Leiden(Louvain):
 
     def _place(self, begun: Array) -> None:
         """Put the level's vertices into the communities in which they begin it."""
-        xp, its = self._xp, self._part.xp
-        parent = its.empty(len(self._level.degrees), np.int64)
+        parent = self._part.xp.empty(len(self._level.degrees), np.int64)
         parent[self._member] = begun
-        if xp is np:
-            parent = as_host(parent)
-        _, first, inverse = xp.unique(parent, return_index=True, return_inverse=True)
-        self._put(first[inverse].astype(np.int64))
-        self._best = self._entered = self._quality()
+        self._begin_in(as_host(parent) if self._xp is np else parent)
 
     def _split(self, labels: Array) -> Array:
         """Return the connected parts of communities of the graph's vertices, numbered from 0."""

@@ -301,9 +301,7 @@ class Louvain(BaseLoop):
             self._inside += self._backend.sum_moves(
                 level.rows, level.sources, listed, (before, self._label), self._stirred
             )
-            if large:
-                beside = self._stirred > 0
-                self._called = beside & (self._stirred >= level.degrees // STIRRED)
+            self._call()
             self._best = self._quality()
         self._sweeps += 1
         if self._best < best:
@@ -433,6 +431,7 @@ class Louvain(BaseLoop):
         self._label, self._inside = self._xp.arange(count), level.inside
         self._totals, self._sizes = level.degrees.copy(), self._xp.ones(count, np.int64)
         self._stirred = self._xp.zeros(count, np.int64)
+        self._enough = self._xp.maximum(level.degrees // STIRRED, 1)
 
     def _first_level(self) -> Level:
         """Return the vertices and edges of the graph."""
@@ -456,6 +455,25 @@ class Louvain(BaseLoop):
         self._totals = backend.sum_by(label, level.degrees, count)
         self._sizes = backend.sum_by(label, self._xp.ones(count, np.int64), count)
         self._inside = level.inside + backend.sum_inside(level.rows, level.sources, label)
+
+    def _begin_in(self, label: Array) -> None:
+        """Put the vertices of a new level into communities, and call those beside other communities."""
+        level, backend, count = self._level, self._backend, len(label)
+        vertices = self._xp.arange(count)
+        self._label = label
+        self._totals = backend.sum_by(label, level.degrees, count)
+        self._sizes = backend.sum_by(label, self._xp.ones(count, np.int64), count)
+        alone = vertices + count  # as if all came from communities that are no longer there
+        self._inside = level.inside + backend.sum_moves(
+            level.rows, level.sources, vertices, (alone, label), self._stirred
+        )
+        self._call()
+        self._best = self._entered = self._quality()
+
+    def _call(self) -> None:
+        """Let the next sweep over a large level consider only vertices beside enough moves."""
+        if len(self._label) > ONE_BY_ONE:
+            self._called = self._stirred >= self._enough
 
     def _end_level(self) -> None:
         """Make communities the vertices of the next level; end the run if nothing is gained."""
@@ -490,8 +508,7 @@ class Louvain(BaseLoop):
         self._final = True
         self._begin_graph(self._first)
         last = self._finished[-1]
-        self._put(as_host(last) if self._xp is np else last)
-        self._best = self._entered = self._quality()
+        self._begin_in(as_host(last) if self._xp is np else last)
 
     @property
     def _factor(self) -> float:
