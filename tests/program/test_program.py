@@ -220,6 +220,12 @@ def test_like_an_attribute_that_is_not_declared():
         define({"width": ws.like("weight")})
 
 
+@pytest.mark.parametrize("null", [2**70, 0.5])
+def test_a_null_value_that_never_occurs_is_refused(null):
+    with pytest.raises(ws.ProgramError, match=f"null={null}, which ws.int64 does not hold"):
+        define({"width": ws.nullable(ws.int64, null)})
+
+
 def test_predecessors():
     with pytest.raises(ws.ProgramError, match=r"Program.before: .*needs combine = min, max or any"):
         define({"width": ws.float64, "before": ws.predecessor})
