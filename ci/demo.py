@@ -1,4 +1,4 @@
-"""What does Debian rest on?  Edges in, a vertex frame and a picture out, tables on the way."""
+"""What does Debian rest on?  From edges to a vertex frame and a picture, with tables on the way."""
 
 import argparse
 import importlib.util
@@ -32,7 +32,7 @@ Report = Callable[[ProgressUpdate], None]
 
 
 def main() -> None:
-    """Run every step, write the results, say what came out."""
+    """Run every step, write the results, and print a summary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--start", default="gimp", help="package that the search starts at")
     parser.add_argument("--output", type=Path, default=ROOT / "demo-output", help="folder")
@@ -76,7 +76,7 @@ def main() -> None:
 
 @contextmanager
 def steps(console: Console, total: int) -> Iterator[Callable[[str, Callable[[Report], Any]], Any]]:
-    """Show a bar for the whole, and beside it what the step at hand is doing."""
+    """Show a progress bar for all steps, and the progress of the current one next to it."""
     columns = (
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
@@ -101,7 +101,7 @@ def steps(console: Console, total: int) -> Iterator[Callable[[str, Callable[[Rep
 
 
 def read(report: Report) -> tuple[ws.Graph, ws.Graph, pd.DataFrame]:
-    """Return the graph of what needs what, the graph of what is needed by what, the packages."""
+    """Return the graph of dependencies, the graph of reversed dependencies, and the packages."""
     del report
     frames: Any = pd
     if importlib.util.find_spec("cudf") and has_device():
@@ -176,7 +176,7 @@ def picture(graph: ws.Graph, everything: pd.DataFrame) -> matplotlib.figure.Figu
 
 
 def draw_ranks(axes: matplotlib.axes.Axes, everything: pd.DataFrame) -> None:
-    """Draw PageRank over the position in the order of ranks, the first few by name."""
+    """Draw PageRank over the position in its order; label the first few packages."""
     ordered = everything.sort_values("pagerank", ascending=False, ignore_index=True)
     position = np.arange(1, len(ordered) + 1)
     axes.plot(position, ordered["pagerank"], color=BLUE, linewidth=2)
@@ -193,7 +193,7 @@ def draw_ranks(axes: matplotlib.axes.Axes, everything: pd.DataFrame) -> None:
 
 
 def draw_degrees(axes: matplotlib.axes.Axes, label: str, degrees: Any, color: str) -> None:
-    """Draw which share of the vertices has at least some degree."""
+    """Draw the share of vertices with at least each degree."""
     counts = np.bincount(degrees)
     at_least = counts[::-1].cumsum()[::-1] / len(degrees)
     present = np.flatnonzero(counts)

@@ -66,12 +66,12 @@ CALLED = (
 
 
 def cases() -> list[Case]:
-    """Return all calls, each of them over graphs that nothing has used."""
+    """Return all calls, each over graphs that no other call has used."""
     return [*_builds(), *_loops(), *_programs(), *_edge_programs()]
 
 
 def wide_cases() -> list[Case]:
-    """Return the calls whose kernels have other types if positions take 64 bits."""
+    """Return the calls whose kernels have other types if positions have 64 bits."""
     graph = graph_of(cuda_cases.medley())
     return [*_builds(), *_loops(), ("PageRank", _superstep(ws.PageRank, graph))]
 
@@ -125,7 +125,7 @@ def _group(edges: Edges, dtype: Any, kind: Any, undirected: bool, piece: int) ->
     with patch.multiple(grouping, LEAST_PIECE=piece, LEAST_TILE=90):
         graph = device_graph.build(_ends(edges, dtype), values, edges.n, undirected=undirected)
         with patch.multiple(rows, LONG_ROW=4, LONG_PIECES=2):
-            graph.out_weight_sums("w")  # before there is a CSR
+            graph.out_weight_sums("w")  # before the CSR is made
         _ = graph.out_degrees, graph.csr
         graph.values("w", "csr")
 
@@ -184,11 +184,11 @@ def _search_shards(frame: pd.DataFrame, directed: bool) -> None:
         thread_ranks.over_links(2, search)
 
 
-# ------------------------------------------------------- algorithms that have kernels of their own
+# ----------------------------------------------------- algorithms that are not vertex programs
 
 
 def _loops() -> list[Case]:
-    """Return the algorithms with loops of their own, on directed and on undirected graphs."""
+    """Return the algorithms that are not vertex programs, on directed and on undirected graphs."""
     edges = cuda_cases.medley((7, 3, 1), 9)
     left = np.arange(edges.n)
     priors = pd.DataFrame({"vertex": left, "p0": 0.5 + left / 99.0, "p1": 0.5})
@@ -297,7 +297,7 @@ def _components_of_shards(graph: ws.Graph) -> None:
 
 
 def _jumps() -> None:
-    """Fold words and numbers over the vertices that they name."""
+    """Fold words and numbers by the vertices that they are sent to."""
     places = np.array([2, 0, 2])
     for kind, values in (("least", places), ("sum", places), ("sum", places / 4.0)):
         jumps.fold(kind, values, places, 3)
@@ -330,7 +330,7 @@ def _resume_components(graph: ws.Graph) -> None:
 
 
 def _programs() -> list[Case]:
-    """Return runs of the library's programs, and of those that stand for what users write."""
+    """Return runs of the library's programs, and of test programs that represent users' ones."""
     edges = cuda_cases.stable(cuda_cases.medley((5, 2), 10))
     graph, bare = graph_of(edges), graph_of(edges, weighted=False)
     narrow = _weighted(edges, np.float32)

@@ -1,6 +1,6 @@
-"""What of the source a kernel is made of: its function, and all that it names, in whatever file.
+"""The source of a kernel: its function, and all definitions that it uses, in any file.
 
-A kernel whose sources and types are those of the table's row need not be compiled to know its registers.
+A kernel need not be compiled to know its registers if its source and types are those of the table's row.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def digest(text: str, kernel: str, *others: object) -> str:
     kernel : str
         Its name.
     *others : object
-        Its types, and what compiles it; what their `repr` says counts.
+        Its types, and what compiles it; their `repr` is part of the digest.
     """
     parts = sorted(set(_reached(text, kernel)))
     return sha256("\n".join([repr(others), *parts]).encode()).hexdigest()[:LENGTH]
@@ -85,7 +85,7 @@ def _source(module: str) -> str:
 
 @cache
 def _definitions(text: str) -> tuple[dict[str, Definition], tuple[str, ...]]:
-    """Return what a text defines, the last of each name, and the modules whose names it imports all."""
+    """Return a text's definitions, the last of each name, and the modules that it imports with `*`."""
     found: dict[str, Definition] = {}
     everything_of: list[str] = []
     for node in ast.parse(text).body:

@@ -1,11 +1,11 @@
-"""Compile every CUDA kernel for every architecture, without a GPU, and keep a table of what it takes.
+"""Compile every CUDA kernel for every architecture, without a GPU, and keep a table of registers and memory.
 
-    python ci/kernels.py            write kernels/cuda/registers.md; compile what has changed since it was
+    python ci/kernels.py            write kernels/cuda/registers.md; compile the kernels that have changed
     python ci/kernels.py --all      the same, and compile everything
     python ci/kernels.py --check    fail if the table is stale, or a kernel spills
 
-The host code itself says which kernels there are, and for which types: the calls of `kernel_cases.py` run
-in the tests' emulator, and every launch is noted.
+The host code determines the kernels and their types: the calls of `kernel_cases.py` run in the tests'
+emulator, and every launch is recorded.
 """
 
 import argparse
@@ -49,7 +49,7 @@ __all__ = [
 ROOT = Path(__file__).parents[1]
 ARCHITECTURES: tuple[Capability, ...] = ((7, 5), (8, 0), (8, 6), (9, 0), (10, 0), (12, 0))
 TABLE = ROOT / "kernels" / "cuda" / "registers.md"
-CLOSE = 8  # registers that a kernel may take beyond the table's: names of files can change what ptxas does
+CLOSE = 8  # registers that a kernel may take beyond the table's: file names can affect ptxas
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Launch:
     module : str
         A module of `kernels/cuda`, or a program and how it runs.
     name : str
-        Of the kernel.
+        Name of the kernel.
     kinds : tuple
         Its signature; see `cugraph_ws.runtime.signature`.
     text : str
@@ -114,7 +114,7 @@ def _words(kind: Kind) -> str:
 
 
 class _Noted(EmulatedKernels):
-    """Kernels whose launches are noted."""
+    """Kernels whose launches are recorded."""
 
     def __init__(
         self, inner: EmulatedKernels, note: Callable[[str, tuple[Any, ...]], None]
@@ -123,18 +123,18 @@ class _Noted(EmulatedKernels):
         self._note = note
 
     def launch(self, name: str, grid: int, block: int, *arguments: Any, **options: Any) -> None:
-        """Note a launch, and run it."""
+        """Record a launch, and run it."""
         self._note(name, arguments)
         super().launch(name, grid, block, *arguments, **options)
 
 
 class Recorder(EmulatedDevice):
-    """An emulated device that notes what is launched on it."""
+    """An emulated device that records launches."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.found: dict[Launch, None] = {}
-        self.label = ""  # the table's name of the program that runs; of its own if empty
+        self.label = ""  # name in the table of the running program; if empty, the program's name
 
     def run(self, cases: list[kernel_cases.Case]) -> None:
         """Run labelled calls."""
@@ -182,7 +182,7 @@ def launches() -> tuple[Launch, ...]:
 
 
 def _distinct(found: dict[Launch, None]) -> Iterator[Launch]:
-    """Keep every superstep and frontier, and of programs' other kernels one for the same types."""
+    """Keep every superstep and frontier; of programs' other kernels, keep one for each set of types."""
     seen = set()
     for one in found:
         key = (one.name, one.kinds)
@@ -235,7 +235,7 @@ def _figures(number: int) -> tuple[int, list[str], list[str]]:
 
 
 def is_known(launch: Launch, table: dict[str, list[str]]) -> bool:
-    """Return whether the table's row is of these very sources."""
+    """Return whether the table's row has the digest of these sources."""
     row = table.get(row_of(launch))
     return row is not None and row[-1] == launch.digest
 
@@ -258,7 +258,7 @@ brackets a tuple.  Made with {compilers}; other versions take other registers, b
 
 
 def compilers() -> str:
-    """Name the versions of what compiles kernels here."""
+    """Return the names and versions of the compilers in use."""
     found = []
     for name in ("nvidia-nvvm", "nvidia-nvjitlink"):
         with suppress(metadata.PackageNotFoundError):
@@ -268,7 +268,7 @@ def compilers() -> str:
 
 
 def is_of_these_compilers(path: Path = TABLE) -> bool:
-    """Return whether the table was made with what compiles kernels here: only then registers compare."""
+    """Return whether the table was made with the compilers in use: only then registers are comparable."""
     return f"Made with {compilers()};" in path.read_text()
 
 
@@ -290,7 +290,7 @@ def stale(
     *,
     comparable: bool = True,
 ) -> str:
-    """Tell what is stale about a row, or return an empty text; registers only if comparable."""
+    """Return the reason why a row is stale, or an empty text; compare registers only if comparable."""
     if row not in table:
         return f"not in the table: {row}"
     if not comparable:
@@ -308,7 +308,7 @@ def main() -> None:
     parser.add_argument(
         "--check", action="store_true", help="compare with the table; write nothing"
     )
-    parser.add_argument("--all", action="store_true", help="compile also what has not changed")
+    parser.add_argument("--all", action="store_true", help="compile unchanged kernels too")
     arguments = parser.parse_args()
     found = launches()
     problems = [

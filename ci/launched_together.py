@@ -1,8 +1,8 @@
-"""Write which kernels calls launch together: the list that is compiled ahead, `kernels/cuda/together.json`.
+"""List the kernels that each call launches, `kernels/cuda/together.json`, so that they are compiled ahead.
 
     python ci/launched_together.py
 
-The calls of `cugraph-ws warm-up` run on small graphs in the tests' emulator, and every launch is noted.
+The calls of `cugraph-ws warm-up` run on small graphs in the tests' emulator, and every launch is recorded.
 """
 
 import json
@@ -32,30 +32,30 @@ __all__ = ["TYPES", "Group", "groups", "text_of"]
 # A call, its kernels (program or "", module or "", name, types), and texts of programs with theirs
 Group = dict[str, Any]
 VERTICES, EDGES = 24, 40
-# Types of ids and of weights that calls are noted with
+# Types of ids and of weights of the recorded calls
 TYPES = (("int64", "float64"), ("int32", "float32"))
 
 
 class _Noted(EmulatedKernels):
-    """Kernels whose launches are noted, also those that launch nothing."""
+    """Kernels whose launches are recorded, even launches of an empty grid."""
 
     def __init__(self, inner: EmulatedKernels, noted: dict[Any, None]) -> None:
         super().__init__(inner.device, inner.space)
         self._noted = noted
 
     def launch(self, name: str, grid: int, block: int, *arguments: Any, **options: Any) -> None:
-        """Note a launch, and run it."""
+        """Record a launch, and run it."""
         self._noted[name, tuple(kind_of(one) for one in arguments)] = None
         super().launch(name, grid, block, *arguments, **options)
 
 
 class Recorder(EmulatedDevice):
-    """An emulated device that notes what is launched on it, by module or text."""
+    """An emulated device that records launches, by module or text."""
 
     def __init__(self) -> None:
         super().__init__(threads=32)
         self.plain: dict[Any, None] = {}
-        self.programs: dict[Any, dict[Any, None]] = {}  # by what writes their texts
+        self.programs: dict[Any, dict[Any, None]] = {}  # by the listing that writes their texts
 
     def module(self, name: str) -> EmulatedKernels:
         """Return the kernels of `kernels/cuda/<name>.py`."""
@@ -101,7 +101,7 @@ def recorded(task: warm_up.Task, ids: str) -> Recorder:
 def groups(
     names: Sequence[str] = tuple(sorted(warm_up.CALLS)), types: Sequence[tuple[str, str]] = TYPES
 ) -> list[Group]:
-    """Return for each call of functions what it launches."""
+    """Return for each call of functions the kernels that it launches."""
     found: list[Group] = []
     for ids, weights in types:
         for task in sorted(warm_up.tasks(names, ["cuda"], [weights])):

@@ -70,7 +70,7 @@ def main(edges=None, out="etl-output", scheduler=None) -> Path:
             print(graph)
             ranks = ws.pagerank(graph)
             upstream = ws.run(Upstream, graph).frame
-        # Both are sorted by vertex and cut at the same vertices, so that they join where they lie.
+        # Both are sorted by vertex and partitioned at the same vertices, so partitions join in place.
         vertices = ranks.map_partitions(
             lambda one, other: one.merge(other, on="vertex"), upstream, align_dataframes=False
         )

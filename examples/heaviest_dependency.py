@@ -1,4 +1,4 @@
-"""The largest thing that each package drags in, however indirectly, and what that thing is.
+"""The largest package that each package needs, directly or indirectly, and its size.
 
 Sizes flow against the dependencies, from a package to those that need it, so the graph is built
 from `depends_on` to `package`.  A message is a tuple, and `combine` a function of two messages.
@@ -8,7 +8,7 @@ import cugraph_ws as ws
 
 
 def heavier(first, second):
-    """Return the larger one; of two of a size, the one with the smaller id."""
+    """Return the larger one; of two of the same size, the one with the smaller id."""
     if second[0] > first[0] or (second[0] == first[0] and second[1] < first[1]):
         return second
     return first

@@ -1,10 +1,10 @@
-"""Two algorithms that no library has ready: whose area is it, and what can be reached.
+"""Two algorithms that the library does not have: nearest depots, and reachability.
 
-`NearestDepot` finds for every crossing the nearest of several depots and the way there.  Its
-messages are tuples, and it combines them with a function of its own.  `Reachable` asks only
-whether a road leads there at all, and stops reading a vertex's edges at the first that does.
+`NearestDepot` finds for every crossing the nearest of several depots and its distance.  Its messages
+are tuples, and it combines them with a function of its own.  `Reachable` finds whether a crossing can
+be reached at all, and stops reading a vertex's edges at the first one from a reached crossing.
 
-The second is run once more as plain Python, the way to step through a program with pdb.
+`Reachable` is run once more as plain Python; so a program can be stepped through with pdb.
 """
 
 import math
@@ -16,7 +16,7 @@ from cugraph_ws.graph.generators import grid
 
 
 def nearer(first, second):
-    """Return the shorter one; of two of a length, the one from the smaller depot."""
+    """Return the shorter one; of two of the same length, the one from the smaller depot."""
     if second[0] < first[0] or (second[0] == first[0] and second[1] < first[1]):
         return second
     return first
@@ -50,7 +50,7 @@ class NearestDepot:
 
 @ws.vertex_program
 class Reachable:
-    """Whether any way leads from `start` to a vertex."""
+    """Whether a path leads from `start` to a vertex."""
 
     reached: ws.boolean
     start: ws.vertex_parameter

@@ -1,7 +1,7 @@
-"""Belief propagation of one's own: messages that edges keep, two for each direction.
+"""Belief propagation written as a program: edges keep messages, two for each direction.
 
-Who of a group has heard a rumour?  Of some it is known how likely they have, and of every two that
-talk how strongly they agree.  A message from `src` to `dst` leaves out what `dst` has told `src`, so
+Who in a group has heard a rumour?  For some people the probability is known, and for every two that
+talk, how strongly they agree.  A message from `src` to `dst` leaves out what `dst` has told `src`, so
 each direction of an edge keeps both messages: the other direction computes the same two.
 
 On a tree the beliefs are exact.  `Result.edges` shows what was said along each edge.

@@ -1,4 +1,4 @@
-"""One command for all that is measured; see `COMMANDS`, or `python -m bench --help`."""
+"""One command for all benchmarks and checks; see `COMMANDS`, or `python -m bench --help`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "cpu": (
         "cpu.parts",
-        "two cores: ours, NetworKit, igraph, NetworkX and SciPy; programs of users",
+        "two cores: ours, NetworKit, igraph, NetworkX and SciPy; users' programs",
     ),
-    "gpu": ("gpu.parts", "one GPU: ours, cuGraph, cuSPARSE, virtual warps, variants of the engine"),
+    "gpu": ("gpu.parts", "one GPU: ours, cuGraph, cuSPARSE, virtual warps, engine variants"),
     "cluster": (
         "cluster.parts",
         "several GPUs: builds, functions, exchange, scaling, cuGraph, Parquet",
@@ -23,20 +23,20 @@ COMMANDS = {
     "phases": ("cluster.phases", "where the time of a call on a cluster goes"),
     "shares": (
         "cluster.shares",
-        "two unlike workers: time of a superstep by the share of the first",
+        "two workers of different speed: time of a superstep by the first one's share",
     ),
     "traffic": ("cpu.traffic", "bytes that partitions send each other, by method of exchange"),
-    "estimates": ("cpu.estimates", "what ws.estimate_memory says, beside what a build takes"),
+    "estimates": ("cpu.estimates", "ws.estimate_memory against the memory that builds take"),
     "fuzz": ("checks.fuzz", "random graphs through all functions: the GPU against the CPU"),
     "small": ("checks.small", "all functions and schedules on small graphs, for compute-sanitizer"),
-    "leaks": ("checks.leaks", "build, rank, search and close, over and over: memory must be flat"),
+    "leaks": ("checks.leaks", "build, rank, search and close repeatedly: memory must not grow"),
     "stages": (
         "run",
         "what ci/gpu.sh runs: tests, sanitizer, checks and benchmarks, into the record",
     ),
     "report": ("report", "pages and pictures of the record in docs/measurements"),
-    "machine": ("machine", "what this machine is, as JSON"),
-    "tree": ("tree", "hash of the files that figures belong to"),
+    "machine": ("machine", "facts about this machine, as JSON"),
+    "tree": ("tree", "hash of the source files, which records refer to"),
 }
 
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = module.main(given[1:])
         return status
     lines = [f"  {name:10} {text}" for name, (_, text) in COMMANDS.items()]
-    print("python -m bench COMMAND ...; COMMAND --help tells its options.\n", *lines, sep="\n")
+    print("python -m bench COMMAND ...; COMMAND --help lists its options.\n", *lines, sep="\n")
     return 0 if given in (["--help"], ["-h"]) else 2
 
 

@@ -1,4 +1,4 @@
-"""Child processes: shown as they go, ended when they take too long, or all at once."""
+"""Child processes, whose output is shown, and which are ended after a time limit or all at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.places import ROOT, environment
 
 __all__ = ["CHILDREN", "PROCESSES", "Done", "child", "side_by_side"]
 
-PROCESSES = 8  # side by side on one GPU, where time is not measured
+PROCESSES = 8  # at the same time on one GPU, where time is not measured
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Done:
     Attributes
     ----------
     code : int or None
-        Its exit status; None if it ran too long, or all were ended, or it never began for that.
+        Its exit status.  None if it was ended, or never started since all were ended.
     text : str
-        What it printed.
+        Its output.
     """
 
     code: int | None
@@ -35,7 +35,7 @@ class Done:
 
     @property
     def problem(self) -> str | None:
-        """What went wrong, with the last lines of what was printed; None if nothing did."""
+        """The reason for a failure, with the last lines of the output; None if it succeeded."""
         if self.code == 0:
             return None
         ended = "it ran too long, or was ended with all others"
@@ -50,16 +50,16 @@ class Children:
     Attributes
     ----------
     ended : bool
-        Whether all have been ended; none begins any more.
+        Whether all have been ended; no more are started then.
     """
 
     def __init__(self) -> None:
         self.ended = False
-        self._lock = threading.RLock()  # a signal's handler may come while its own thread holds it
+        self._lock = threading.RLock()  # a signal handler may run while its thread holds the lock
         self._running: set[subprocess.Popen[str]] = set()
 
     def begin(self, command: list[str]) -> subprocess.Popen[str] | None:
-        """Start a child in the repository's root, in a session of its own."""
+        """Start a child in the repository's root, in a new session."""
         with self._lock:
             if self.ended:
                 return None
@@ -71,13 +71,13 @@ class Children:
         return process
 
     def kill(self, process: subprocess.Popen[str]) -> None:
-        """End a child, with its own children."""
+        """Kill a child and its children."""
         with self._lock, suppress(ProcessLookupError):
             self._running.discard(process)
             os.killpg(process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """End all, whose stages then report what they have."""
+        """Kill all children; their stages then report the results so far."""
         with self._lock:
             self.ended = True
             for process in list(self._running):
@@ -94,9 +94,9 @@ def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
     ----------
     command : list of str
     seconds : float
-        After which it is ended, with its own children.
+        Time limit, after which it and its children are killed.
     live : bool
-        Whether lines are shown as they come: whoever ends this run sees how far it was.
+        Whether lines are shown as they come, so that an interrupted run shows how far it was.
     """
     lines: list[str] = []
     process = CHILDREN.begin(command)
@@ -117,7 +117,7 @@ def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
         code: int | None = process.wait(seconds)
     except subprocess.TimeoutExpired:
         code = None
-    CHILDREN.kill(process)  # its own children that are left hold the pipe open
+    CHILDREN.kill(process)  # remaining children of the child hold the pipe open
     process.wait()
     if CHILDREN.ended:
         code = None
@@ -132,19 +132,19 @@ def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
 
 
 def side_by_side(command: list[str], seconds: float) -> Done:
-    """Run a command once for each share of its work, all at a time.
+    """Run a command once for each share of its work, all at the same time.
 
     Parameters
     ----------
     command : list of str
-        Takes the number of its share and how many there are as further arguments.
+        Takes the index of its share and the number of shares as further arguments.
     seconds : float
-        After which they are ended.
+        Time limit.
 
     Returns
     -------
     Done
-        All that was printed, and the first bad end.
+        The output of all, and the exit status of the first that failed.
     """
     with ThreadPoolExecutor(PROCESSES) as pool:
         ends = list(

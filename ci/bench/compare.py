@@ -1,8 +1,8 @@
-"""Two checkouts of this project, run in turns in new processes: what each function takes, and how much memory.
+"""Compare two checkouts of this project, run in turns in new processes: time of each function, and memory.
 
-A process builds a graph, calls each function once, and then some more times.  Shown are medians over the processes of a
-checkout, each represented by its own median, and the median of new ÷ old over pairs of processes that ran one after the
-other.  Results of the two must be the same.
+A process builds a graph, calls each function once, and then several more times.  Shown are the medians over each
+checkout's processes of the processes' medians, and the median of new ÷ old over pairs of consecutive processes.  Both
+checkouts must give the same results.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["main", "view"]
 
 CALLS = 5  # that count, in each process
 BUILD, MEMORY = "build from a frame", "peak memory, MB"
-PYTHON = [sys.executable, "-P"]  # does not look for modules in the folder that it is started in
+PYTHON = [sys.executable, "-P"]  # does not import modules from the current folder
 NEAR = 1e-4  # relative difference of sums over a result
-# By name: the function, and which of the arguments that `measured` makes it takes
+# Functions, and the names of the arguments that `measured` makes for each
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "bfs": ("bfs", "start"),
     "sssp": ("sssp", "start"),
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run both checkouts in turns and print a table for each graph; return 1 if their results differ."""
     parser = argparse.ArgumentParser(prog="bench compare", description=__doc__)
     parser.add_argument("old", type=Path, help="a checkout of this project")
-    parser.add_argument("new", type=Path, nargs="?", default=ROOT, help="this one if not given")
+    parser.add_argument("new", type=Path, nargs="?", default=ROOT, help="by default this one")
     parser.add_argument("--graphs", nargs="+", default=["RMAT14"], metavar="NAME",
                         help="RMAT and its scale, in a pandas frame; or one that is generated on the GPU")  # fmt: skip
     parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def view(checkout: Path, folder: Path) -> Path:
-    """Make a folder from which a checkout's library can be imported, whatever is installed; return it."""
+    """Make a folder from which a checkout's library is imported instead of the installed one; return it."""
     package = folder / "cugraph_ws"
     package.mkdir(parents=True)
     for one in (checkout / "cugraph_ws").resolve().iterdir():
@@ -98,7 +98,7 @@ def _child(path: Path, graph: str, functions: Sequence[str]) -> dict[str, Any]:
 
 
 def measured(name: str, functions: Sequence[str]) -> dict[str, Any]:
-    """Return by function the seconds of the first call, the median of others, and sums over its result."""
+    """Return by function the first call's seconds, the median of the others, and sums over its result."""
     import cugraph_ws as ws
 
     gpu = name in GENERATED
@@ -146,7 +146,7 @@ def _timed(found: dict[str, Any], name: str, call: Callable[[], Any]) -> Any:
 
 
 def _sums(answer: Any) -> list[float]:
-    """Return what two equal results have in common: sums over all columns, without what is infinite."""
+    """Return sums over all columns, without infinite values; equal for equal results."""
     if not hasattr(answer, "columns"):
         return [float(answer.number_of_vertices), float(answer.number_of_edges)]
     columns = [answer[name].fillna(-1).astype("float64") for name in answer.columns]

@@ -10,8 +10,8 @@ from bench.tables import Table
 
 __all__ = ["LARGE", "cusha_tables", "sensitivities"]
 
-PROGRAMS = ("CS", "HS", "NN", "PR")  # of the eight, those whose supersteps read every edge
-LARGE = 134_000_000  # edges from which the paper calls a graph large: its shards had to stay on the host
+PROGRAMS = ("CS", "HS", "NN", "PR")  # those of the eight whose supersteps read every edge
+LARGE = 134_000_000  # edges of graphs that the paper calls large: their shards stayed on the host
 LAYOUTS = ("csc", "gshards", "windows")
 SLIDES = ("CuSha's slides, average", "28.2%, 34.5%", "80.2%, 88.9%", "77.6%, 91.6%")
 NONE = "–"
@@ -39,13 +39,13 @@ def cusha_tables(report: Mapping[str, Any]) -> list[Table]:
 
 
 def sensitivities(report: Mapping[str, Any]) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """Return what a superstep takes by the size of shards.
+    """Return the time of a superstep by the size of shards.
 
     Returns
     -------
     dict
-        By graph and layout: KiB of shared memory and milliseconds, ascending; of several numbers of
-        threads the best.  The CSC, which has no shards, has one point at 0.
+        By graph and layout: KiB of shared memory, ascending, and milliseconds with the best number of
+        threads.  The CSC, which has no shards, has one point at 0.
     """
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for section in _with(report, "layouts").values():
@@ -66,7 +66,7 @@ def _with(report: Mapping[str, Any], figure: str) -> dict[str, Section]:
 
 
 def _graphs(sections: Mapping[str, Section]) -> Table:
-    """Return Table II: the graphs, those of the paper and those in the place of others."""
+    """Return Table II: the paper's graphs, and those measured in place of some of them."""
     sizes = {
         one["graph"]: (one["figures"]["edges"], one["figures"]["vertices"])
         for one in sections.values()
@@ -80,7 +80,7 @@ def _graphs(sections: Mapping[str, Section]) -> Table:
 
 
 def _speedups(sections: Mapping[str, Section], number: str, *, large: bool) -> Table:
-    """Return Table V or VI: what supersteps over Concatenated Windows take, over those of the CSC."""
+    """Return Table V or VI: time of supersteps over Concatenated Windows ÷ over the CSC."""
     rows, lines = [], []
     for section in sections.values():
         figures = section["figures"]
@@ -112,7 +112,7 @@ def _text(ratio: float | None) -> str:
 
 
 def _efficiency(sections: Mapping[str, Section]) -> Table:
-    """Return the efficiency of loads and the lanes active, counted from addresses."""
+    """Return the efficiency of loads, and the share of active lanes, counted from addresses."""
     rows = []
     names = ("virtual warps of 4", *LAYOUTS)
     for section in sections.values():
@@ -143,7 +143,7 @@ def _space(sections: Mapping[str, Section]) -> Table:
 
 
 def _breakdown(sections: Mapping[str, Section]) -> Table:
-    """Return where the time of a first PageRank goes."""
+    """Return the parts of the time of a first PageRank."""
     parts = ("build", "conversion", "supersteps", "result")
     rows = [
         [section["graph"], layout, *(f"{1e3 * found[part]:.1f}" for part in parts)]

@@ -1,4 +1,4 @@
-"""The graphs to measure on: names and recipes of those that are generated, and edge lists of a folder.
+"""The benchmarks' graphs: generated ones by name, and edge lists of a folder.
 
 Generated graphs are drawn on the GPU from a seed; their ids are int32.
 """
@@ -33,7 +33,7 @@ __all__ = [
 DeviceArray = Any  # CuPy's
 Weights = Literal["lengths", "coefficients", "synapses"]
 
-LENGTHS = (1, 100)  # of edges of a list that has none: seeded, whole numbers
+LENGTHS = (1, 100)  # range of the integers drawn as lengths for an edge list without any
 BOTH_WAYS = ("roadNet", "road-moscow")  # files that list an undirected edge once
 PAPER = (0.45, 0.25, 0.15)  # RMAT parameters of the Warp Segmentation paper
 GRAPH500 = (0.57, 0.19, 0.19)
@@ -74,7 +74,7 @@ def rmat(
 
 
 def uniform(n: int, m: int) -> tuple[DeviceArray, DeviceArray]:
-    """Draw `m` edges between `n` vertices, all alike (Erdős and Rényi)."""
+    """Draw `m` edges between `n` vertices uniformly (Erdős and Rényi)."""
     import cupy
 
     random = cupy.random.RandomState(1)
@@ -85,7 +85,7 @@ def uniform(n: int, m: int) -> tuple[DeviceArray, DeviceArray]:
 
 
 def small_world(n: int, reach: int, rewired: float) -> tuple[DeviceArray, DeviceArray]:
-    """Link each vertex to the next `reach` of a ring, a share of them to anyone (Watts, Strogatz 1998)."""
+    """Link each vertex to the next `reach` of a ring; rewire a share of edges (Watts, Strogatz 1998)."""
     import cupy
 
     random = cupy.random.RandomState(3)
@@ -128,7 +128,7 @@ def cliques(count: int, size: int) -> tuple[DeviceArray, DeviceArray]:
 
 
 def grid(side: int, dropped: float) -> tuple[DeviceArray, DeviceArray]:
-    """Streets between neighbouring crossings, both ways, with a share of them dropped."""
+    """Draw streets between neighbouring crossings, in both directions; drop a share of them."""
     import cupy
 
     number = cupy.arange(side * side, dtype=cupy.int32).reshape(side, side)
@@ -140,7 +140,7 @@ def grid(side: int, dropped: float) -> tuple[DeviceArray, DeviceArray]:
 
 
 EDGES = (1 << 25, 1 << 27, 5 << 26, 21 << 25)
-DENSITIES = (8, 16, 32)  # edges a vertex
+DENSITIES = (8, 16, 32)  # edges per vertex
 # Of several sizes and densities, as in the paper's Figure 10, and named as there: RM<M vertices>V<M edges>E
 SCALING = {
     f"RM{m // density // 10**6}V{m // 10**6}E": (m // density, m, PAPER)
@@ -157,10 +157,10 @@ RMAT: dict[str, tuple[int, int, tuple[float, float, float]]] = {  # vertices, ed
     "RM16V134E": (1 << 24, 134_217_728, PAPER),
     "RM16V201E": (1 << 24, 201_326_592, PAPER),
     "RM25V201E": (25_165_824, 201_326_592, PAPER),
-    # For several GPUs; the second is nearly as much as a cuDF frame on one of them can hold: 2^31 - 1 rows
+    # For several GPUs; the second almost has the most rows of a cuDF frame, 2^31 - 1
     "RM54V704E": (54_525_952, 704_643_072, PAPER),
     "RM27": (1 << 27, 2_100_000_000, PAPER),
-    "RM14": (1 << 14, 1 << 18, PAPER),  # to try a benchmark out
+    "RM14": (1 << 14, 1 << 18, PAPER),  # to try a benchmark
 }
 GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] = {
     **{name: (n, partial(rmat, n, m, corners)) for name, (n, m, corners) in RMAT.items()},
@@ -184,7 +184,7 @@ GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] 
     # Of the size and shape of soc-Slashdot0811 and cnr-2000
     "social-77K": (77_360, partial(rmat, 77_360, 905_468, GRAPH500)),
     "web-325K": (325_557, lambda: web(325_557, 3_216_152)),
-    "RM100K": (1 << 15, partial(rmat, 1 << 15, 100_000, PAPER)),  # a call's own time shows
+    "RM100K": (1 << 15, partial(rmat, 1 << 15, 100_000, PAPER)),  # shows the overhead of a call
 }
 UNSEEN = ("kronecker-22", "skewed-22", "uniform-22", "small-world-22", "cliques")
 HIGH_DIAMETER = ("road-like",)  # where a search has thousands of supersteps
@@ -218,10 +218,10 @@ class EdgeList(NamedTuple):
 
 
 def read_folder(folder: Path | None, names: Sequence[str], most_edges: int) -> Iterator[EdgeList]:
-    """Yield the edge lists of `names` in `folder`, "data" is all, with at most `most_edges` edges.
+    """Yield the edge lists of `names` in `folder` with at most `most_edges` edges; "data" names all.
 
-    Edge lists are text, two or three columns parted by blanks or tabs, `#` comments, gzipped or
-    not.  Lengths that are missing are drawn, so that every graph has some.
+    Edge lists are text, gzipped or not, of two or three columns separated by blanks or tabs, with `#`
+    comments.  If a list has no lengths, they are drawn.
     """
     for path in sorted(folder.glob("*.t*")) if folder is not None else ():
         if path.name.removesuffix(".gz").endswith((".tsv", ".txt")):

@@ -1,4 +1,4 @@
-"""What figures were measured on: processor, GPU, driver, versions; `python -m bench machine` prints it."""
+"""The machine of a measurement: processor, GPU, driver, versions; `python -m bench machine` prints it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["machine", "main"]
 
-# Distributions are named after the CUDA they were built for; the module's name comes first.
+# Names of distributions; some end in the CUDA version that they were built for.
 LIBRARIES = {
     "cudf": ("cudf-cu13", "cudf-cu12", "cudf"),
     "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
@@ -52,7 +52,7 @@ def machine() -> dict[str, Any]:
         major, minor = divmod(cupy.cuda.runtime.runtimeGetVersion() // 10, 100)
         facts["cuda"] = f"{major}.{minor}"
         facts["compute_capability"] = cupy.cuda.Device().compute_capability
-    except Exception as error:  # whatever is missing, the rest is worth writing down
+    except Exception as error:  # record the other facts, whatever fails here
         facts["cuda"] = f"unknown: {error}"
     return facts
 

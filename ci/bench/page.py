@@ -1,4 +1,4 @@
-"""The pages of a report: an index with what ran and its targets, and one page a stage with its tables."""
+"""The pages of a report: an index of stages and targets, and a page of tables for each stage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ count (`python -m bench tree`); the commit beside it is the first one with these
 
 
 def targets(report: Mapping[str, Any]) -> list[Target]:
-    """Return all targets of the benchmarks, and those that several sections make up together."""
+    """Return all targets of the benchmarks, and those computed from several sections."""
     sections = report.get("bench", {}).values()
     return [*(one for section in sections for one in _targets(section)), *averages(report)]
 
@@ -39,9 +39,9 @@ def _targets(section: Mapping[str, Any]) -> list[Target]:
 
 
 def averages(report: Mapping[str, Any]) -> list[Target]:
-    """Return the paper's average: warp segmentation against virtual warps, over all that ran.
+    """Return the paper's average of warp segmentation against virtual warps, over all measured cases.
 
-    Each case, a program on a graph, counts by the mean of its speed-ups over the five sizes.
+    A case is a program on a graph; it counts by the mean of its speed-ups over the five sizes.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def _index(
 
 
 def _machines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each machine: what it is, by what the table names it."""
+    """Yield a line for each machine: its name in the table, and its facts."""
     machines = {}
     for group in GROUPS:
         for section in report.get(group, {}).values():
@@ -162,7 +162,7 @@ def write_pages(folder: Path, report: Mapping[str, Any]) -> Sequence[Path]:
 
 
 def add(folder: Path, group: str, name: str, facts: Mapping[str, Any]) -> None:
-    """Put a section into the record on disk, and write the pages; all others stay as they are.
+    """Put a section into the record on disk, and write the pages; keep all other sections.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def exchanges(report: Mapping[str, Any]) -> dict[str, Section]:
 def scalings(report: Mapping[str, Any]) -> dict[str, Section]:
     """Return the sections in which one GPU was compared with several, by name.
 
-    Of a graph the one with the most GPUs, which has been through fewer too.
+    For each graph it is the section with the most GPUs, which has timings on fewer too.
     """
     most: dict[str, Section] = {}
     found = _with(report, "scaling")
@@ -45,7 +45,7 @@ def _with(report: Mapping[str, Any], figure: str) -> dict[str, Section]:
 
 
 def gpus(section: Section) -> str:
-    """Return on how many GPUs a section was, and whether they went through the host."""
+    """Return a section's number of GPUs, and whether they communicated through the host."""
     how = ", through the host" if section["part"] == "cluster-hub" else ""
     card = section.get("machine", {}).get("gpu")
     return f"{section['figures']['gpus']} {f'× {card}' if card else 'GPUs'}{how}"
@@ -57,7 +57,7 @@ def label(section: Section) -> str:
 
 
 def useful_table(report: Mapping[str, Any]) -> Table:
-    """Return Table I: which part of the bytes sent were values of vertices that had changed.
+    """Return Table I: the part of the sent bytes that were values of changed vertices.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def useful_table(report: Mapping[str, Any]) -> Table:
 
 
 def refinement_table(report: Mapping[str, Any]) -> Table:
-    """Return Table VIII: how many times longer supersteps take by ALL and by MS than by VR."""
+    """Return Table VIII: time of supersteps by ALL and by MS ÷ by VR."""
     rows = []
     lines: dict[tuple[str, str], list[list[float | None]]] = {}  # of all graphs
     for section in exchanges(report).values():
@@ -94,26 +94,26 @@ def refinement_table(report: Mapping[str, Any]) -> Table:
 
 
 def useful(found: Mapping[str, Mapping[str, float]], method: str) -> str:
-    """Write which part of a program's bytes was useful by a method; nothing if that is not known."""
+    """Return the useful part of a program's bytes by a method, as text; empty if unknown."""
     one = found.get(method, {})
     return f"{one['useful'] / one['sent']:.1%}" if one.get("sent") else ""
 
 
 def over(found: Mapping[str, Mapping[str, float]], method: str) -> float | None:
-    """Return how many times longer a program's supersteps took by a method than by VR."""
+    """Return the time of a program's supersteps by a method ÷ by VR."""
     if not {"VR", method} <= set(found):
         return None
     return found[method]["seconds"] / found["VR"]["seconds"]
 
 
 def scaling_table(report: Mapping[str, Any], what: str) -> Table:
-    """Return Table IX: how many times faster more GPUs are than fewer.
+    """Return Table IX: speed-up of more GPUs over fewer.
 
     Parameters
     ----------
     report : mapping
     what : {"supersteps", "call"}
-        What is compared: the time of all supersteps, or of the whole call.
+        Which times are compared: of all supersteps, or of the whole call.
     """
     rows = []
     for section in scalings(report).values():
@@ -140,7 +140,7 @@ def _mean(ratios: Sequence[float | None]) -> float | None:
 
 
 def _cells(ratios: Sequence[float | None]) -> list[str]:
-    """Return ratios as texts, and their mean."""
+    """Return ratios, and their mean, as texts."""
     return [_text(one) for one in (*ratios, _mean(ratios))]
 
 

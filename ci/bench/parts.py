@@ -1,8 +1,8 @@
-"""Parts of the benchmarks, run one after the other on their graphs: what `cpu`, `gpu` and `cluster` share.
+"""Parts of the benchmarks, run one after the other on their graphs: shared code of `cpu`, `gpu` and `cluster`.
 
-All entrants run in one process, in turns; figures are medians after two calls that do not count, of which
-the first, with all compilation in it, is shown apart.  Every result is verified.  What fails is printed and
-the rest goes on; the JSON file is written anew after every job, so that a run that is cut short leaves one.
+All entrants run in one process, in turns.  Figures are medians after two calls that do not count; the first of
+these, which includes all compilation, is shown separately.  Every result is verified.  A failure is printed, and
+the rest runs; the JSON file is rewritten after every job, so that an interrupted run leaves one.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ class Part:
     Attributes
     ----------
     measure : callable
-        Takes a case, or a graph's name; a `Section`, which gets timings, targets, tables and errors; and
-        how many runs count.  A context manager is entered before the first graph and left after the last.
+        Takes a case, or a graph's name; a `Section`, to which it adds timings, targets, tables and errors;
+        and the number of runs that count.  A context manager is entered before the first graph and left
+        after the last.
     graphs : tuple of str
-        On which it runs where none are asked for.
+        Default graphs.
     by_name : bool
-        Whether it takes a name, since it makes the graph elsewhere.
+        Whether `measure` takes a graph's name, since it makes the graph elsewhere.
     fixed : bool
-        Whether it has one graph of its own, whatever is asked for.
+        Whether it always runs on the default graph.
     """
 
     measure: Callable[[Any, Section, int], None]
@@ -65,14 +66,14 @@ def parser(command: str, text: str, parts: Sequence[str], usual: Sequence[str]) 
     Parameters
     ----------
     command, text : str
-        Its name, and what it does.
+        Its name and description.
     parts, usual : sequence of str
-        Which there are, and which run where none is asked for.
+        All parts, and those that run by default.
     """
 
     def one_of(name: str) -> str:
         if name not in parts:
-            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(parts)}")
+            raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(parts)}")
         return name
 
     made = argparse.ArgumentParser(prog=f"bench {command}", description=text)
@@ -80,18 +81,18 @@ def parser(command: str, text: str, parts: Sequence[str], usual: Sequence[str]) 
                       help=f"some of: {', '.join(parts)}")  # fmt: skip
     made.add_argument("--graphs", nargs="+", metavar="NAME",
                       help="generated graphs, edge lists in --data, or 'data' for all of these")  # fmt: skip
-    made.add_argument("--data", type=Path, help="folder of edge lists to measure on too")
+    made.add_argument("--data", type=Path, help="folder of edge lists")
     made.add_argument("--repeats", type=int, default=REPEATS, help="runs that count")
     made.add_argument("--output", type=Path, default=Path("bench.json"), help="the JSON file")
     made.add_argument("--record", action="store_true",
-                      help="put what was measured into docs/measurements too")  # fmt: skip
+                      help="also put the results into docs/measurements")  # fmt: skip
     return made
 
 
 def read(
     reader: argparse.ArgumentParser, arguments: Sequence[str] | None, known: Callable[[str], bool]
 ) -> argparse.Namespace:
-    """Read a command line; end with a message where it names a graph that is neither known nor in a folder."""
+    """Read a command line; exit with a message if a graph is neither known nor in a folder."""
     asked = reader.parse_args(arguments)
     unknown = [one for one in asked.graphs or () if not known(one)]
     if unknown and asked.data is None:
@@ -106,11 +107,11 @@ def sweep(parts: Parts, wanted: Sequence[str], asked: argparse.Namespace, cases:
     ----------
     parts : mapping of str to Part
     wanted : sequence of str
-        Which of them.
+        Names of the parts to run.
     asked : Namespace
-        What a parser of `parser` has read.
+        Arguments parsed by a parser of `parser`.
     cases : callable
-        Yields the cases of names, each made when its turn comes, given the folder of edge lists.
+        Takes names and the folder of edge lists; yields cases, each made when requested.
     """
     done: list[dict[str, Any]] = []
 
@@ -148,7 +149,7 @@ def sweep(parts: Parts, wanted: Sequence[str], asked: argparse.Namespace, cases:
 
 
 def _close(section: Section, seconds: float) -> None:
-    """Print which targets a section has met, and how long it took."""
+    """Print whether a section has met its targets, and its duration."""
     for target in section.targets:
         print(f"  {'met   ' if target.met else 'missed'} {target.name}: {target.measured:.2f}")
     print(f"  {seconds:.0f} s", flush=True)

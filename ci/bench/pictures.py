@@ -1,7 +1,6 @@
-"""Figures 9 and 10 of the Warp Segmentation paper and CuSha's sensitivity, drawn of a report, and their tables.
+"""Figures 9 and 10 of the Warp Segmentation paper and CuSha's sensitivity, drawn from a report, and their tables.
 
-Pictures are SVG, the same bytes whenever they are drawn of the same report; tables and pictures together are
-the folder's README.md.
+Pictures are SVG; the same report always gives the same bytes.  The folder's README.md has the tables and pictures.
 """
 
 from __future__ import annotations
@@ -53,14 +52,14 @@ def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str,
     report : mapping
         As `bench.record.read` returns it.
     folder : Path
-        Made if it is not there.
+        Created if missing.
 
     Returns
     -------
     list of Path
-        What was written: nothing, if the report has nothing.
+        The written files; empty if the report has no figures for them.
     dict of str to str
-        By what is missing, what measures it.
+        For each missing table or picture the command that measures it.
     """
     pictures: dict[str, Callable[[], Figure]] = {}
     tables, missing = [], {}
@@ -98,7 +97,7 @@ def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str,
 
 
 def _saved(figure: Figure, path: Path) -> Path:
-    """Write a picture that depends on nothing but what it shows."""
+    """Write a picture without metadata, so that its bytes depend only on its content."""
     drawn = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "cugraph_ws", "svg.fonttype": "none"}):
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
@@ -111,7 +110,7 @@ def _saved(figure: Figure, path: Path) -> Path:
 
 
 def shares(section: Section) -> dict[str, dict[str, dict[str, float]]]:
-    """Return computing and communication by program and method, as parts of the program's longest time.
+    """Return computation and communication by program and method, relative to the program's longest time.
 
     Parameters
     ----------
@@ -121,7 +120,7 @@ def shares(section: Section) -> dict[str, dict[str, dict[str, float]]]:
     Returns
     -------
     dict
-        Without what was not broken down.
+        Without programs and methods whose time was not split.
     """
     found = {}
     for program in PROGRAMS:
@@ -140,7 +139,7 @@ def shares(section: Section) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def breakdown_figure(section: Section) -> Figure:
-    """Return Figure 9 of one graph: a bar for each program and method, computing below."""
+    """Return Figure 9 of one graph: a bar for each program and method, with computation at the bottom."""
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     axes = figure.subplots()
     places, names, groups = [], [], []
@@ -171,12 +170,12 @@ def breakdown_figure(section: Section) -> Figure:
 
 
 def series(report: Mapping[str, Any]) -> dict[float, dict[int, list[tuple[int, float]]]]:
-    """Return what SSSP's supersteps take, by edges a vertex and number of GPUs: edges, seconds.
+    """Return edges and seconds of SSSP's supersteps, by edges per vertex and number of GPUs.
 
     Returns
     -------
     dict
-        Ascending; without densities of which there is one size only.
+        Ascending; without densities that have only one size.
     """
     found: dict[float, dict[int, list[tuple[int, float]]]] = {}
     for section in scalings(report).values():
@@ -193,7 +192,7 @@ def series(report: Mapping[str, Any]) -> dict[float, dict[int, list[tuple[int, f
 
 
 def scaling_figure(report: Mapping[str, Any]) -> Figure:
-    """Return Figure 10: the time of SSSP over the number of edges, side by side for densities."""
+    """Return Figure 10: the time of SSSP over the number of edges, an axis for each density."""
     found = series(report)
     figure = Figure(figsize=(3.6 * len(found) + 0.6, 3.8), layout="constrained")
     panels = figure.subplots(1, len(found), sharex=True, sharey=True, squeeze=False)[0]
@@ -226,7 +225,7 @@ def scaling_figure(report: Mapping[str, Any]) -> Figure:
 
 
 def sensitivity_figure(report: Mapping[str, Any], graph: str) -> Figure:
-    """Return what a superstep of PageRank takes over the size of shards, a line for each layout."""
+    """Return the time of a PageRank superstep over the size of shards, a line for each layout."""
     figure = Figure(figsize=(5.2, 3.6), layout="constrained")
     axes = figure.subplots()
     for place, (layout, line) in enumerate(sensitivities(report)[graph].items()):

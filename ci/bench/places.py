@@ -1,4 +1,4 @@
-"""Where things are in a checkout, and what child processes need to find them."""
+"""Paths in a checkout, and the environment with which child processes find them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDERS = (
 
 
 def python_path() -> str:
-    """Return PYTHONPATH for whoever is to import this package and what it takes from the tests."""
+    """Return the PYTHONPATH to import this package and the modules of tests that it uses."""
     before = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     folders: Sequence[str] = [str(ROOT / name) for name in FOLDERS]
     return os.pathsep.join(dict.fromkeys([*folders, *filter(None, before)]))

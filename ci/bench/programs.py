@@ -1,4 +1,4 @@
-"""The vertex programs that are measured: the Warp Segmentation paper's eight, and programs as users write them."""
+"""The measured vertex programs: the Warp Segmentation paper's eight, and programs as users write them."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ __all__ = [
     "Widths",
 ]
 
-PAGERANK_TOL = 1e-6  # sum of the last changes over all vertices: every library's own criterion
+PAGERANK_TOL = 1e-6  # bound of the L1 norm of the last change, which every library uses
 SUPERSTEPS = 20  # of programs whose every superstep reads all edges
 
 
 @dataclass(frozen=True)
 class Program:
-    """One of the paper's programs, and what it runs on.
+    """One of the paper's programs, and the arguments that it needs.
 
     Attributes
     ----------
     name, label : str
-        Ours, and the paper's.
+        Our name, and the paper's.
     program : VertexProgram
     weights : str or None
         Kind of the edges' weights.
     start : bool
         Whether it starts from a vertex.
     values : str or None
-        The argument that takes first values.
+        Name of the argument for initial values.
     few : bool
-        Whether it takes them of a few vertices only.
+        Whether only a few vertices have initial values.
     dense : bool
-        Whether every superstep reads all edges, for as many supersteps as wanted.
+        Whether every superstep reads all edges; then the number of supersteps is given.
     """
 
     name: str
@@ -60,20 +60,20 @@ class Program:
     dense: bool = False
 
     def arguments(self, start: int, values: Callable[[bool], Any]) -> dict[str, Any]:
-        """Return its arguments of `ws.run`.
+        """Return its arguments for `ws.run`.
 
         Parameters
         ----------
         start : int
             The vertex to start from.
         values : callable
-            Returns a frame of first values: of all vertices, or of a few.
+            Returns a frame of initial values; takes whether they are for a few vertices only.
         """
         first = {} if self.values is None else {self.values: values(self.few)}
         return {"start": start, **first} if self.start else first
 
     def stop(self, supersteps: int = SUPERSTEPS) -> dict[str, Any]:
-        """Return what ends a dense program after so many supersteps; others end by themselves."""
+        """Return the options that end a dense program after some supersteps; others end by themselves."""
         return {"max_iter": supersteps, "tol": 0.0} if self.dense else {}
 
 

@@ -1,11 +1,11 @@
-"""The record of what was measured: one JSON file a stage, one line a job, in `docs/measurements`.
+"""The record of measurements in `docs/measurements`: a JSON file for each stage, with a line for each job.
 
-A file has a section for each graph and card (and number of cards, for several), with the tree and commit
-that it belongs to; a new run replaces its own section and leaves all others.  Sections name their machine,
-whose facts are in `machines.json`.  A section has
+A file has a section for each graph and GPU model (and number of GPUs, if several), with its tree and commit.
+A new run replaces its own section and keeps all others.  Sections name their machine, whose facts are in
+`machines.json`.  A section has
 * timings: by job and library the figures that `bench.tables.FIGURES` lists, in milliseconds, or a share;
 * targets: [name, measured, "≥" or "≤", bound], and for schedules the mean of the speed-ups;
-* tables of texts, and figures that tables over several graphs and pictures are made of.
+* tables of texts, and figures from which pictures and tables over several graphs are made.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["GROUPS", "Report", "machine_key", "merge", "read", "write"]
 
 Report = dict[str, Any]
 GROUPS = ("stages", "bench")
-CHECKS = "checks"  # file of what is no benchmark
+CHECKS = "checks"  # file of stages that are not benchmarks
 MACHINES = "machines"
 DIGITS = 7
-SHORT = 500  # characters that stay on a line
-JOBS = 3  # mappings within each other: below, figures of one job
+SHORT = 500  # most characters of JSON on one line
+JOBS = 3  # depth of nested mappings from which they get lines for each job
 
 
 def merge(report: Mapping[str, Any], group: str, name: str, facts: Mapping[str, Any]) -> Report:
@@ -34,12 +34,12 @@ def merge(report: Mapping[str, Any], group: str, name: str, facts: Mapping[str, 
     Parameters
     ----------
     report : mapping
-        As read from disk; may be empty.
+        Read from disk; may be empty.
     group : {"stages", "bench"}
     name : str
-        Of the section: a stage, or part and graph of a benchmark.
+        Name of the section: a stage, or part and graph of a benchmark.
     facts : mapping
-        The section.  Its numbers are rounded, and what is empty is left out.
+        The section.  Numbers are rounded, and empty entries left out.
     """
     merged = {one: dict(report.get(one, {})) for one in GROUPS}
     merged[group][name] = {key: _rounded(one) for key, one in facts.items() if one or one == 0}
@@ -68,7 +68,7 @@ def read(folder: Path) -> Report:
     Parameters
     ----------
     folder : Path
-        Need not be there.
+        May be missing.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def write(folder: Path, report: Mapping[str, Any]) -> None:
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Created if missing.
     report : mapping
         As `read` returns it.
     """
@@ -113,13 +113,13 @@ def write(folder: Path, report: Mapping[str, Any]) -> None:
 
 
 def machine_key(machine: Mapping[str, Any]) -> str:
-    """Return by what sections name a machine."""
+    """Return the name of a machine in sections."""
     text = json.dumps(machine, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
 def _section(facts: Mapping[str, Any]) -> str:
-    """Return a section as JSON: what it is on a line, then a line for each job, target and table."""
+    """Return a section as JSON: its facts on a line, then a line for each job, target and table."""
     flat = {key: one for key, one in facts.items() if not isinstance(one, dict | list)}
     blocks = [_json(flat)[1:-1]] if flat else []
     for key, value in facts.items():
@@ -129,7 +129,7 @@ def _section(facts: Mapping[str, Any]) -> str:
 
 
 def _laid_out(value: Any, indent: str) -> str:
-    """Return JSON on one line if it is short; else with a line for each entry, and for jobs within."""
+    """Return JSON on one line if it is short; else with a line for each entry, or each job within."""
     whole = _json(value)
     if len(whole) <= SHORT or (
         isinstance(value, dict) and _depth(value) < JOBS and indent != "   "

@@ -1,4 +1,4 @@
-"""Pages, tables and pictures of all that is on record: `docs/measurements`, made anew from its JSON files."""
+"""Remake the pages, tables and pictures of `docs/measurements` from its JSON files."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write pages and pictures; return 1 if the record lacks what one of them is made of."""
+    """Write pages and pictures; return 1 if the record lacks the figures for one of them."""
     parser = argparse.ArgumentParser(prog="bench report", description=__doc__)
     parser.add_argument("--folder", type=Path, default=MEASUREMENTS,
-                        help="docs/measurements if not given")  # fmt: skip
+                        help="folder of the record; by default docs/measurements")  # fmt: skip
     folder = parser.parse_args(arguments).folder
     report = read(folder)
     if not any(report.values()):

@@ -1,4 +1,4 @@
-"""Run stages on a GPU, one after the other, and put what came out into the record."""
+"""Run stages on a GPU, one after the other, and put the results into the record."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["expand", "main", "on_gpus", "placed", "run", "when"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for; return 1 if a stage failed."""
+    """Run the requested stages; return 1 if one failed."""
     parser = argparse.ArgumentParser(prog="bench stages", description=__doc__)
     parser.add_argument("stages", nargs="*", metavar="STAGE", default=list(stages.STAGES),
                         help=f"{', '.join(stages.STAGES)}; bench: all its parts; bench-PART:GRAPH,GRAPH; "
                              f"on several GPUs: {', '.join(stages.CLUSTER)}")  # fmt: skip
     parser.add_argument("--report", type=Path, default=MEASUREMENTS,
-                        help="folder of records and pages: docs/measurements if not given")  # fmt: skip
+                        help="folder of records and pages; by default docs/measurements")  # fmt: skip
     given = parser.parse_args(arguments)
     wanted = expand(given.stages)
     if (reason := unusable()) is not None:
@@ -90,7 +90,7 @@ def unusable() -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Describe the machine, from a process of its own: it starts the GPU and imports a lot."""
+    """Describe the machine, in a separate process, since that starts the GPU and imports much."""
     done = subprocess.run(
         [*stages.BENCH, "machine"],
         cwd=ROOT, env=environment(), capture_output=True, text=True, check=False,
@@ -101,13 +101,13 @@ def machine() -> dict[str, Any]:
 
 
 def placed(stage: str, machine: Mapping[str, Any]) -> str:
-    """Return what in a name tells a section apart from those of other cards, and of more or fewer of them."""
+    """Return the part of a section's name that gives the GPU model, and the number of GPUs."""
     card = machine.get("gpu") or machine.get("processor")
     return on_gpus(stage, machine) + (f", {card}" if card else "")
 
 
 def on_gpus(stage: str, machine: Mapping[str, Any]) -> str:
-    """Return what tells a cluster's sections apart from those of machines with more or fewer GPUs."""
+    """Return the part of a cluster section's name that gives the number of GPUs."""
     if stage.partition(":")[0] not in stages.CLUSTER:
         return ""
     gpus = machine.get("gpus", "?")
@@ -115,7 +115,7 @@ def on_gpus(stage: str, machine: Mapping[str, Any]) -> str:
 
 
 def run(stage: str) -> list[tuple[str, str, dict[str, Any]]]:
-    """Run a stage; return group ("stages" or "bench"), name and facts of what it did."""
+    """Run a stage; return group ("stages" or "bench"), name and facts of each of its sections."""
     begun = datetime.datetime.now(datetime.UTC)
     name, _, graphs = stage.partition(":")
     try:
@@ -125,7 +125,7 @@ def run(stage: str) -> list[tuple[str, str, dict[str, Any]]]:
             sections = [("bench", one, facts) for one, facts in found.items()]
         else:
             sections = [("stages", name, getattr(stages, name.replace("-", "_"))())]
-    except Exception:  # the stages after this one still run
+    except Exception:  # let the later stages run
         problem = traceback.format_exc(limit=-3)
         sections = [("stages", stage, {"status": "failed", "problem": problem})]
     return [(group, one, {**when(begun), **facts}) for group, one, facts in sections]

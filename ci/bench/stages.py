@@ -1,4 +1,4 @@
-"""The stages: each runs in processes of its own, and returns facts for the report."""
+"""The stages: each runs in separate processes, and returns facts for the report."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = [
 ]
 
 BENCH = [sys.executable, "-m", "bench"]
-SECONDS = 470.0  # for a stage
-TESTS = ["tests/gpu"]  # what `tests` gives to pytest
-BENCHES = (  # each in a child of its own, so that each stays below the limit
+SECONDS = 470.0  # limit of a stage
+TESTS = ["tests/gpu"]  # pytest's arguments in `tests`
+BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-supersteps",
     "bench-schedules:RM22,road-like",
     "bench-schedules:RM33V335E",
@@ -56,8 +56,8 @@ BENCHES = (  # each in a child of its own, so that each stays below the limit
     "bench-efficiency",
 )
 STAGES = ("tests", "sanitize", "leaks", "fuzz", *BENCHES)
-FUZZED = 120.0  # seconds, where GPU_FUZZ_SECONDS says nothing else
-CLUSTER = (  # needs several GPUs: each only where it is asked for by its name
+FUZZED = 120.0  # seconds, unless GPU_FUZZ_SECONDS is set
+CLUSTER = (  # need several GPUs, so each runs only if requested by name
     "cluster-hub",
     "cluster",
     "bench-cluster",
@@ -71,7 +71,7 @@ CLUSTER = (  # needs several GPUs: each only where it is asked for by its name
     "bench-cluster-peers",
     "bench-cluster-large",
 )
-TOOLS = {  # what CuPy asks the driver, to find out what there is, may fail
+TOOLS = {  # errors of driver calls by which CuPy looks for features do not count
     "memcheck": ["--report-api-errors", "no"],
     "racecheck": [],
     "synccheck": [],
@@ -80,7 +80,7 @@ Facts = dict[str, Any]
 
 
 def tests() -> Facts:
-    """Run the tests of the GPU, side by side where pytest-xdist is there."""
+    """Run the tests of the GPU, in parallel if pytest-xdist is installed."""
     return _tested(TESTS, side_by_side=True)
 
 
@@ -95,19 +95,19 @@ def cluster() -> Facts:
 
 
 def _tested_on_cluster(module: str) -> Facts:
-    # A test that waits for ever shows where, in all threads, and ends the stage.
+    # If a test hangs, print the stacks of all threads and end the stage.
     patience = ["-vv", "--timeout", "100", "--timeout-method", "thread"]
     return _tested([*patience, f"tests/gpu_cluster/{module}.py"], side_by_side=False)
 
 
 def _tested(chosen: list[str], *, side_by_side: bool) -> Facts:
-    """Run pytest and return what came out."""
+    """Run pytest and return its outcome."""
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder, "junit.xml")
         command = [sys.executable, "-u", "-m", "pytest", "-q", "-p", "no:cacheprovider",
                    f"--junitxml={junit}", *chosen]  # fmt: skip
         if side_by_side and importlib.util.find_spec("xdist") is not None:
-            # pytest-benchmark, where that is there too, warns of it, and a warning is an error.
+            # If pytest-benchmark is installed, it warns about xdist, and warnings are errors.
             command += ["-n", str(PROCESSES), "-p", "no:benchmark"]
         done = child(command, SECONDS)
         counts = read_junit(junit) if junit.exists() else {"passed": 0, "failed": 0, "skipped": 0}
@@ -120,7 +120,7 @@ def sanitize() -> Facts:
         return _status("compute-sanitizer is not in PATH", False)
     small = [*BENCH, "small"]
     end = time.monotonic() + SECONDS
-    plain = side_by_side(small, SECONDS)  # compiles; is everything right without?
+    plain = side_by_side(small, SECONDS)  # compiles, and shows failures without a tool
     if plain.problem is not None:
         return _status(plain.problem, False)
     tools: Facts = {}
@@ -135,7 +135,7 @@ def sanitize() -> Facts:
 
 
 def leaks() -> Facts:
-    """Build, search, rank and close, over and over: memory must be flat."""
+    """Build, search, rank and close repeatedly: memory must not grow."""
     done = child([*BENCH, "leaks"], SECONDS)
     lines = [line for line in done.text.splitlines() if line.startswith("{")]
     facts = {"summary": json.loads(lines[-1])["summary"]} if lines else {}
@@ -150,7 +150,7 @@ def fuzz() -> Facts:
 
 
 def fuzzed(done: Done) -> Facts:
-    """Return facts for the report of what all shares printed."""
+    """Return facts for the report from the output of all shares."""
     shares = [json.loads(line) for line in done.text.splitlines() if line.startswith('{"graphs"')]
     counts = {
         name: sum(share[name] for share in shares) for name in ("graphs", "functions", "programs")
@@ -171,15 +171,15 @@ def bench(part: str, graphs: list[str]) -> dict[str, Facts]:
     Parameters
     ----------
     part : str
-        One of those of `python -m bench gpu`, or "cluster", with a dash and one of `bench cluster`'s.
+        A part of `python -m bench gpu`; or "cluster", a dash and a part of `python -m bench cluster`.
     graphs : list of str
-        Their names; the part's own if empty.
+        Names of graphs; if empty, the part's default graphs.
 
     Returns
     -------
     dict of str to dict
-        Facts by "part graph".  Where the child came to an early end: what it had done, and the
-        graph that it was at as failed.
+        Facts by "part graph".  If the child ended early: the finished graphs, and the current one as
+        failed.
     """
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "bench.json")
@@ -198,7 +198,7 @@ def bench(part: str, graphs: list[str]) -> dict[str, Facts]:
 def bench_sections(
     part: str, graphs: list[str], written: Mapping[str, Any], done: Done
 ) -> dict[str, Facts]:
-    """Return facts for the report of what a benchmark wrote, and of how it ended.
+    """Return facts for the report from a benchmark's JSON file and its exit status.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What other programs say at their end: pytest, compute-sanitizer, Nsight Compute."""
+"""Read the summaries of other programs: pytest, compute-sanitizer, Nsight Compute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["read_junit", "read_metric", "read_sanitizer"]
 
-MOST_LISTED = 20  # failures and findings that a report names
+MOST_LISTED = 20  # failures and findings that a report lists
 
 
 def read_junit(path: Path) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def read_junit(path: Path) -> dict[str, Any]:
     Parameters
     ----------
     path : Path
-        What `pytest --junitxml` wrote.
+        Written by `pytest --junitxml`.
 
     Returns
     -------
@@ -50,8 +50,8 @@ def read_sanitizer(text: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        errors: int, or None if it gave no summary; warnings: int; findings: list of str, each with
-        the kernel that it is in.
+        errors: int, or None without a summary; warnings: int; findings: list of str, each with its
+        kernel.
     """
     lines = [line.removeprefix("=========").strip() for line in text.splitlines()
              if line.startswith("=========")]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tables: of texts, as Markdown and for a terminal; of timings and of targets as records have them."""
+"""Tables of texts, as Markdown and for a terminal; tables of a record's timings and targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["Table", "milliseconds", "seconds_of", "target_table", "timing_table"]
 
 OURS = "cugraph_ws"
-# Of an entrant's figures in a record, in this order; times are in milliseconds
+# Order of an entrant's figures in a record; times are in milliseconds
 FIGURES = ("median", "least", "most", "runs", "alone", "first", "bytes", "edges")
 TIMINGS = ["work", "by", "ms", "algorithm alone, ms", "least to most", "runs", "GB/s", "G edges/s",
            "× ours", "first call, ms"]  # fmt: skip
@@ -31,13 +31,13 @@ class Table:
     rows: list[list[str]]
 
     def markdown(self) -> str:
-        """Return it as Markdown, its title a heading."""
+        """Return it as Markdown, with its title as a heading."""
         rows = [self.columns, ["---"] * len(self.columns), *self.rows]
         lines = (f"| {' | '.join(row)} |" for row in rows)
         return "\n".join([f"## {self.title}", "", *lines, ""])
 
     def plain(self) -> str:
-        """Return it for a terminal, columns below each other."""
+        """Return it for a terminal, with aligned columns."""
         widths = [max(map(len, column)) for column in zip(self.columns, *self.rows, strict=True)]
         lines = [f"  {self.title}"]
         for row in (self.columns, *self.rows):
@@ -47,14 +47,14 @@ class Table:
 
 
 def milliseconds(value: float | None) -> str:
-    """Write milliseconds with three digits or, from a hundred on, without a fraction."""
+    """Format milliseconds with three digits or, from a hundred on, as an integer."""
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def seconds_of(figures: Sequence[Any]) -> float:
-    """Return the seconds that an entrant's algorithm took alone, where known, else its call's."""
+    """Return the seconds of an entrant's algorithm alone, if known, else of its call."""
     one = dict(zip(FIGURES, figures, strict=True))
     return float((one["alone"] or one["median"]) / 1e3)
 
@@ -66,7 +66,7 @@ def timing_table(title: str, jobs: Mapping[str, Mapping[str, Any]]) -> Table:
     ----------
     title : str
     jobs : mapping
-        By job and entrant its figures in the order of `FIGURES`, or one number, a share.
+        By job and entrant the figures in the order of `FIGURES`, or a share.
     """
     shares = all(isinstance(one, float) for found in jobs.values() for one in found.values())
     if shares:
@@ -98,7 +98,7 @@ def _rows(job: str, found: Mapping[str, Sequence[Any]]) -> Iterator[list[str]]:
 
 
 def target_table(targets: Sequence[Any], title: str | None = None) -> Table:
-    """Return targets (`bench.timing.Target`), the missed ones marked."""
+    """Return a table of targets (`bench.timing.Target`), in which missed ones are marked."""
     met = sum(one.met for one in targets)
     rows = [
         [

@@ -1,4 +1,4 @@
-"""The clock: entrants take turns, answers are verified, the first call stands apart, medians are compared."""
+"""Timing: entrants take turns, results are verified, first calls are recorded separately, medians compared."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FEW = 2
 
 @dataclass(frozen=True)
 class Entrant:
-    """A library, or a variant of ours, that can do the work.
+    """A library, or a variant of this one, that can do the work.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Entrant:
     run : callable
         The timed part, without arguments.
     check : callable
-        Takes what `run` returned; raises if it is wrong, returns by how much it is off, or None.
+        Takes the answer of `run`; raises if it is wrong, else returns its error, or None.
     alone : callable, optional
-        Returns the seconds of the algorithm alone, from what `run` returned.
+        Returns the seconds of the algorithm alone, from the answer.
     release : callable, optional
-        Gives back what `run` returned, if letting it go is not enough.
+        Frees the answer, if dropping the reference is not enough.
     share : callable, optional
-        Returns into how many parts, supersteps for instance, the time of an answer is divided.
+        Returns the number of parts of an answer, such as supersteps, by which times are divided.
     edges, moved : callable, optional
         Return from an answer the edges that a part reads, and the bytes that it moves.
     """
@@ -67,22 +67,22 @@ class Entrant:
 
 @dataclass
 class Measured:
-    """What an entrant took for a part of the work; verified, or it would not exist.
+    """The timings of an entrant for a part of the work, whose answer has been verified.
 
     Attributes
     ----------
     job, graph, library : str
-        What is done, on what, by which entrant.
+        The work, the graph, and the entrant.
     seconds : list of float
-        Of the whole call, run by run.
+        Seconds of the whole call in each run.
     alone : list of float
-        Seconds of the algorithm alone, run by run; empty where they are not known.
+        Seconds of the algorithm alone in each run; empty if unknown.
     first : float
-        Seconds of the whole first call: compilation, loading and first allocations are in it.
+        Seconds of the whole first call, with compilation, loading and first allocations.
     edges, bytes : float
         Edges read and bytes moved in a part, as the method needs them (not as counted by hardware).
     off : float or None
-        By how much the verified result differs from the reference.
+        Difference of the verified result from the reference.
     parts : int
         Supersteps in a run.
     """
@@ -110,7 +110,7 @@ class Measured:
 
     @property
     def figures(self) -> list[float | None]:
-        """What is on record of it, in the order of `bench.tables.FIGURES`."""
+        """The recorded figures, in the order of `bench.tables.FIGURES`."""
         one = {
             "median": self.median, "least": min(self.seconds), "most": max(self.seconds),
             "alone": self.alone_median, "first": self.first,
@@ -121,13 +121,13 @@ class Measured:
 
     @property
     def best_known(self) -> float:
-        """Median of the algorithm alone, where known, else of the whole call."""
+        """Median of the algorithm alone, if known, else of the whole call."""
         return self.median if self.alone_median is None else self.alone_median
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share that was found, from 0 to 1, instead of a time."""
+    """A measured share, from 0 to 1, in place of a time."""
 
     job: str
     library: str
@@ -138,7 +138,7 @@ class Share:
 class Target:
     """A figure with a bound: `measured` should be at most, or at least, `bound`.
 
-    `mean` is that of several figures, of which `measured` is the worst.
+    If `measured` is the worst of several figures, `mean` is their mean.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Target:
 
     @property
     def row(self) -> list[Any]:
-        """What is on record of it."""
+        """The recorded row."""
         sign = "≥" if self.at_least else "≤"
         mean = [] if self.mean is None else [self.mean]
         return [self.name, self.measured, sign, self.bound, *mean]
@@ -163,10 +163,10 @@ class Target:
 
 @dataclass
 class Section:
-    """What one part of the benchmarks found on one graph.
+    """The results of one part of the benchmarks on one graph.
 
-    `keep` is called whenever there is more of it, so that a run that is cut short has that much.  `figures`
-    are numbers, by name, that tables over several graphs and pictures are made of.
+    `keep` is called after each addition, so that an interrupted run keeps its results.  `figures` are numbers by
+    name, from which pictures and tables over several graphs are made.
     """
 
     part: str
@@ -188,13 +188,13 @@ class Section:
         """Call something; print and keep its error instead of raising it, and return None then."""
         try:
             return do()
-        except Exception as error:  # one case that fails must not take the others along
+        except Exception as error:  # a failure must not end the other cases
             print(f"  FAILED {what}\n{traceback.format_exc(limit=-4)}", flush=True)
             self.errors.append({"what": what, "error": f"{type(error).__name__}: {error}"[:500]})
             return None
 
     def pairs(self, one: str, other: str) -> dict[str, tuple[Measured, Measured]]:
-        """Return by job what two entrants took, of jobs that both did."""
+        """Return the timings of two entrants by job, for jobs that both did."""
         jobs: dict[str, dict[str, Measured]] = {}
         for found in self.timings:
             jobs.setdefault(found.job, {})[found.library] = found
@@ -205,7 +205,7 @@ class Section:
         }
 
     def facts(self) -> dict[str, Any]:
-        """Return what goes into JSON files and the record; see `bench.record`."""
+        """Return the section for JSON files and the record; see `bench.record`."""
         jobs: dict[str, dict[str, Any]] = {}
         for one in self.timings:
             jobs.setdefault(one.job, {})[one.library] = one.figures
@@ -228,30 +228,30 @@ def race(
     few: int = FEW,
     patience: float | None = None,
 ) -> list[Measured]:
-    """Time entrants in turn, `repeats` times over; add what they took to the section.
+    """Time entrants in turn, `repeats` times; add the timings to the section.
 
-    The first call of each is verified and stands apart; the second warms up what depends on the data.
-    An entrant that fails leaves an error in the section.  Taking turns spreads whatever else the machine
-    does over all of them.
+    The first call of each is verified and recorded separately; the second warms up caches that depend on
+    the data.  An entrant that fails leaves an error in the section.  Turns spread the effect of other work
+    on the machine over all entrants.
 
     Parameters
     ----------
     section : Section
-        Where results and errors go.
+        Gets timings and errors.
     job : str
-        What is done.
+        Name of the work.
     entrants : sequence of Entrant
     repeats : int
         Runs that count.
     few : int
-        Runs that count of an entrant whose second call takes long.
+        Runs that count for an entrant whose second call takes longer than `patience`.
     patience : float, optional
-        How many seconds are long: `PATIENCE`, if not given.
+        In seconds; `PATIENCE` by default.
 
     Returns
     -------
     list of Measured
-        One for each entrant that did it, in order.
+        One for each entrant that succeeded, in order.
     """
     patience = PATIENCE if patience is None else patience
     able: list[tuple[Entrant, Measured, int]] = []
@@ -286,7 +286,7 @@ def race(
 
 
 def _turn(entrant: Entrant, found: Measured) -> None:
-    """Run once more, and add what it took for a part."""
+    """Run once more, and add the seconds per part."""
     seconds, answer = _clocked(entrant)
     found.parts = parts = max(1, entrant.share(answer))
     alone = [] if entrant.alone is None else [entrant.alone(answer) / parts]
@@ -301,7 +301,7 @@ def _clocked(entrant: Entrant) -> tuple[float, Any]:
 
 
 def clocked(run: Callable[[], Any]) -> tuple[float, Any]:
-    """Return how many seconds a call takes, after a garbage collection and up to the GPU's end; and its answer."""
+    """Collect garbage, call and wait for the GPU; return the seconds of call and wait, and the answer."""
     gc.collect()
     _wait()
     begun = time.perf_counter()
@@ -311,7 +311,7 @@ def clocked(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def _wait() -> None:
-    """Wait for what is queued on the GPU, where one is in use."""
+    """Wait for the work queued on the GPU, if one is in use."""
     if (cupy := sys.modules.get("cupy")) is not None:
         cupy.cuda.Device().synchronize()
 
@@ -331,22 +331,22 @@ def compare(
     alone: bool,
     ours: str = OURS,
 ) -> None:
-    """Add a target to the section: another's time ÷ ours, at least `bound`.
+    """Add a target to the section: another entrant's time ÷ ours, at least `bound`.
 
     Parameters
     ----------
     section : Section
     name : str
-        Of the target.
+        Name of the target.
     measured : sequence of Measured
         Timings of one job.
     other : str
-        The library to compare with; without its timing there is no target.
+        The library to compare with; without its timing no target is added.
     bound : float
     alone : bool
-        Whether of ours, and of the other where it tells, the algorithm alone counts.
+        Whether to compare the algorithms alone; the other's call if its algorithm's time is unknown.
     ours : str
-        Which of the timings is ours.
+        Name of our entrant.
     """
     found = by_library(measured)
     if other not in found or ours not in found:

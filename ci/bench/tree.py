@@ -1,4 +1,4 @@
-"""Which code a figure belongs to: a hash over the files that matter, and the commit that has them.
+"""Identify the code of a measurement: a hash over its files, and the commit that has them.
 
 `python -m bench tree` prints the hash, with or without git, so that a record can be matched to a checkout.
 """
@@ -58,7 +58,7 @@ def _hash(names: Iterable[str], content_of: Callable[[str], bytes]) -> str:
 
 
 def commits_of(hashes: set[str], root: Path = ROOT) -> dict[str, str]:
-    """Return for each hash the first commit of the history here whose files have it.
+    """Return for each hash the first commit in this history whose files have it.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def commits_of(hashes: set[str], root: Path = ROOT) -> dict[str, str]:
         blobs |= _contents(root, sorted(missing))
         content_of = {name: blobs[blob] for name, blob in blob_of.items()}.__getitem__
         if (here := _hash(blob_of, content_of)) in hashes:
-            found[here] = commit  # an earlier one takes its place
+            found[here] = commit  # replaced by an earlier commit if one has the same hash
     return found
 
 

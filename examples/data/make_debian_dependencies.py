@@ -1,10 +1,10 @@
-"""Make `debian-dependencies.parquet` and `debian-packages.parquet`: what in Debian needs what.
+"""Make `debian-dependencies.parquet` and `debian-packages.parquet`: the dependencies of Debian's packages.
 
     python examples/data/make_debian_dependencies.py [--index FILE] [--folder FOLDER]
 
-needs PyArrow, and a package index of a Debian release: by default the largest of those that
-`apt-get update` left in /var/lib/apt/lists (the release itself rather than its updates), or any
-`Packages` file of a mirror, plain or compressed with gz, xz or lz4.
+It needs PyArrow, and a package index of a Debian release: any `Packages` file of a mirror, plain or
+compressed with gz, xz or lz4.  The default is the largest one that `apt-get update` left in
+/var/lib/apt/lists (that of the release itself, not of its updates).
 
 In `debian-dependencies.parquet` a row is an edge, from a package to a package that it needs:
 
@@ -14,16 +14,15 @@ depends_on  name of a package that satisfies the dependency
 kind        "Depends", or "Pre-Depends" (needed already while it is being unpacked)
 ==========  ======================================================================
 
-- Of alternatives (`a | b`) the first counts that the index can satisfy, as it does for apt.
-- A virtual package is no vertex.  A dependency on one leads to the package that provides it, or,
-  where several do, to each of them, since any will do.
+- Of alternatives (`a | b`), the first that the index can satisfy counts, as for apt.
+- A virtual package is not a vertex.  A dependency on one leads to every package that provides it.
 - Versions and architectures (`libc6 (>= 2.36)`, `python3:any`) are dropped, and a dependency that
   nothing in the index satisfies is left out.
 - A package that both pre-depends and depends on another has one row, the stronger: Pre-Depends.
 - Rows are sorted by package, then by what it depends on, so that the same index makes the same
   file.
 
-In `debian-packages.parquet` a row is a package, also one without any edge:
+In `debian-packages.parquet` a row is a package, with or without edges:
 
 ==============  ==================================================================
 package         its name
@@ -75,7 +74,7 @@ def largest_index(folder: Path) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """Return what a plain or compressed file says."""
+    """Return the text of a plain or compressed file."""
     if path.suffix == ".xz":
         return lzma.decompress(path.read_bytes()).decode()
     compression = {".gz": "gzip", ".lz4": "lz4"}.get(path.suffix)
@@ -84,7 +83,7 @@ def read_text(path: Path) -> str:
 
 
 def stanzas(text: str) -> Iterator[dict[str, str]]:
-    """Yield the fields wanted of every package; none of them runs over several lines."""
+    """Yield the needed fields of every package; each of them is on a single line."""
     for paragraph in text.split("\n\n"):
         fields = dict(
             line.split(": ", 1)
@@ -150,7 +149,7 @@ def vertex_table(packages: Packages) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path, repetitive: list[str]) -> None:
-    """Write small: sorted names prefix-coded, what repeats in a dictionary, zstd over all."""
+    """Write a small file: sorted names prefix-coded, repeated values in a dictionary, all by zstd."""
     pq.write_table(
         table,
         path,

@@ -1,1 +1,1 @@
-"""Checks on a GPU that are no tests: random graphs, small graphs for the sanitizer, memory over many runs."""
+"""Checks on a GPU outside the test suite: random graphs, small graphs for the sanitizer, memory leaks."""

@@ -32,7 +32,7 @@ __all__ = ["ID_TYPES", "WEIGHT_TYPES", "Drawn", "compare", "differences", "main"
 
 ID_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "str", "two")
 WEIGHT_TYPES = ("int8", "uint8", "int16", "int32", "int64", "float32", "float64")
-NEAR = 1e-5  # relative difference of sums of floats, of a column's greatest
+NEAR = 1e-5  # allowed difference of sums of floats, relative to the column's greatest value
 MOST_SHOWN = 10
 Answer = pd.DataFrame
 
@@ -43,9 +43,9 @@ class Drawn:
     Parameters
     ----------
     number : int
-        From which all is drawn.
+        The seed.
     largest : int
-        Vertices, at most.
+        The most vertices.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Drawn:
         return [tuple(row) if len(columns) > 1 else row[0] for row in rows]
 
     def between_sides(self) -> pd.DataFrame:
-        """Return the edges from the left to what is not."""
+        """Return the edges from the left vertices to all others."""
         left = set(self.left)
         columns = [self.source] if isinstance(self.source, str) else self.source
         ends = [
@@ -154,7 +154,7 @@ def _graph(drawn: Drawn, job: str, edges: Any) -> ws.Graph:
 
 
 def compare(expected: Answer, found: Any) -> str | None:
-    """Say where two result frames differ; None if nowhere."""
+    """Return where two result frames differ; None if they are equal."""
     if hasattr(found, "to_pandas"):
         found = found.to_pandas()
     if list(expected) != list(found) or len(expected) != len(found):
@@ -186,11 +186,11 @@ def differences(
     ----------
     drawn : Drawn
     move : callable
-        Makes a frame of the GPU's of one of pandas'.
+        Converts a pandas frame to a cuDF frame.
     engine : str
-        For the moved frame.
+        Engine for the converted frame.
     jobs : set of str, optional
-        Which functions; all if not given.
+        Names of functions; all by default.
     """
     for name, job in _jobs(drawn):
         edges = drawn.between_sides() if name == "matching" else drawn.edges
@@ -208,7 +208,7 @@ def program_difference(number: int, engine: str) -> tuple[str, str | None]:
     Parameters
     ----------
     number : int
-        From which program, graph and limit are drawn.
+        Seed of the program, the graph and the limit.
     engine : str
     """
     rng = np.random.default_rng(number)

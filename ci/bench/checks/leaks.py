@@ -1,4 +1,4 @@
-"""Build, rank, search and close a hundred times over: memory must be flat after the first few.
+"""Build, rank, search and close a hundred times: memory must not grow after the first few runs.
 
 Prints one line of JSON; the exit status says whether anything grew.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 __all__ = ["growth", "main"]
 
-SETTLED = 10  # runs until pools, caches and modules have their size
+SETTLED = 10  # runs until pools, caches and modules have their final size
 SLACK = {
     "allocated": 0,
     "taken": 32 << 20,
@@ -20,14 +20,14 @@ SLACK = {
 
 
 def growth(values: list[int], settled: int = SETTLED) -> int:
-    """Return by how much the last half exceeds the most of what came right after settling.
+    """Return by how much the maximum of the last half exceeds that of the first settled runs.
 
     Parameters
     ----------
     values : list of int
         Bytes after each run.
     settled : int
-        Runs that do not count.
+        Number of first runs that do not count.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _counter() -> Callable[[], int]:
-    """Return what counts the bytes allocated now, by whichever allocator hands them out."""
+    """Return a function that counts the bytes allocated now, by any of the allocators."""
     import cupy
 
     pool = cupy.get_default_memory_pool()

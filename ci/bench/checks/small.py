@@ -1,4 +1,4 @@
-"""Every function and schedule on small graphs, verified: what compute-sanitizer looks at.
+"""Every function and schedule on small graphs, verified; it runs under compute-sanitizer.
 
 The graphs have a hub, vertices of middle degree and of low degree, so that every branch of a schedule
 runs.  A function that fails is printed, the others go on; the exit status is the number of failures.
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     import cupy
 
-    cupy.cuda.set_allocator(None)  # in a pool's block a read past an array's end is not seen
+    cupy.cuda.set_allocator(None)  # in a pool a read past the end of an array goes unnoticed
     failures = 0
     everything = [
         (f"{name}: {job}", run)
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def graphs() -> dict[str, Edges]:
-    """Return edges by name; weights are whole, so that sums are exact in any order."""
+    """Return edges by name; weights are integers, so that sums are exact in any order."""
     random = np.random.default_rng(1)
 
     def edges(source: Array, destination: Array, n: int) -> Edges:
@@ -78,7 +78,7 @@ def graphs() -> dict[str, Edges]:
 
 
 def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
-    """Return what to run on a graph, by name; each verifies its result."""
+    """Return the functions to run on a graph, by name; each verifies its result."""
     n, start = edges.n, 0
     both = Edges(edges.source, edges.destination, n, edges.weight, directed=False)
     inward = np.bincount(edges.destination, edges.weight, n)
@@ -195,7 +195,7 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
 
 
 def graph(edges: Edges) -> ws.Graph:
-    """Return a graph in which a vertex's number is its id, of a frame on the GPU."""
+    """Return a graph of a frame on the GPU, in which a vertex's number is its id."""
     columns = {"source": edges.source, "destination": edges.destination}
     if edges.weight is not None:
         columns["weight"] = edges.weight

@@ -1,1 +1,1 @@
-"""Benchmarks on several GPUs of one host: `parts` lists them; what their functions take, `bench.parts.Part` says."""
+"""Benchmarks on several GPUs of one host: `parts` lists them.  See `bench.parts.Part` for the functions' arguments."""

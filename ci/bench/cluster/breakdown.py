@@ -1,16 +1,16 @@
-"""What of the time of a run's supersteps is computing, and what is communication, as in Figure 9.
+"""Split the time of a run's supersteps into computation and communication, as in the paper's Figure 9.
 
 On every worker events are recorded on the GPU before and after what a superstep computes: the launches
 of `superstep`, and of `begin_next`, which queues the first part of the superstep after it.  While sends are
 queued between the two parts of a superstep (`midway`), a GPU that waits for the host does not compute.
 
-* A superstep's *computing* is what it takes the rank that computes longest.  Where a GPU has nothing else to do,
-  the microseconds in which the host queues a launch are in it.
+* A superstep's *computing* is the time of the rank that computes longest.  It includes the microseconds in which
+  the host queues a launch while the GPU is idle.
 * Its *communication* is the rest of its wall time: packing, sending, unpacking, the exchange, and what the
   host does between supersteps.
 
-What is sent beside computing on another stream is no communication but where computing waits for it.
-Watched runs are runs of their own: no time of theirs stands in another table.
+Messages sent on another stream during computation count as communication only while the computation waits for
+them.  These runs are separate: their times appear in no other table.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Breakdown:
     Attributes
     ----------
     wall : float
-        What they took, by the trace.
+        Seconds of all supersteps, from the trace.
     computing : float
-        What of it the slowest rank computed, superstep by superstep.
+        Seconds of computation of the slowest rank in each superstep, summed.
     """
 
     wall: float
@@ -44,7 +44,7 @@ class Breakdown:
 
     @property
     def communication(self) -> float:
-        """All the rest."""
+        """Seconds that are not computation."""
         return max(0.0, self.wall - self.computing)  # the GPU's clock is not the host's
 
 
@@ -52,7 +52,7 @@ class Breakdown:
 
 
 class Watch:
-    """Keeps pairs of events around what one worker's supersteps compute.
+    """Records events before and after the computation of one worker's supersteps.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class Watch:
 
     def __init__(self, record: Callable[[], Event]) -> None:
         self._record = record
-        self._spans: list[tuple[int, Event, Event]] = []  # of which superstep, from when to when
-        self._ahead: dict[Any, tuple[Event, Event]] = {}  # by executor, what is queued of its next
+        self._spans: list[tuple[int, Event, Event]] = []  # superstep, begin, end
+        self._ahead: dict[Any, tuple[Event, Event]] = {}  # by executor: its next superstep's part
 
     def superstep(self, plain: Callable[..., None], executor: Any, choice: Any, sums: Any) -> None:
-        """Call an executor's `superstep`, and keep what it computes."""
+        """Call an executor's `superstep`, and record events around its computation."""
         spans = []
         if executor in self._ahead:
             spans.append(self._ahead.pop(executor))
@@ -88,13 +88,13 @@ class Watch:
         self._spans += [(choice.number, *span) for span in spans]
 
     def begin_next(self, plain: Callable[..., None], executor: Any) -> None:
-        """Call an executor's `begin_next`; what it computes counts once the superstep goes on."""
+        """Call an executor's `begin_next`; its computation counts when the superstep continues."""
         begun = self._record()
         plain(executor)
         self._ahead[executor] = begun, self._record()
 
     def seconds(self, elapsed: Callable[[Event, Event], float]) -> dict[int, float]:
-        """Return what each superstep computed, by its number; of those in one launch, by the first's.
+        """Return the seconds of computation by superstep; of a launch of several, by its first one.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Watch:
 
 
 def watched(watch: Watch) -> ExitStack:
-    """Have all executors of this process watched, until what is returned is closed."""
+    """Watch all executors of this process until the returned stack is closed."""
     from cugraph_ws.backends.cuda.executor import CudaExecutor
     from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
     from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
@@ -151,7 +151,7 @@ def begin() -> None:
 
 
 def end() -> dict[int, float]:
-    """Return the seconds that each superstep has computed since `begin`; nothing is watched any more."""
+    """Stop watching; return the seconds of computation of each superstep since `begin`."""
     import cupy
 
     watch, stack = _at_work.pop()
@@ -164,7 +164,7 @@ def end() -> dict[int, float]:
 
 
 def breakdown(client: Any, run: Callable[[], Any]) -> Breakdown:
-    """Break the time of one run's supersteps down.
+    """Split the time of one run's supersteps.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def breakdown(client: Any, run: Callable[[], Any]) -> Breakdown:
 
 
 def slowest(ranks: Sequence[Mapping[int, float]]) -> float:
-    """Return the sum over the supersteps of what the slowest rank computed.
+    """Return the sum over supersteps of the slowest rank's computation, in seconds.
 
     Parameters
     ----------

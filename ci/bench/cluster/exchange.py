@@ -1,7 +1,7 @@
-"""What methods of exchange cost: the paper's eight programs by VR, MS, ALL and auto, and what supersteps are made of.
+"""Time the methods of exchange VR, MS, ALL and auto on the paper's eight programs, and split their supersteps' time.
 
 `figures["exchange"]` of a section has by program and method: seconds of all supersteps; supersteps, bytes sent and
-useful ones; computing and communication.  Of auto, the choice is all that is asked.  What is not known is left out.
+useful ones; computing and communication.  For auto only the time is measured.  Unknown figures are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AUTO_TARGET = 1.03  # auto ÷ the best of the three, in every program
 
 
 def exchange(setup: Setup, section: Section, repeats: int, kind: Weights | None) -> None:
-    """Time those of the paper's programs that take weights of a kind, by each method of exchange."""
+    """Time the paper's programs that take this kind of weights, by each method of exchange."""
     found = section.figures.setdefault("exchange", {})
     section.figures["gpus"] = setup.several.workers
     for job in EXCHANGED:
@@ -103,7 +103,7 @@ def exchange_targets(section: Section, workers: int, *, hub: bool = False) -> No
 
 
 def exchange_table(section: Section, workers: int) -> None:
-    """Add what is known of Tables I and VIII and of Figure 9, program by program."""
+    """Add the known figures of Tables I and VIII and of Figure 9, program by program."""
     rows = []
     for program, found in section.figures["exchange"].items():
         row = [program, str(max((one.get("supersteps", 0) for one in found.values()), default=0))]

@@ -1,4 +1,4 @@
-"""What is done on one GPU and on several: functions with their results, and the paper's eight programs."""
+"""Work that runs on one GPU and on several: functions with their results, and the paper's eight programs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["BUILD", "EXCHANGED", "JOBS", "KINDS", "ONE", "PAGERANK", "REPEATS", 
 
 ONE = "one GPU"
 BUILD = "build from a frame"
-REPEATS = 3  # at most: machines with several GPUs are dear
-FEW = 1000  # every so many ids one has a first value, where a few have
+REPEATS = 3  # at most: machines with several GPUs are expensive
+FEW = 1000  # one in so many ids has an initial value, where only a few have
 
 Graph = Any
 Answer = tuple[Any, Any]  # a result, or None, and its frame
@@ -47,14 +47,14 @@ class Job:
 
 
 def _run(work: Program, graph: Graph, start: int, values: Values, **options: Any) -> Any:
-    """Run a program: a dense one for 20 supersteps, another to its end, maybe from a vertex."""
+    """Run a program: a dense one for 20 supersteps, any other to its end, from `start` if it needs one."""
     given = work.arguments(start, lambda few: values(FEW if few else 1))
     plain = {} if work.dense else {"predecessors": False}
     return ws.run(work.program, graph, **given, **plain, **work.stop(), **options)
 
 
 def _program(name: str, work: Program) -> Job:
-    # Weights of either sign would take a form of the graph that no other program needs.
+    # Weights of either sign would need a separate graph, which no other program uses.
     kind: Weights | None = "coefficients" if work.weights == "synapses" else work.weights
     return Job(name, kind, partial(_run, work), work.dense)
 

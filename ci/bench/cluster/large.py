@@ -25,7 +25,7 @@ __all__ = ["large", "write_part"]
 STAGES = ("read and build", "PageRank, 20 supersteps", "write ranks")
 WARM_UP = "RM14"
 PASSES = 3
-PATIENCE = 20.0  # seconds; where a pass takes longer, it is the only one
+PATIENCE = 20.0  # seconds; a pass that takes longer is not repeated
 
 
 def write_part(name: str, place: int, places: int, folder: str) -> int:
@@ -118,7 +118,7 @@ def _one_pass(edges: str, ranks: str) -> tuple[dict[str, float], dict[str, Any]]
 
 
 def _check(ranks: str, vertices: int) -> None:
-    """Count the ranks that were written, and add them up."""
+    """Check the number and the sum of the ranks that were written."""
     import dask_cudf
 
     found = dask_cudf.read_parquet(ranks)

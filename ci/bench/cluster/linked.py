@@ -1,4 +1,4 @@
-"""What launches that exchange updates themselves gain: searches with them, with the hosts between, on one GPU.
+"""Time searches whose launches exchange updates themselves, searches whose hosts do, and searches on one GPU.
 
 All supersteps of a search count, by its trace.  In `figures["linked"]` of a section: supersteps, and those that
 ran in such launches, by program.
@@ -20,7 +20,7 @@ BETWEEN = "hosts between"
 
 
 def linked(setup: Setup, section: Section, repeats: int, kind: Weights | None) -> None:
-    """Time the searches on graphs with weights of a kind."""
+    """Time the searches that take this kind of weights."""
     found = section.figures.setdefault("linked", {})
     for job in EXCHANGED:
         if job.weights != kind or job.dense:
@@ -35,7 +35,7 @@ def linked(setup: Setup, section: Section, repeats: int, kind: Weights | None) -
 
 
 def _entrants(setup: Setup, job: Job, numbers: dict[str, Any]) -> list[Entrant]:
-    """Return an entrant for each way; one GPU's result is the others' reference."""
+    """Return an entrant for each variant; one GPU's result is the others' reference."""
     several, case = setup.several, setup.case
     single, graph, reference = case.graph(job.weights), several.graph(job.weights), []
 

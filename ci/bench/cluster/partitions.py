@@ -1,8 +1,8 @@
 """A graph on all GPUs of this host, and the same edges on one of them.
 
-Every partition of an edge frame is drawn from a seed of its own by the worker that keeps it; nothing of
-a graph's size goes through the client.  Weights are made of an edge's ends, so that they are the same
-wherever they are made.
+Every partition of an edge frame is drawn from its own seed by the worker that keeps it; nothing of a
+graph's size goes through the client.  Weights are computed from an edge's ends, so that they are the
+same on every worker.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 PLACES = 4  # partitions of an edge frame for each worker
-PERIOD = 97  # first values repeat after so many ids
+PERIOD = 97  # initial values repeat after so many ids
 
 
 # ---------------------------------------------------------------------------------- on a worker
@@ -46,10 +46,10 @@ def draw_part(name: str, place: int, places: int) -> tuple[DeviceArray, DeviceAr
     Parameters
     ----------
     name : str
-        A generated graph.  RMAT edges are drawn by themselves; of others, whose graphs are small, the
-        partition is cut out.
+        A generated graph.  Of an RMAT graph only this partition is drawn; of any other, which is small,
+        the whole graph is.
     place, places : int
-        Which of how many.
+        Index of the partition, and number of partitions.
     """
     if name in RMAT:
         n, m, corners = RMAT[name]
@@ -82,7 +82,7 @@ def edge_weights(
 
 
 def _most_in_degree(name: str, destination: DeviceArray) -> DeviceArray:
-    """Return for each edge how many there are into its destination, or more."""
+    """Return for each edge an upper bound of the in-degree of its destination."""
     import cupy
 
     if name not in RMAT:
@@ -104,24 +104,24 @@ def frame_of_part(name: str, place: int, places: int, kind: Weights | None) -> A
     if kind is not None:
         frame["weight"] = edge_weights(kind, name, source, destination)
     del source, destination
-    cupy.get_default_memory_pool().free_all_blocks()  # what drawing took
+    cupy.get_default_memory_pool().free_all_blocks()  # memory used to draw
     return frame
 
 
 def values_of(frame: Any, every: int) -> Any:
-    """Return first values of the vertices of a result frame whose ids are multiples of `every`."""
+    """Return initial values of the vertices of a result frame whose ids are multiples of `every`."""
     ids = frame["vertex"][frame["vertex"] % every == 0].reset_index(drop=True)
     return ids.to_frame().assign(value=(ids % PERIOD + 1) / PERIOD)
 
 
 def off_by(found: Any, expected: Any, bound: float = 1e-5) -> float:
-    """Compare two result frames, integers exactly; return how far floats are apart.
+    """Compare two result frames, integers exactly; return the largest relative difference of floats.
 
     Parameters
     ----------
     found, expected : DataFrame
     bound : float
-        For floats, of the greatest value in their column.
+        Largest difference of floats, relative to the greatest value of their column.
     """
     import cupy
 
@@ -145,7 +145,7 @@ def off_by(found: Any, expected: Any, bound: float = 1e-5) -> float:
 
 
 def digest(frame: Any) -> list[float]:
-    """Return a few sums that two equal result frames have in common, up to rounding.
+    """Return a few sums that are equal, up to rounding, for equal result frames.
 
     Parameters
     ----------
@@ -155,8 +155,8 @@ def digest(frame: Any) -> list[float]:
     Returns
     -------
     list of float
-        The rows; and of each further column how many values are finite, the sum of their magnitudes,
-        and the same with every value counted several times, as its vertex says.
+        The number of rows; and for each further column the number of finite values, the sum of their
+        magnitudes, and that sum weighted by a number computed from the vertex.
     """
     import cupy
 
@@ -172,7 +172,7 @@ def digest(frame: Any) -> list[float]:
 
 
 def forget_peak() -> None:
-    """Begin to look for the most memory taken on this process's GPU."""
+    """Start to record the peak memory taken on this process's GPU."""
     import cupy
     import rmm.statistics
 
@@ -183,7 +183,7 @@ def forget_peak() -> None:
 
 
 def give_back() -> None:
-    """Give the driver back what pools of this process keep: another one may build on the same GPU."""
+    """Return the memory kept by this process's pools to the driver: another process may need it."""
     import cupy
 
     gc.collect()
@@ -195,7 +195,7 @@ def give_back() -> None:
 
 
 def peak() -> int:
-    """Return the most bytes taken since `forget_peak`, beside what was held then."""
+    """Return the most bytes taken since `forget_peak`, besides those held then."""
     import rmm.statistics
 
     taken = rmm.statistics.pop_statistics()
@@ -212,7 +212,7 @@ class GatheredCase(Case):
     ----------
     name : str
     places : int
-        How many partitions there are.
+        Number of partitions.
     """
 
     def __init__(self, name: str, places: int) -> None:
@@ -226,11 +226,11 @@ class GatheredCase(Case):
         self._values: dict[int, Any] = {}
 
     def weights(self, kind: Weights) -> DeviceArray:
-        """Return float32 weights, those that partitions have."""
+        """Return float32 weights, the same as in the partitions."""
         return edge_weights(kind, self.name, self.source, self.destination)
 
     def values(self, every: int = 1) -> Any:
-        """Return a frame of first values, of ids that are multiples of `every`."""
+        """Return a frame of initial values, of ids that are multiples of `every`."""
         if every not in self._values:
             import cudf
             import cupy
@@ -248,7 +248,7 @@ class PartitionedGraph:
     name : str
     client : Client
     workers : int, optional
-        How many of them hold it; all, if not given.  Its edges are the same.
+        How many of them hold it, by default all.  The edges do not depend on it.
     """
 
     def __init__(self, name: str, client: Any, workers: int | None = None) -> None:
@@ -292,7 +292,7 @@ class PartitionedGraph:
         return dask_frame(self.client, parts, meta)
 
     def graph(self, kind: Weights | None = None) -> Any:
-        """Return our graph; one at a time."""
+        """Return this library's graph; only one is kept at a time."""
         if self._graph is None or self._graph[0] != kind:
             self.let_go_of_graph()
             weight = None if kind is None else "weight"
@@ -300,7 +300,7 @@ class PartitionedGraph:
         return self._graph[1]
 
     def values(self, every: int = 1) -> Any:
-        """Return a Dask frame of first values, of ids that are multiples of `every`; the graph must be there."""
+        """Return a Dask frame of initial values, of ids that are multiples of `every`; needs the graph."""
         if every not in self._values:
             assert self._graph is not None
             found = ws.run(ws.PageRank, self._graph[1], max_iter=1, tol=0.0).frame
@@ -328,13 +328,13 @@ class PartitionedGraph:
         return [found[address] for address in self.addresses]
 
     def let_go_of_graph(self) -> None:
-        """Close our graph."""
+        """Close this library's graph."""
         if self._graph is not None:
             self._graph[1].close()
             self._graph = None
 
     def let_go(self) -> None:
-        """Give the workers' memory back."""
+        """Free the workers' memory."""
         self.let_go_of_graph()
         self._edges = None
         self._values.clear()
@@ -349,7 +349,7 @@ class Setup:
     several : PartitionedGraph
     case : GatheredCase
     alone : bool
-        Whether one GPU runs too.
+        Whether the work also runs on one GPU.
     hub : bool
         Whether GPUs reach each other through the host only.
     """
@@ -360,13 +360,13 @@ class Setup:
     hub: bool = False
 
     def let_go(self) -> None:
-        """Give all memory back."""
+        """Free all memory."""
         self.several.let_go()
         self.case.let_go()
 
 
 def dask_frame(client: Any, parts: Sequence[Any], meta: Any) -> Any:
-    """Return a Dask frame of tasks' results, where they are; raise if one has failed."""
+    """Return a Dask frame of tasks' results, left on their workers; raise if a task failed."""
     import dask.dataframe as dd
     import dask_cudf  # noqa: F401 - lets Dask know cuDF's frames
     from distributed import wait

@@ -1,6 +1,6 @@
-"""Several GPUs of one host: builds, functions, exchange, scaling, memory, Parquet; cuGraph's own beside them.
+"""Several GPUs of one host: builds, functions, exchange, scaling, memory, Parquet; cuGraph for comparison.
 
-All GPUs that there are take part, two at least; of one alone, two workers share it in `ways`.
+All GPUs of the host take part; there must be two.  Only in `ways` may two workers share a single GPU.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def parts(peers: bool = False) -> dict[str, Part]:
     Parameters
     ----------
     peers : bool
-        Whether cuGraph takes part in all of them.
+        Whether cuGraph is measured in all of them.
     """
 
     def piece(*pieces: str, hub: bool = False) -> Part:
@@ -52,12 +52,12 @@ PARTS = parts()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for; return 1 if anything failed."""
+    """Run the requested parts; return 1 if anything failed."""
     names = [one.removeprefix(f"{ALL}-") for one in PARTS if one != ALL]
     text = f"{(__doc__ or '').splitlines()[0]}  Without PART: build, functions, exchange, memory."
     reader = parser("cluster", text, names, [])
     reader.add_argument("--peers", action="store_true",
-                        help="whether cuGraph's own multi-GPU takes part too")  # fmt: skip
+                        help="also measure cuGraph on several GPUs")  # fmt: skip
     asked = read(reader, arguments, GENERATED.__contains__)
     wanted = [f"{ALL}-{one}" for one in asked.parts] or [ALL]
     return sweep(parts(asked.peers), wanted, asked, cases)

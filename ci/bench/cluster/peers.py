@@ -1,4 +1,4 @@
-"""cuGraph on several GPUs, on workers of its own: `cugraph.dask` beside what ours took before."""
+"""cuGraph on several GPUs: `cugraph.dask` on separate workers, compared with earlier timings of this library."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from bench.timing import OURS, Entrant, Section, compare, race
 __all__ = ["TARGETS", "cugraph_cluster"]
 
 CUGRAPH = "cuGraph"
-POOL = 0.6  # of a GPU's memory: RMM pools, as its documentation has them
-# How many times faster than cuGraph on as many GPUs we want to be
+POOL = 0.6  # part of a GPU's memory for RMM's pool, as cuGraph's documentation recommends
+# Targets: cuGraph's time ÷ ours, on as many GPUs
 TARGETS = {
     BUILD: 8.0,
     "PageRank, 20 supersteps": 3.5,
@@ -27,7 +27,7 @@ TARGETS = {
 
 
 def cugraph_cluster(name: str, start: int, section: Section, repeats: int) -> str:
-    """Time cuGraph's functions on the graph that ours ran on; add targets where ours are known.
+    """Time cuGraph's functions on the graph of our timings; add targets where these are known.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def cugraph_cluster(name: str, start: int, section: Section, repeats: int) -> st
 
 
 def table(section: Section, workers: int) -> None:
-    """Add the short table: calls of ours and of cuGraph."""
+    """Add the summary table: our calls and cuGraph's."""
     rows = [
         [job, f"{ours.median * 1e3:.3g}", f"{theirs.median * 1e3:.3g}",
          f"{theirs.median / ours.median:.2f}"]
@@ -88,7 +88,7 @@ class Theirs:
         self._graph: tuple[Any, Any] | None = None
 
     def entrants(self, start: int) -> dict[str, Callable[[], Entrant]]:
-        """Return by job what makes its entrant, jobs on the same graph side by side."""
+        """Return functions that make each job's entrant; jobs on the same graph are adjacent."""
         return {
             BUILD: self._build,
             "PageRank, 20 supersteps": self._pagerank,
@@ -98,12 +98,12 @@ class Theirs:
         }
 
     def let_go(self) -> None:
-        """Give graphs and frames back."""
+        """Free graphs and frames."""
         self._graph = None
         self.several.let_go()
 
     def make(self, kind: Weights | None, *, transposed: bool, directed: bool = True) -> Any:
-        """Build a graph; parallel edges are kept, but for an undirected one."""
+        """Build a graph; parallel edges are kept if it is directed."""
         edges = self.several.edges(kind)
         graph = parallel_edges_graph() if directed else self._cugraph.Graph(directed=False)
         graph.from_dask_cudf_edgelist(

@@ -4,13 +4,13 @@
     python -m bench phases bfs --graph RM27                 # a graph of the benchmarks on all GPUs
     python -m bench phases bfs --graph RM22 --share 2       # two workers on the first GPU
 
-The last is for a machine with one GPU, and shows what is not its work: hosts, and NCCL.  It needs NCCL 2.30,
-and MPS, or workers wait for one another's slices of time (`nvidia-cuda-mps-control -d` starts it).
+The last is for a machine with one GPU, and shows the time of hosts and of NCCL.  It needs NCCL 2.30 and MPS
+(`nvidia-cuda-mps-control -d` starts it); without MPS workers wait for each other's time slices.
 
-What the phases are is in `WATCHED`.  On a GPU the end of each waits for what has been queued, so that it
-counts where it was asked for; such a call takes longer than one that is not watched.  Shown is the fastest
-of some calls, after one that does not count: milliseconds since the call, and how long each phase took,
-indented below what it is a part of.
+`WATCHED` lists the phases.  On a GPU each phase ends by waiting for the queued work, so that the work counts in
+the phase that queued it; a watched call therefore takes longer than a plain one.  Shown is the fastest of several
+calls, after one that does not count: for each phase the milliseconds since the call began and its duration,
+indented below the phase that contains it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Phase = tuple[
     str, float, float, int
 ]  # a name, when it began and when it ended, and in which thread
 
-# Modules of the library, and what of them is a phase
+# Modules of the library, and their functions that are phases
 WATCHED = {
     "dask.tasks": ("call_rank", "call_directly", "_share", "_returned"),
     "dask.worker": ("DaskCommunicator._exchange",),
@@ -56,7 +56,7 @@ CLIENT = {
     "dask.client": ("submit_tasks", "RankTasks.join"),
     "dask.graph": ("ClusterGraph._assembled",),
 }
-SHARED = 0.9  # of a GPU's multiprocessors, for launches that need all their blocks at once; NCCL has others
+SHARED = 0.9  # part of the multiprocessors for cooperative launches; NCCL uses the others
 FUNCTIONS = ("bfs", "sssp", "widest_path", "weakly_connected_components", "pagerank")
 FROM_A_VERTEX = FUNCTIONS[:3]
 CALLS = 5
@@ -65,16 +65,16 @@ CALLS = 5
 def install(
     into: list[Phase], watched: dict[str, tuple[str, ...]] = WATCHED, *, gpu: bool
 ) -> ExitStack:
-    """Have functions note when they are called, and for how long, until what is returned is closed.
+    """Record the time and duration of functions' calls until the returned stack is closed.
 
     Parameters
     ----------
     into : list
         Gets a phase for each call that has ended.
     watched : dict
-        As `WATCHED` is.
+        Names of functions by module, as in `WATCHED`.
     gpu : bool
-        Whether each waits for the GPU at its end.
+        Whether each call waits for the GPU at its end.
     """
     installed = ExitStack()
     for module, names in watched.items():
@@ -114,7 +114,7 @@ def rows(phases: Sequence[Phase], since: float) -> list[str]:
         When the call began.
     """
     lines: list[str] = []
-    within: dict[int, list[float]] = defaultdict(list)  # by thread, when what goes on will end
+    within: dict[int, list[float]] = defaultdict(list)  # by thread: ends of the enclosing phases
     for name, begun, ended, thread in sorted(phases, key=lambda one: (one[1], -one[2])):
         within[thread] = [end for end in within[thread] if end >= ended]
         indent = "  " * len(within[thread])
@@ -152,7 +152,7 @@ def _watched(client: Any, own: list[Phase], *, gpu: bool) -> Iterator[None]:
 
 
 def call_phases(client: Any, call: Any, *, gpu: bool) -> tuple[float, list[str], list[str]]:
-    """Call something several times; return the fastest call's seconds, and phases of client and rank.
+    """Call a function several times; return the fastest call's seconds, and the client's and a rank's phases.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def call_phases(client: Any, call: Any, *, gpu: bool) -> tuple[float, list[str],
             begun = time.time()
             call()
             seconds = time.time() - begun
-            time.sleep(0.1)  # tasks of ranks that have answered may still be under way
+            time.sleep(0.1)  # tasks of ranks that have answered may still be running
             first_rank = client.run(_taken)[min(client.nthreads())]
             if turn and (best is None or seconds < best[0]):
                 best = seconds, rows(own, begun), rows(first_rank, begun)
@@ -181,7 +181,7 @@ def call_phases(client: Any, call: Any, *, gpu: bool) -> tuple[float, list[str],
 
 @contextmanager
 def sharing(workers: int) -> Iterator[Client]:
-    """Start workers on the first GPU, between which NCCL goes as between several; give their client."""
+    """Start workers on the first GPU that use NCCL as if on several GPUs; yield their client."""
     from clusters import workers_in
 
     environment = {"CUDA_VISIBLE_DEVICES": "0", "NCCL_MULTI_RANK_GPU_ENABLE": "1"}
@@ -191,7 +191,7 @@ def sharing(workers: int) -> Iterator[Client]:
 
 
 def _share_gpu(workers: int) -> None:
-    """Take memory as `ws.local_cluster` has workers do, and leave the others their multiprocessors."""
+    """Set up memory as `ws.local_cluster` does, and leave multiprocessors to the other workers."""
     import rmm
 
     from cugraph_ws.runtime.device import device
@@ -212,9 +212,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--scale", type=int, default=12, help="without --graph: log2 of the vertices"
     )
     parser.add_argument(
-        "--workers", type=int, help="how many; one for each GPU or core if not given"
+        "--workers", type=int, help="number of workers; by default one for each GPU or core"
     )
-    parser.add_argument("--share", type=int, help="how many workers on the first GPU")
+    parser.add_argument("--share", type=int, help="number of workers that share the first GPU")
     given = parser.parse_args(arguments)
     function = getattr(ws, given.function)
     started = sharing(given.share) if given.share else ws.local_cluster(given.workers)

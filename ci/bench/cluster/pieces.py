@@ -1,7 +1,7 @@
-"""Several GPUs of one host: what they gain over one of them, what methods of exchange cost, memory.
+"""Several GPUs of one host: speed-up over one of them, cost of the methods of exchange, memory.
 
-The one GPU is the client's, which is the first worker's too; they take turns.  Dense programs run 20
-supersteps, whose time alone is shown beside the call's.
+The single GPU is that of the client and of the first worker; they take turns.  Dense programs run 20
+supersteps, whose time is shown besides the call's.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from bench.timing import OURS, Entrant, Section, Target, by_library, compare, ra
 
 __all__ = ["builds", "cluster", "functions", "memory_figures", "speedups"]
 
-# By number of GPUs, how many times faster than one: supersteps of dense programs, calls of others
+# Target speed-ups by number of GPUs: supersteps of dense programs, calls of others
 SPEEDUPS = {2: (1.8, 1.5), 4: (3.2, 2.2)}
-PART = "one GPU, its part"  # of a graph, when each GPU has one
-BUILD_TARGETS = {ONE: 2.0, PART: 1.3}  # times one GPU's build, of the same graph and of such a part
-MEMORY_TARGETS = {4: 0.35}  # of one GPU's peak
+PART = "one GPU, its part"  # of a graph that is split among all GPUs
+BUILD_TARGETS = {ONE: 2.0, PART: 1.3}  # × one GPU's build, of the whole graph and of a part
+MEMORY_TARGETS = {4: 0.35}  # relative to one GPU's peak
 
 Graph = Any
 
@@ -74,13 +74,13 @@ def cluster(
         Runs that count.
     pieces : sequence of {"build", "functions", "exchange", "linked", "memory", "peers"}
     peers : bool
-        Whether cuGraph takes part, though "peers" is not among the pieces.
+        Whether cuGraph is measured too if "peers" is not among the pieces.
     hub : bool
         Whether GPUs reach each other through the host only.
     """
     repeats = min(repeats, REPEATS)
     only = None
-    if tuple(pieces) == ("peers",):  # its figures are worth something beside ours
+    if tuple(pieces) == ("peers",):  # its figures are of use only if compared with ours
         pieces, only = ("build", "functions", "peers"), tuple(TARGETS)
     with workers(HUB if hub else {}) as client:
         if only is None:
@@ -100,7 +100,7 @@ def cluster(
 def _pieces(
     setup: Setup, section: Section, repeats: int, pieces: Sequence[str], only: Sequence[str] | None
 ) -> None:
-    """Run what is wanted, graph by graph, so that each is built once; and add the tables."""
+    """Run the pieces graph by graph, so that each graph is built once; and add the tables."""
     if "build" in pieces:
         section.attempt("builds", lambda: builds(setup, section, repeats))
     for kind in KINDS:
@@ -124,9 +124,9 @@ def _pieces(
 
 
 def builds(setup: Setup, section: Section, repeats: int) -> None:
-    """Time the build from a frame whose partitions lie on the workers, and from one frame.
+    """Time the build from a frame whose partitions are on the workers, and from one frame.
 
-    One GPU builds the same graph, and one of as many vertices and edges as each of several has.
+    One GPU builds the same graph, and a graph with each worker's share of vertices and edges.
     """
     several, case = setup.several, setup.case
     edges = several.edges()
@@ -151,7 +151,7 @@ def builds(setup: Setup, section: Section, repeats: int) -> None:
 
 
 def check_partitioned(setup: Setup, graph: Graph) -> None:
-    """Count vertices and edges, and look whether work is divided; results vouch for the rest."""
+    """Check the numbers of vertices and edges, and the balance of arcs; results verify the rest."""
     assert graph.number_of_vertices == setup.case.vertices, "vertices are missing"
     assert graph.number_of_edges == len(setup.case.source), "edges are missing"
     arcs = [one["arcs"] for one in graph.partitions]
@@ -214,7 +214,7 @@ def _job(setup: Setup, job: Job, section: Section, repeats: int) -> None:
                 alone=superstep_seconds if job.dense else None,
             ),
         )  # fmt: skip
-    if job.dense:  # first values are there before the clock runs
+    if job.dense:  # make the initial values before the clock starts
         section.attempt("first values", lambda: (several.values(), case.values()))
     measured = race(section, job.name, entrants, repeats, few=repeats)
     least = SPEEDUPS.get(several.workers)
@@ -230,7 +230,7 @@ def _job(setup: Setup, job: Job, section: Section, repeats: int) -> None:
 
 
 def memory(setup: Setup, section: Section) -> None:
-    """Compare the most memory of a worker with one GPU's: build and 20 supersteps, frame apart."""
+    """Compare the peak memory of workers with one GPU's: build and 20 supersteps, without the frame."""
     several, case = setup.several, setup.case
     setup.let_go()
     edges = several.edges()
@@ -263,7 +263,7 @@ def memory_figures(section: Section, one: int, peaks: Sequence[int]) -> None:
 
 
 def speedups(section: Section, workers: int) -> None:
-    """Add the short table: every job on one GPU and on all, calls, and supersteps of dense ones."""
+    """Add the summary table: every job on one GPU and on all; calls, and supersteps of dense ones."""
     rows = []
     for job, (single, ours) in section.pairs(ONE, OURS).items():
         row = [job, f"{single.median * 1e3:.3g}", f"{ours.median * 1e3:.3g}",

@@ -21,11 +21,11 @@ __all__ = ["PROGRAMS_ON", "ROUNDING", "Scaling", "far", "scaling_figures", "scal
 
 EVERYWHERE = "SSSP"
 PROGRAMS_ON = ("RM16V134E", "RM44V704E")  # where all eight programs run: small and large
-ROUNDING = 1e-5  # of a sum of magnitudes
+ROUNDING = 1e-5  # allowed relative difference of sums of magnitudes
 
 
 def sizes(gpus: int) -> list[int]:
-    """Return how many GPUs take part, one after the other: 2, and all."""
+    """Return the numbers of GPUs to measure on: 2, and all."""
     return sorted({2, gpus})
 
 
@@ -77,7 +77,7 @@ def _job(
     section: Section,
     repeats: int,
 ) -> None:
-    """Time one program; everybody's result has the digest of one GPU's."""
+    """Time one program; check that all results have the digest of one GPU's."""
     expected: list[list[float]] = []
 
     def check(digest_of: Callable[[Any], list[float]], answer: Any) -> float:
@@ -88,7 +88,7 @@ def _job(
         return off
 
     single = case.graph(job.weights)
-    if job.dense:  # first values are there before the clock runs
+    if job.dense:  # make the initial values before the clock starts
         case.values(), case.values(1000)
     entrants = [_entrant(ONE, job, single, case, case.values, partial(check, digest))]
     for count, several in partitioned.items():
@@ -110,7 +110,7 @@ def _entrant(
     values: Callable[[int], Any],
     check: Callable[[Any], float],
 ) -> Entrant:
-    """Return one of those who run a program."""
+    """Return an entrant that runs a program."""
 
     def run() -> Any:
         return taken(job.call(graph, case.start, values))
@@ -119,7 +119,7 @@ def _entrant(
 
 
 def far(found: Sequence[float], expected: Sequence[float]) -> float:
-    """Return by how much digests differ at most, as a part of what is expected.
+    """Return the largest relative difference of digests.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def scaling_figures(
     ----------
     timings : sequence of Measured
     everyone : int
-        How many GPUs there are.
+        Number of all GPUs.
     """
     count = {ONE: "1", OURS: str(everyone)}
     found: dict[str, dict[str, dict[str, float]]] = {}
@@ -152,7 +152,7 @@ def scaling_figures(
 
 
 def scaling_table(section: Section) -> None:
-    """Add the table of every program's times on one GPU and on several, and how many times faster."""
+    """Add the table of every program's times on one GPU and on several, and the speed-ups."""
     figures = section.figures.get("scaling")
     if not figures:
         return

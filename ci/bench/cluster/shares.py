@@ -1,9 +1,9 @@
-"""Shares of unlike workers: time of a superstep by the first one's share, and where its measured speed puts it.
+"""Time a superstep on two workers of different speed by the first one's share, and at the share by measured speed.
 
 Hameed et al., "Towards efficient graph traversal using a multi-GPU cluster", IJACSA 7 (2016), sweep the split
-between unlike GPUs so in Figures 6 to 12.  Here they are two parts of one GPU (MPS limits), or two workers with
-different numbers of threads.  Edges join vertices that
-are near each other, so that work is what takes time, not the exchange.
+between different GPUs in Figures 6 to 12.  Here the workers are two parts of one GPU (MPS limits), or have
+different numbers of threads.  Edges join vertices with near numbers, so that computation takes most of the time,
+not the exchange.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from bench.tables import Table
 __all__ = ["Sweep", "banded_part", "main", "table_of"]
 
 PLACES = 8  # partitions of the edge frame
-BAND = 1000  # the farthest that an edge goes
+BAND = 1000  # largest difference of the numbers of an edge's ends
 DEGREE = 16
 FIRST = 2  # supersteps of a run that do not count
-ROUNDING = 1e-9  # of ranks: sums over workers are added up in another order
+ROUNDING = 1e-9  # allowed difference of ranks: workers add up sums in another order
 
 
 def banded_part(place: int, vertices: int, *, on_gpu: bool) -> Any:
@@ -35,11 +35,11 @@ def banded_part(place: int, vertices: int, *, on_gpu: bool) -> Any:
     Parameters
     ----------
     place : int
-        Which of `PLACES`.
+        Index of the partition, below `PLACES`.
     vertices : int
         Number of all vertices.
     on_gpu : bool
-        Whether it is a cuDF frame, else pandas.
+        Whether to return a cuDF frame instead of a pandas frame.
 
     Returns
     -------
@@ -72,7 +72,7 @@ class Sweep:
     vertices : int
     on_gpu : bool
     repeats, supersteps : int
-        How many runs, of how many supersteps.
+        Number of runs, and supersteps of a run.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Sweep:
         return speeds[0] / sum(speeds)
 
     def milliseconds(self, share: float) -> float:
-        """Return the median time of a superstep, given the first worker's share; the result is compared."""
+        """Return the median time of a superstep for a share of the first worker; check the result."""
         with ws.Graph(self._edges, workers=self._addresses, balance=[share, 1 - share]) as graph:
             times = []
             for _ in range(self._repeats):
@@ -130,14 +130,14 @@ def _empty(frame: Any) -> Any:
 
 
 def _sums(frame: Any) -> Any:
-    """Return the sum of the ranks, and one in which each vertex counts otherwise."""
+    """Return the sum of the ranks, and a weighted sum."""
     often = frame["vertex"] % 97 + 1
     one, other = frame["pagerank"].sum(), (frame["pagerank"] * often).sum()
     return type(frame)({"one": [float(one)], "other": [float(other)]})
 
 
 def table_of(title: str, times: dict[float, float], measured: float, there: float) -> Table:
-    """Return the sweep, and the measured share beside its least time.
+    """Return a table of the sweep, and of the share by measured speed.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def table_of(title: str, times: dict[float, float], measured: float, there: floa
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Sweep the share of the first of two unlike workers, and print the table; return 1 without the service."""
+    """Sweep the first worker's share, and print the table; return 1 if MPS is needed and missing."""
     parser = argparse.ArgumentParser(prog="bench shares", description=__doc__)
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument(
@@ -170,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--scale",
         type=int,
-        help="2 to the power of it is the number of vertices; 24 on a GPU, else 20",
+        help="log2 of the number of vertices; by default 24 on a GPU, else 20",
     )
     parser.add_argument("--repeats", type=int, default=3, help="runs with each share")
     parser.add_argument("--supersteps", type=int, default=12, help="of a run")
@@ -206,7 +206,7 @@ def _sweep(
     shares: Sequence[int],
     **settings: Any,
 ) -> Table:
-    """Measure all shares, and the one by measured speed."""
+    """Measure all shares, and the share by measured speed."""
     work = Sweep(client, addresses, vertices, **settings)
     work.milliseconds(0.5)  # compiles, and connects the workers
     times = {share / 100: work.milliseconds(share / 100) for share in shares}

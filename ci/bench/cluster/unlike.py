@@ -1,4 +1,4 @@
-"""Two workers of unlike speed: of one GPU, each with a part of it, or of CPUs, with other numbers of threads.
+"""Two workers of different speed: on parts of one GPU, or on CPUs with different numbers of threads.
 
 The parts of a GPU are those of CUDA's Multi-Process Service, which needs `nvidia-cuda-mps-control`.
 """
@@ -30,12 +30,12 @@ class NoServiceError(RuntimeError):
 
 @contextmanager
 def service() -> Iterator[dict[str, str]]:
-    """Start the Multi-Process Service, before this process uses the GPU; yield its clients' variables.
+    """Start the Multi-Process Service before this process uses the GPU; yield the variables for its clients.
 
     Raises
     ------
     NoServiceError
-        Says why there is none.
+        If it cannot be started; with the reason.
     """
     program = shutil.which(CONTROL)
     if program is None:
@@ -79,7 +79,7 @@ def service() -> Iterator[dict[str, str]]:
 
 def gpu_parts(percents: Sequence[int], variables: Mapping[str, str]) -> Any:
     """Start a worker for each part of the first GPU, in percent; see `_started`."""
-    # As if each was on a machine of its own, or NCCL would refuse two ranks of one GPU.
+    # Workers appear to be on different hosts, since NCCL refuses two ranks on one GPU.
     shared = {"CUDA_VISIBLE_DEVICES": "0", "NCCL_SOCKET_IFNAME": "lo", **variables}
     return _started(
         [

@@ -1,7 +1,7 @@
 """The ways between the GPUs of a host, in one run: linked launches, NCCL, NCCL through the host, the hub.
 
-Workers share a GPU where there is only one: then by NCCL, over sockets as if each were on a machine of its own, and
-through the hub.  In `figures["ways"]` of a section: by program and way the seconds of all supersteps, and the
+If there is only one GPU, workers share it.  The ways are then NCCL over sockets, as if workers were on different
+hosts, and the hub.  `figures["ways"]` of a section has by program and way the seconds of all supersteps, and the
 bytes that left GPUs.
 """
 
@@ -34,16 +34,16 @@ class Way:
     Attributes
     ----------
     links : str
-        As `Graph` takes them.
+        The argument `links=` of `Graph`.
     options : mapping
-        Of a run.
+        Options of a run.
     """
 
     links: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-# Ways by what workers are started with
+# Ways by the environment variables that workers are started with
 ON_SEVERAL: tuple[tuple[dict[str, str], dict[str, Way]], ...] = (
     ({}, {"linked": Way("nccl"), "NCCL": Way("nccl", {"fused": False}), "hub": Way("hub")}),
     (HUB, {"NCCL through the host": Way("nccl")}),
@@ -55,7 +55,7 @@ ON_ONE: tuple[tuple[bool, dict[str, Way]], ...] = (
 
 
 def ways(name: str, section: Section, repeats: int) -> None:
-    """Time the searches and PageRank each way.
+    """Time the searches and PageRank over each way.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _race(
     some: Mapping[str, Way],
     references: dict[str, list[float]],
 ) -> None:
-    """Time those programs that take weights of a kind, some ways."""
+    """Time the programs that take this kind of weights, over some ways."""
     edges, weight = several.edges(kind), None if kind is None else "weight"
     graphs = {
         links: ws.Graph(edges, weight=weight, links=links)
@@ -124,7 +124,7 @@ def _entrant(
     found: dict[str, dict[str, Any]],
     references: dict[str, list[float]],
 ) -> Entrant:
-    """Return an entrant; the first way's result is the reference of all others."""
+    """Return an entrant; the first way's result is the reference of the others."""
 
     def check(answer: Answer) -> float | None:
         result, frame = answer
@@ -142,7 +142,7 @@ def _entrant(
 
 
 def ways_table(section: Section) -> None:
-    """Add the table: milliseconds of all supersteps, and what left GPUs, by program and way."""
+    """Add the table: milliseconds of all supersteps, and bytes that left GPUs, by program and way."""
     rows = []
     for program, found in section.figures["ways"].items():
         rows += [

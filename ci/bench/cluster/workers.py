@@ -13,14 +13,14 @@ from bench.places import python_path
 
 __all__ = ["HUB", "sharing", "take_memory_as_workers", "workers"]
 
-SHARING = 2  # workers of an only GPU
-# As if GPUs could not read each other: through pinned memory of the host, the paper's hub
+SHARING = 2  # workers that share a single GPU
+# Makes NCCL send through pinned host memory, the paper's hub, instead of between GPUs directly
 HUB = {"NCCL_P2P_DISABLE": "1"}
 
 
 @contextmanager
 def workers(environment: Mapping[str, str] | None = None, **options: Any) -> Any:
-    """Start a worker for each GPU, with variables of its own; give the client, once all are there."""
+    """Start a worker for each GPU, with environment variables; yield the client once all have joined."""
     variables = {"PYTHONPATH": python_path(), **(environment or {})}
     with patch.dict(os.environ, variables), ws.local_cluster(**options) as client:
         if len(client.nthreads()) < 2:
@@ -30,7 +30,7 @@ def workers(environment: Mapping[str, str] | None = None, **options: Any) -> Any
 
 @contextmanager
 def sharing(*, apart: bool) -> Any:
-    """Start workers on the first GPU; if `apart`, as if each on a machine of its own, or NCCL would refuse."""
+    """Start workers on the first GPU; `apart` makes them appear on different hosts, as NCCL requires."""
     from distributed import Client, Nanny, Scheduler, SpecCluster
 
     shared = {"CUDA_VISIBLE_DEVICES": "0", "PYTHONPATH": python_path()}
@@ -45,7 +45,7 @@ def sharing(*, apart: bool) -> Any:
 
 
 def take_memory_as_workers() -> None:
-    """Let what runs on one GPU, in this process, have the driver's pool, as `ws.local_cluster` does."""
+    """Let this process allocate GPU memory from the driver's pool, as workers of `ws.local_cluster` do."""
     import rmm
 
     rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())

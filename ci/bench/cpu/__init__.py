@@ -1,1 +1,1 @@
-"""Benchmarks on the cores of a CPU: `parts` lists them; what their functions take, `bench.parts.Part` says."""
+"""Benchmarks on the cores of a CPU: `parts` lists them.  See `bench.parts.Part` for the functions' arguments."""

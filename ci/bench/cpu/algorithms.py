@@ -1,9 +1,8 @@
-"""The algorithms, and how each library runs them on a graph that it has built already.
+"""The algorithms, and how each library runs them on a graph that it has already built.
 
-What the clock sees is the algorithm and the result in the form that the library hands to its user:
-for cugraph_ws a vertex frame with ids; for igraph lists; for NetworkX
-dictionaries; for NetworKit `run()` alone, its values being read afterwards.  No graph is built,
-and no direction of one made, while the clock runs.
+Timed are the algorithm and the making of the result in the library's usual form: a vertex frame with
+ids for cugraph_ws, lists for igraph, dictionaries for NetworkX.  For NetworKit only `run()` is timed,
+and values are read afterwards.  Graphs, and both directions of their edges, are made before.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ NETWORKX_TIMES = 100.0
 USERS_TIMES = 1.2
 USERS = "user's program"
 NETWORKX = "NetworkX"
-MOST_FOR_NETWORKX = 1_200_000  # edges; beyond, its graph alone takes minutes to build
+MOST_FOR_NETWORKX = 1_200_000  # edges; NetworkX takes minutes to build a larger graph
 
 
 class Built:
-    """A graph in every library, each built when first asked for.
+    """A graph in every library, built when first requested.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ class Built:
 
     @cached_property
     def ours(self) -> ws.Graph:
-        """Graph in which a vertex's number is its id, since those without edges are given too."""
+        """Our graph; it has all vertices, so a vertex's number is its id."""
         graph = ws.Graph(
             frame(self.edges),
             weight=None if self.edges.weight is None else "weight",
@@ -103,7 +102,7 @@ Way = tuple[str, Callable[[], Any], Callable[[Any], Array]]
 
 
 def _entrants(built: Built, check: Check, *ways: Way) -> list[Entrant]:
-    """Return an entrant for each library: its call, and what makes of the answer an array by vertex."""
+    """Return an entrant for each library: its call, and the conversion of the answer to an array by vertex."""
     return [
         Entrant(library, run, lambda answer, values=values: check(values(answer)))
         for library, run, values in ways
@@ -162,9 +161,9 @@ def sssp(built: Built, start: int) -> list[Entrant]:
 def pagerank(built: Built, start: int) -> list[Entrant]:
     """Ranks, without weights, all to the same L1 tolerance.
 
-    NetworKit is told to use the L1 norm and to spread the mass of dangling vertices, as the
-    others do.  NetworkX multiplies its tolerance by the number of vertices, so it gets the
-    quotient.  igraph's PRPACK has no tolerance to set; it goes on to 1e-10, and so does more.
+    NetworKit is set to use the L1 norm and to spread the mass of dangling vertices, as the others
+    do.  NetworkX multiplies its tolerance by the number of vertices, so the tolerance given to it is
+    divided by that number.  igraph's PRPACK has a fixed tolerance of 1e-10, and so does more work.
     """
 
     def by_networkit() -> Any:
@@ -220,7 +219,7 @@ def components(built: Built, start: int) -> list[Entrant]:
 
 
 def core_numbers(built: Built, start: int) -> list[Entrant]:
-    """Find the core numbers of an undirected graph without self-loops and parallel edges."""
+    """Core numbers of an undirected graph without self-loops and parallel edges."""
     return _entrants(
         built,
         lambda core: verify.check_core_numbers(built.edges, core.astype(np.int64)),
@@ -278,7 +277,7 @@ PROGRAMS: dict[Form, dict[str, Job]] = {
 
 
 def algorithms(case: Case, section: Section, repeats: int) -> None:
-    """Time our functions and those of other libraries."""
+    """Time this library's functions and those of other libraries."""
     for job, times in _races(case, section, repeats, FORMS):
         networkx_times = times.pop(NETWORKX, None)
         if times:
@@ -292,7 +291,7 @@ def algorithms(case: Case, section: Section, repeats: int) -> None:
 
 
 def programs(case: Case, section: Section, repeats: int) -> None:
-    """Time programs as a user writes them, and the functions that do the same."""
+    """Time programs as a user writes them, and the equivalent built-in functions."""
     for job, times in _races(case, section, repeats, PROGRAMS):
         name = f"{USERS}: {job}, times the built-in"
         if USERS in times:
@@ -302,7 +301,7 @@ def programs(case: Case, section: Section, repeats: int) -> None:
 def _races(
     case: Case, section: Section, repeats: int, forms: Mapping[Form, Mapping[str, Job]]
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    """Time jobs, one form of the graph at a time; yield how many times longer than ours others take."""
+    """Time jobs, one form of the graph at a time; yield the others' times ÷ ours."""
     directed = case.directed
     edges_of = {
         "unweighted": Edges(directed.source, directed.destination, directed.n),
@@ -325,13 +324,13 @@ def _ours(frame: Any) -> Array:
 
 
 def _unreached_nan(search: Any) -> Array:
-    """NetworKit says the largest float for what cannot be reached."""
+    """Return distances with NaN for unreached vertices, where NetworKit has the largest float."""
     values = np.array(search.getDistances())
     return np.where(values == np.finfo(np.float64).max, np.nan, values)
 
 
 def _levels(order: list[int], bounds: list[int], n: int) -> Array:
-    """Distances from a breadth-first order and the bounds of its levels in it."""
+    """Return distances, given a breadth-first order and the bounds of its levels."""
     distance = np.full(n, np.nan)
     distance[order] = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     return distance

@@ -1,4 +1,4 @@
-"""What comes before and around the algorithms: building, starting, memory."""
+"""Costs besides the algorithms: building a graph, starting a process, memory."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PEAK_TIMES_CSC = 3.0
 
 
 def make_csc(case: Case, section: Section, repeats: int) -> None:
-    """Time a pandas frame to CSC against SciPy's `tocsc` of a COO matrix that it has already.
+    """Time a pandas frame to CSC against SciPy's `tocsc` of a ready COO matrix.
 
-    SciPy's part leaves out checking and narrowing the indices, and its result has parallel edges
-    summed; the whole from arrays on is shown beside it.
+    SciPy's time does not include checking and narrowing the indices, and SciPy sums parallel edges; its
+    time from arrays on is shown too.
     """
     edges = case.directed
     unweighted = frame(Edges(edges.source, edges.destination, edges.n))
@@ -72,7 +72,7 @@ def make_csc(case: Case, section: Section, repeats: int) -> None:
 
 
 def first_result(name: str, section: Section, repeats: int) -> None:
-    """Time a new process from its start to ranks of a graph of 30,000 edges, caches being warm."""
+    """Time a new process from its start to ranks of a graph of 30,000 edges, with warm caches."""
     edges = generated(11, 15).directed
     edges = Edges(edges.source[:30_000], edges.destination[:30_000], edges.n)
     with tempfile.TemporaryDirectory() as folder:
@@ -96,10 +96,10 @@ def first_result(name: str, section: Section, repeats: int) -> None:
 
 
 def peak_memory(case: Case, section: Section, repeats: int) -> None:
-    """Measure how far a process grows while it turns a pandas frame into CSC.
+    """Measure by how much a process grows while it turns a pandas frame into CSC.
 
-    The bound is three times the CSC's bytes plus those of the input frame; the growth is counted
-    from the interpreter with all libraries loaded, so it has the frame in it too.
+    The bound is three times the CSC's bytes plus those of the input frame.  Growth is relative to the
+    interpreter with all libraries loaded, so it includes the frame.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "edges.npy")
@@ -114,7 +114,7 @@ def peak_memory(case: Case, section: Section, repeats: int) -> None:
 
 
 def _child(module: str, *arguments: str) -> str:
-    """Run a module beside this one in a new process and return what it prints."""
+    """Run a module of this folder in a new process and return its output."""
     command = [sys.executable, "-m", f"bench.cpu.{module}", *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment())
     return done.stdout

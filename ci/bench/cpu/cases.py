@@ -16,14 +16,14 @@ __all__ = ["Case", "cases", "frame", "generated"]
 
 
 class Case:
-    """A graph in the two forms that algorithms take.
+    """A graph in two forms: directed, and simple undirected.
 
     Parameters
     ----------
     name : str
         For the tables.
     directed : Edges
-        The edges as they come, with a weight.
+        All edges, with weights.
     """
 
     def __init__(self, name: str, directed: Edges) -> None:
@@ -39,7 +39,7 @@ class Case:
 
 
 def frame(edges: Edges) -> pd.DataFrame:
-    """Return the edges as a user would have them."""
+    """Return the edges as a pandas frame."""
     columns = {"source": edges.source, "destination": edges.destination}
     if edges.weight is not None:
         columns["weight"] = edges.weight
@@ -47,14 +47,14 @@ def frame(edges: Edges) -> pd.DataFrame:
 
 
 def generated(scale: int, edge_factor: int = 16) -> Case:
-    """Return an RMAT graph (Graph500 parameters) with whole lengths from 1 to 100."""
+    """Return an RMAT graph (Graph500 parameters) with integer lengths from 1 to 100."""
     made = rmat(scale, edge_factor, seed=1, weights=LENGTHS)
     edges = Edges(made["source"], made["destination"], 2**scale, made["weight"])
     return Case(f"RMAT {scale} x {edge_factor}", edges)
 
 
 def cases(names: Sequence[str], folder: Path | None, most_edges: int) -> Iterator[Case]:
-    """Yield graphs, each made when its turn comes.
+    """Yield graphs, each made when requested.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""What `ws.estimate_memory` says a build takes, beside what it took.
+"""Compare the memory that `ws.estimate_memory` predicts for a build with the memory that it takes.
 
-Each kind of ids is built in a new process (Linux), graph after graph.  On the CPU the peak is that of
-resident memory, from the frame in memory to the CSC.  glibc keeps freed arrays below 32 MiB for later,
-up to as much as is in use: `MALLOC_MMAP_THRESHOLD_` has it give back those above 64 KiB, as it does
-with the arrays of larger graphs.  With `--engine cuda` the peak is that of what RMM, or CuPy's own pool,
-has given out.
+Graphs with each kind of ids are built one by one in a new process (Linux).  On the CPU the peak is that of
+resident memory, from the frame in memory to the CSC.  glibc keeps freed arrays below 32 MiB, up to as much
+as is in use; `MALLOC_MMAP_THRESHOLD_` makes it return those above 64 KiB to the system, as it does with the
+arrays of larger graphs.  With `--engine cuda` the peak is that of the memory allocated by RMM, or by CuPy's
+pool.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["kilobytes", "main", "measure", "restart_peak"]
 
 KINDS = ("int32", "int64", "sparse", "random", "text", "pairs", "text and integers", "pandas")
 M = 10**6
-# edges, vertices to draw from, directed, weighted
+# Edges, vertices to draw from, directed, weighted
 SHAPES = {
     "int32": [(2 * M, 250_000, True, False), (2 * M, 2 * M, False, True)],
     "int64": [(2 * M, 50_000, True, True), (1 * M, 500_000, False, False)],
@@ -46,11 +46,11 @@ SHAPES = {
     "text and integers": [(1 * M, 500_000, True, True), (1 * M, 50_000, False, False)],
     "pandas": [(2 * M, 1 * M, True, True), (1 * M, 100_000, False, True)],
 }
-ON_GPUS = ("int32", "int64", "sparse", "random")  # what a GPU numbers by itself
+ON_GPUS = ("int32", "int64", "sparse", "random")  # kinds of ids that are numbered on the GPU
 
 
 def measure(kind: str, engine: str = "cpu", scale: int = 1) -> list[dict[str, Any]]:
-    """Build the shapes of a kind of ids in a new process; return what was told and what was taken."""
+    """Build the shapes with a kind of ids in a new process; return predicted and measured bytes."""
     command = [
         sys.executable, "-m", "bench", "estimates",
         "--engine", engine, "--scale", str(scale), "--child", kind,
@@ -64,7 +64,7 @@ def measure(kind: str, engine: str = "cpu", scale: int = 1) -> list[dict[str, An
 
 
 def edges(kind: str, rows: int, vertices: int, weighted: bool) -> Any:
-    """Return an edge frame, with as many columns for an end as the kind has."""
+    """Return an edge frame, with one or more columns for an end, by the kind of ids."""
     import numpy as np
     import pyarrow as pa
 
@@ -105,7 +105,7 @@ def names_of(frame: Any, end: str) -> str | list[str]:
 
 
 def child(kind: str, engine: str, scale: int) -> list[dict[str, Any]]:
-    """Build every shape of a kind here."""
+    """Build every shape with a kind of ids in this process."""
     rows = []
     build(kind, 1000, 100, True, True, engine)  # loads all code that building needs
     build(kind, 1000, 100, False, False, engine)
@@ -119,7 +119,7 @@ def child(kind: str, engine: str, scale: int) -> list[dict[str, Any]]:
 def build(
     kind: str, rows: int, vertices: int, directed: bool, weighted: bool, engine: str
 ) -> dict[str, Any]:
-    """Build a graph; return what was told, what was taken, and what is kept."""
+    """Build a graph; return the predicted peak, the measured peak, and the bytes kept."""
     import cugraph_ws as ws
 
     frame = edges(kind, rows, vertices, weighted)
@@ -148,7 +148,7 @@ def build(
 
 @contextmanager
 def resident() -> Iterator[Callable[[], int]]:
-    """Measure by how much this process grows, from what it has when all that is free is given back."""
+    """Measure by how much this process grows, after it has returned all free memory to the system."""
     import pyarrow as pa
 
     gc.collect()
@@ -160,7 +160,7 @@ def resident() -> Iterator[Callable[[], int]]:
 
 
 def restart_peak() -> None:
-    """Have the kernel look for the peak of this process's resident memory from now on (Linux)."""
+    """Reset the kernel's record of this process's peak resident memory (Linux)."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
@@ -173,7 +173,7 @@ def kilobytes(field: str) -> int:
 
 @contextmanager
 def on_gpu() -> Iterator[Callable[[], int]]:
-    """Measure what the pool has given out at most, beside what it had given out before."""
+    """Measure the peak of the pool's allocations, besides those made before."""
     import rmm.statistics
 
     gc.collect()
@@ -185,8 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table, or, as a child, JSON."""
     parser = argparse.ArgumentParser(prog="bench estimates", description=__doc__)
     parser.add_argument("--engine", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--scale", type=int, default=1, help="times as many edges and vertices")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, help="of ids; all if not given")
+    parser.add_argument("--scale", type=int, default=1, help="factor of the edges and vertices")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, help="kinds of ids; by default all")
     parser.add_argument("--child", choices=KINDS, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.child:

@@ -1,4 +1,4 @@
-"""Edge file in, ranks out: what `building.first_result` times in a new process."""
+"""Edge file in, ranks out; `building.first_result` times it in a new process."""
 
 import sys
 

@@ -1,10 +1,10 @@
-"""What users look for beyond searches, on two cores: ours beside NetworKit, igraph, leidenalg and SciPy.
+"""Other well-known algorithms on two cores: this library against NetworKit, igraph, leidenalg and SciPy.
 
 Communities, triangles, similarity, centralities and structure, on graphs that each library has built
-before; our time includes the result frame.  Answers of the libraries are compared with ours.  Of those who
-find communities, only the libraries count whose modularity is at least `QUALITY` of ours, and ours must
-reach as much of the best.  igraph's and NetworKit's label propagation is asynchronous and stops by itself,
-while ours does the iterations that LDBC asks for; its ratio is in the table but has no target.
+before; our time includes the result frame.  Answers of the libraries are compared with ours.  A library's
+communities count only if their modularity is at least `QUALITY` times ours, and ours must be at least
+`QUALITY` times the best.  igraph's and NetworKit's label propagation is asynchronous and stops by itself,
+while ours runs the iterations that LDBC prescribes; its ratio is in the table but has no target.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ except ModuleNotFoundError:  # a package of its own licence: measured where it i
 __all__ = ["known"]
 
 NETWORKIT, IGRAPH, LEIDENALG, SCIPY = "NetworKit", "igraph", "leidenalg", "SciPy"
-PAIRS = 100_000  # edges whose ends' similarity is asked for
+PAIRS = 100_000  # edges for whose ends similarity is computed
 SOURCES = 64  # of a sampled betweenness
 TRUSS = 5
 ITERATIONS = 10  # of label propagation
-ALPHA = 1e-4  # of Katz centrality, less where a degree is great
-NEAR = 1e-3  # by which centralities may differ, relatively to the greatest: rules to stop differ
+ALPHA = 1e-4  # of Katz centrality; smaller if a degree is large
+NEAR = 1e-3  # allowed difference relative to the greatest centrality: stopping rules differ
 QUALITY = 0.99
 EACH, MEAN = 0.8, 1.5  # targets: a library's time ÷ ours, of each work and on average
-MOST_PRODUCTS = 300_000_000  # of numbers, in a product of matrices
+MOST_PRODUCTS = 300_000_000  # most multiplications in a product of matrices
 PATIENCE = 10.0  # seconds; an entrant that takes longer runs once
 
 Way = tuple[Callable[[], Any], Callable[[Any], Array]]
@@ -58,7 +58,7 @@ class Graphs:
     Attributes
     ----------
     simple, weighted, directed : Built
-        Each pair of neighbours once; the same with a weight; all edges as they come, without weights.
+        Each pair of neighbours once; the same with a weight; all edges, without weights.
     """
 
     def __init__(self, case: Case) -> None:
@@ -98,18 +98,18 @@ class Graphs:
 
 @dataclass(frozen=True)
 class Work:
-    """A function, and who can do it.
+    """A function, and the libraries that have it.
 
     Attributes
     ----------
     ways : dict of str to (callable, callable)
-        By library a call, and what makes of its answer an array; ours first.
+        By library a call, and the conversion of its answer to an array; ours first.
     agree : callable
-        Takes our array and another's; says by how much they differ, or raises.
+        Takes our array and another's; returns their difference, or raises.
     communities : bool
-        Whether arrays are partitions, of which modularity is compared.
+        Whether arrays are partitions, whose modularity is compared.
     target : bool
-        Whether the ratio is one of the mean.
+        Whether the ratio has a target, and counts in the mean.
     products : bool
         Whether SciPy multiplies the adjacency with itself.
     """
@@ -128,14 +128,14 @@ def exactly(ours: Array, theirs: Array) -> float:
 
 
 def nearly(ours: Array, theirs: Array, within: float = NEAR) -> float:
-    """Require the same shares of the greatest value, nearly: norms differ."""
+    """Require nearly equal values, each relative to the greatest: norms differ."""
     off = float(np.abs(theirs / theirs.max() - ours / ours.max()).max())
     assert off <= within, f"{off} of the greatest value"
     return off
 
 
 def alike(ours: Array, theirs: Array) -> float:
-    """Require the same classes, however they are called."""
+    """Require the same classes, whatever their labels."""
     pairs = len(np.unique(np.stack([ours, theirs]), axis=1).T)
     assert pairs == len(np.unique(ours)) == len(np.unique(theirs)), "other classes"
     return 0.0
@@ -262,14 +262,14 @@ def _jaccard(graphs: Graphs) -> Work:
 
 
 def _by_pair(pairs: Array, found: Any) -> Array:
-    """NetworKit returns values with their pairs, in an order of its own."""
+    """Return values in our order of pairs; NetworKit returns pairs and values in another order."""
     values = dict(found)
     return np.array([values[one, other] for one, other in pairs.tolist()])
 
 
 def _k_truss(graphs: Graphs) -> Work:
     def by_scipy() -> Any:
-        """Drop edges of too few triangles until none is left, by products of the adjacency."""
+        """Drop edges in too few triangles until none is left, by products of the adjacency matrix."""
         matrix = graphs.matrix
         while True:
             support = (matrix @ matrix).multiply(matrix).tocsr()
@@ -311,7 +311,7 @@ def _betweenness(graphs: Graphs) -> Work:
                 lambda: ws.betweenness_centrality(graphs.simple.ours, k=sources),
                 _column("betweenness_centrality"),
             ),
-            # It draws the sources itself
+            # NetworKit draws the sources itself
             NETWORKIT: (by_networkit, lambda found: np.empty(0)),
             IGRAPH: (
                 lambda: graphs.simple.igraph.betweenness(directed=False, sources=listed),
@@ -377,7 +377,7 @@ def _spanning_tree(graphs: Graphs) -> Work:
 
 def _hits(graphs: Graphs) -> Work:
     def by_scipy() -> tuple[Array, Array]:
-        """Singular vectors of the adjacency, as NetworkX finds hubs."""
+        """Return singular vectors of the adjacency matrix, as NetworkX computes HITS."""
         left, _, right = linalg.svds(graphs.arcs, k=1, tol=1e-6, rng=1)
         return np.abs(left[:, 0]), np.abs(right[0])
 
@@ -399,7 +399,7 @@ def _katz(graphs: Graphs) -> Work:
     alpha, n = graphs.alpha, graphs.n
 
     def by_scipy() -> Array:
-        """Iterate, to our tolerance; NetworKit stops before its values are within `NEAR`."""
+        """Iterate to our tolerance; NetworKit stops before its values are within `NEAR`."""
         matrix, values = graphs.matrix, np.zeros(n)
         while True:
             fresh = 1.0 + alpha * (matrix @ values)
@@ -481,7 +481,7 @@ WORKS: dict[str, Callable[[Graphs], Work]] = {
 
 
 def _without_products(graphs: Graphs, work: Work) -> Work:
-    """Return work without SciPy, if it multiplies matrices and they would take minutes."""
+    """Return the work without SciPy, if SciPy's products of matrices would take minutes."""
     degree = np.diff(graphs.matrix.indptr).astype(np.int64)
     if not work.products or int((degree * degree).sum()) <= MOST_PRODUCTS:
         return work
@@ -489,7 +489,7 @@ def _without_products(graphs: Graphs, work: Work) -> Work:
 
 
 def known(case: Case, section: Section, repeats: int) -> None:
-    """Time each function beside the libraries', wall and processor; compare with the best of them."""
+    """Time each function in all libraries, wall and processor time; compare with the fastest."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # igraph's, of zeros among centralities
         _known(case, section, repeats)
@@ -534,7 +534,7 @@ def _entrant(
     answers: dict[str, Array],
     busy: list[float],
 ) -> Entrant:
-    """Return an entrant whose processor time is kept, and whose answer is compared with ours."""
+    """Return an entrant whose processor time is recorded, and whose answer is compared with ours."""
 
     def timed() -> Any:
         begun = time.process_time()
@@ -564,7 +564,7 @@ def _quality(
 
 
 def _best(found: Mapping[str, Measured], quality: Mapping[str, float]) -> Measured | None:
-    """Return what the fastest library took whose answer is as good as ours."""
+    """Return the timing of the fastest library whose answer is as good as ours."""
     least = QUALITY * quality.get(OURS, 0.0)
     able = [
         one

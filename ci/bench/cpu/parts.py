@@ -1,4 +1,4 @@
-"""Our functions and programs on two cores, against NetworKit, igraph, NetworkX and SciPy."""
+"""Functions and programs on two cores, against NetworKit, igraph, NetworkX and SciPy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Size(NamedTuple):
     """How much to measure."""
 
     graphs: tuple[str, ...]
-    most_edges: int  # of the graphs read from the folder
+    most_edges: int  # of graphs read from the folder
 
 
 QUICK = Size(("RMAT14",), 600_000)
@@ -41,7 +41,7 @@ PARTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for; return 1 if anything failed."""
+    """Run the requested parts; return 1 if anything failed."""
     reader = parser("cpu", __doc__ or "", list(PARTS), list(PARTS))
     size = reader.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="size", action="store_const", const=QUICK, default=QUICK,
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def hold_to_cores(wanted: int) -> list[int]:
-    """Hold this process, its threads and its children to the same few cores; return which."""
+    """Pin this process, its threads and its children to the same few cores; return these."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))[:wanted]
         os.sched_setaffinity(0, cores)

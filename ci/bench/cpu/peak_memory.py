@@ -1,4 +1,4 @@
-"""Pandas frame in, CSC out: what `building.peak_memory` weighs in a new process (Linux)."""
+"""Pandas frame in, CSC out; `building.peak_memory` measures its memory in a new process (Linux)."""
 
 import json
 import sys

@@ -1,7 +1,7 @@
-"""What partitions send each other, by method: Table I of the Warp Segmentation paper, with VR beside it.
+"""Bytes that partitions send each other, by method: Table I of the Warp Segmentation paper, and VR.
 
-No times: bytes of a run do not depend on the machine, so one process and the CPU engine serve.  A byte is
-useful if it is of the value of a vertex that the last superstep has changed.
+Nothing is timed.  The bytes of a run do not depend on the machine, so one process and the CPU engine suffice.
+A byte is useful if it belongs to a vertex that the last superstep changed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from cugraph_ws.graph import generators
 
 __all__ = ["main"]
 
-FEW = 1000  # every so many vertices one has a first value, where a few have
+FEW = 1000  # one in so many vertices has an initial value, where only a few have
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run every program with every method, and print a table for each graph and number of parts."""
     parser = argparse.ArgumentParser(prog="bench traffic", description=__doc__)
     parser.add_argument(
-        "--scale", type=int, default=18, help="of the RMAT graph, 16 edges a vertex"
+        "--scale", type=int, default=18, help="scale of the RMAT graph, with 16 edges per vertex"
     )
     parser.add_argument("--parts", type=int, nargs="+", default=[2, 4], help="how many partitions")
     given = parser.parse_args(arguments)
@@ -44,13 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _weights(edges: pd.DataFrame) -> Any:
-    """Return weights of which those into a vertex add up to less than 1, as heat needs."""
+    """Return weights that sum to less than 1 into each vertex, as the heat simulation needs."""
     degrees = edges.groupby("destination")["source"].transform("size")
     return (np.random.default_rng(7).random(len(edges)) / degrees).astype(np.float32)
 
 
 def _table(name: str, edges: pd.DataFrame, parts: int) -> Table:
-    """Run everything on one graph."""
+    """Run every program with every method on one graph."""
     ids = np.unique(edges[["source", "destination"]])
     values = pd.DataFrame({"vertex": ids, "value": (ids % 97 + 1) / 97.0})
     start = int(edges["source"].mode()[0])

@@ -1,1 +1,1 @@
-"""Benchmarks on one GPU: `parts` lists them; what their functions take, `bench.parts.Part` says."""
+"""Benchmarks on one GPU: `parts` lists them.  See `bench.parts.Part` for the functions' arguments."""

@@ -1,7 +1,7 @@
-"""Graphs on the GPU in every form that a library takes.
+"""Graphs on the GPU in the forms that the libraries take.
 
-A graph is held in one form of each kind at a time: the largest have 336 million edges, and several libraries'
-copies of each of five kinds of weights would not fit.
+Only one form of each kind is held at a time: the largest graphs have 336 million edges, and copies for
+several libraries with each of five kinds of weights would not fit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def cugraph_graph(
     frame: Any, *, weight: str | None = None, transposed: bool = False, parallel: bool = True,
     directed: bool = True,
 ) -> Any:  # fmt: skip
-    """Return cuGraph's graph of an edge frame; parallel edges are kept, as ours does, unless said otherwise."""
+    """Return cuGraph's graph of an edge frame; by default parallel edges are kept, as in this library."""
     graph = parallel_edges_graph() if parallel else cugraph_here().Graph(directed=directed)
     graph.from_cudf_edgelist(
         frame,
@@ -54,9 +54,9 @@ def cugraph_graph(
 
 
 def parallel_edges_graph() -> Any:
-    """Return an empty directed graph of cuGraph's that will keep parallel edges.
+    """Return an empty directed graph of cuGraph that keeps parallel edges.
 
-    It is a `MultiGraph` in all but its class, which some of cuGraph's functions refuse.
+    It is like a `MultiGraph`, a class that some of cuGraph's functions refuse.
     """
     graph = cugraph_here().Graph(directed=True)
     graph.graph_properties.multi_edge = True
@@ -71,7 +71,7 @@ class Case:
     name : str
         For the tables.
     n : int
-        Ids are below it; not every id need have an edge.
+        Bound of the ids; some ids may have no edge.
     source, destination : device array of int32, shape (edges,)
         The edges.
     """
@@ -109,19 +109,19 @@ class Case:
 
     @cached_property
     def vertices(self) -> int:
-        """How many ids have an edge."""
+        """Number of ids that have an edge."""
         return int(self.present.sum())
 
     @cached_property
     def start(self) -> int:
-        """The vertex with most edges out of it, the least of several."""
+        """The vertex of the greatest out-degree, the least of several."""
         return int(self.out_degree.argmax())
 
     def weights(self, kind: Weights) -> DeviceArray:
         """Return float32 weights, the same at each call.
 
-        `lengths` are whole numbers from 1 to 63; `coefficients` into a vertex sum to 0.9; `synapses`
-        are of either sign and into a vertex sum to at most 0.9 without it.
+        `lengths` are integers from 1 to 63.  `coefficients` into a vertex sum to 0.9.  `synapses` have
+        either sign, and their absolute values into a vertex sum to at most 0.9.
         """
         import cupy
 
@@ -151,7 +151,7 @@ class Case:
         return cudf.DataFrame({name: end.astype(cupy.int32) for name, end in columns})
 
     def graph(self, kind: Weights | None = None, *, simple: bool = False) -> ws.Graph:
-        """Return our graph: directed with weights of a kind, or simple and undirected."""
+        """Return this library's graph: directed with weights of a kind, or simple and undirected."""
         key = "simple" if simple else kind
         if self._ours is None or self._ours[0] != key:
             self.let_go_of_ours()
@@ -175,7 +175,7 @@ class Case:
         return self._theirs[1]
 
     def matrix(self, kind: Weights | None = None, dtype: str = "float64") -> Any:
-        """Return a CSR matrix whose rows are destinations, parallel edges side by side."""
+        """Return a CSR matrix whose rows are destinations; parallel edges are separate entries."""
         import cupy
 
         if self._matrix is None or self._matrix[0] != (kind, dtype):
@@ -194,7 +194,7 @@ class Case:
         return self._matrix[1]
 
     def by_id(self, frame: Any, column: str, missing: float = 0.0) -> DeviceArray:
-        """Return a column of a vertex frame as an array in which a vertex's place is its id."""
+        """Return a column of a vertex frame as an array indexed by id."""
         import cupy
 
         values = frame[column].to_cupy()
@@ -203,13 +203,13 @@ class Case:
         return spread
 
     def let_go_of_ours(self) -> None:
-        """Close our graph."""
+        """Close this library's graph."""
         if self._ours is not None:
             self._ours[1].close()
             self._ours = None
 
     def let_go(self) -> None:
-        """Give all copies' memory back."""
+        """Free all copies."""
         import cupy
 
         self.let_go_of_ours()
@@ -218,24 +218,24 @@ class Case:
 
 
 def csr(n: int, degrees: DeviceArray, indices: DeviceArray, values: DeviceArray) -> Any:
-    """Return a square matrix in CSR from the lengths of its rows; parallel entries stay apart."""
+    """Return a square CSR matrix, given the lengths of its rows; parallel entries are kept separate."""
     import cupy
     from cupyx.scipy import sparse
 
     offsets = cupy.zeros(len(degrees) + 1, cupy.int32)
     offsets[1:] = cupy.cumsum(degrees)
     matrix = sparse.csr_matrix((values, indices, offsets), shape=(n, n))
-    matrix.has_canonical_format = True  # else a product would add parallel entries up first
+    matrix.has_canonical_format = True  # else a product would first sum parallel entries
     return matrix
 
 
 def smaller(name: str, times: int) -> Case | None:
-    """Draw an RMAT graph of so many times fewer vertices and edges, by the same parameters.
+    """Draw an RMAT graph with the same parameters but `times` times fewer vertices and edges.
 
     Parameters
     ----------
     name : str
-        A generated graph; of others than RMAT nothing is drawn.
+        A generated graph; None is returned unless it is RMAT.
     times : int
     """
     if name not in RMAT:
@@ -245,7 +245,7 @@ def smaller(name: str, times: int) -> Case | None:
 
 
 def cases(names: Sequence[str], folder: Path | None) -> Iterator[Case]:
-    """Yield graphs, each made when its turn comes and given back after it.
+    """Yield graphs, each made when requested and freed afterwards.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def cases(names: Sequence[str], folder: Path | None) -> Iterator[Case]:
 
 
 def _maker(found: EdgeList) -> tuple[str, int, Callable[[], tuple[DeviceArray, DeviceArray]]]:
-    """Return name and size of an edge list, and what moves it to the GPU."""
+    """Return name and size of an edge list, and a function that copies it to the GPU."""
 
     def make() -> tuple[DeviceArray, DeviceArray]:
         import cupy

@@ -1,8 +1,7 @@
-"""Is this the answer?  Checks on the GPU, each by another method than the thing checked.
+"""Verify results on the GPU, each by another method than the one that computed it.
 
-`tests/verify.py` does the same on the host; there a graph of 336 million edges takes minutes.
-Values are arrays in which a vertex's place is its id.  A check returns by how much a result is off
-where it was computed in floating point, and raises where it is wrong.
+`tests/verify.py` does the same on the host, where a graph of 336 million edges takes minutes.
+Values are arrays indexed by id.  A check raises if a result is wrong; for floats it returns the error.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def close(found: DeviceArray, expected: DeviceArray, bound: float) -> float:
 
 
 def by_id(case: Case, frame: Any, column: str) -> DeviceArray:
-    """Return a column by id; ids without an edge, and nulls, are as far, or as narrow, as can be."""
+    """Return a column by id; for ids without an edge and for nulls, the largest distance or least width."""
     kind = np.dtype(str(frame[column].dtype).lower())
     far = -np.inf if column == "width" else np.iinfo(kind).max if kind.kind == "i" else np.inf
     return case.by_id(frame.fillna({column: far}), column, far)
@@ -48,12 +47,12 @@ def search(case: Case, name: str, frame: Any, *, both: bool = False) -> None:
         hops(case, by_id(case, frame, "distance"), case.start, both=both)
     else:
         distance = by_id(case, frame, "distance")
-        far = np.finfo(np.float32).max  # of what is not reached, as some say
+        far = np.finfo(np.float32).max  # of unreached vertices in some libraries
         lengths(case, cupy.where(distance < far, distance, cupy.inf), case.start)
 
 
 def ranks_alike() -> Callable[[DeviceArray], float]:
-    """Return a check that compares ranks with the first that it is given, by the sum of all differences."""
+    """Return a check that compares ranks with those of its first call, by the L1 norm."""
     reference: list[Any] = []
 
     def check(ranks: DeviceArray) -> float:
@@ -66,7 +65,7 @@ def ranks_alike() -> Callable[[DeviceArray], float]:
 
 
 def product(matrix: Any, vector: DeviceArray) -> DeviceArray:
-    """Multiply by cuSPARSE."""
+    """Return the product of a matrix and a vector, by cuSPARSE."""
     from cupyx import cusparse
 
     return cusparse.spmv(matrix, vector)
@@ -84,7 +83,7 @@ def steps(case: Case, program: str, count: int, first: DeviceArray, held: Device
     first : device array of float64, shape (n,)
         The first state.
     held : device array of bool, shape (n,)
-        Which vertices keep it.
+        Vertices whose state never changes.
     """
     import cupy
 
@@ -114,19 +113,22 @@ def steps(case: Case, program: str, count: int, first: DeviceArray, held: Device
 
 
 def hops(case: Case, distance: DeviceArray, start: int, *, both: bool = False) -> None:
-    """Prove hops from a vertex; unreached is the greatest integer."""
+    """Check hops from a vertex; unreached vertices have the greatest integer."""
     _proven(case, distance, start, 1, both=both)
 
 
 def lengths(case: Case, distance: DeviceArray, start: int) -> None:
-    """Prove lengths of shortest paths by the positive weights `lengths`; unreached is infinite."""
+    """Check shortest paths by the positive weights `lengths`; unreached vertices have infinity."""
     _proven(case, distance, start, case.weights("lengths"))
 
 
 def _proven(
     case: Case, distance: DeviceArray, start: int, weight: Any, *, both: bool = False
 ) -> None:
-    """Check that no edge shortens a distance, and that one ends every path: weights are positive."""
+    """Check that no edge shortens a distance, and that every finite distance is reached by an edge.
+
+    That proves distances, since weights are positive.
+    """
     import cupy
 
     far = cupy.iinfo(distance.dtype).max if distance.dtype.kind == "i" else cupy.inf
@@ -146,7 +148,7 @@ def _proven(
 
 
 def widths(case: Case, width: DeviceArray, start: int) -> None:
-    """Check widths by the weights `lengths`; unreached is minus infinity or NaN."""
+    """Check widths by the weights `lengths`; unreached vertices have minus infinity or NaN."""
     import cupy
 
     width = cupy.where(cupy.isnan(width), -cupy.inf, width)
@@ -160,11 +162,11 @@ def widths(case: Case, width: DeviceArray, start: int) -> None:
 
 
 def components(case: Case, label: DeviceArray, expected: DeviceArray) -> None:
-    """Check labels: ends of an edge have the same, and so have the vertices of a reference's."""
+    """Check that the ends of each edge have one label, and that different components have different ones."""
     import cupy
 
     assert bool((label[case.source] == label[case.destination]).all()), "an edge joins two labels"
-    # The least vertex with each of the expected labels must have a label of its own.
+    # The first vertices of the expected components must have distinct labels.
     _, first = cupy.unique(expected[case.present], return_index=True)
     kept = cupy.flatnonzero(case.present)[first]
     assert len(cupy.unique(label[kept])) == len(kept), "two components have one label"

@@ -3,7 +3,7 @@
 `smsp__thread_inst_executed_per_inst_executed.ratio` counts threads for each instruction of a warp; of
 32 lanes.  The paper's Figure 8 has 71.8 % for warp segmentation, about 40 % for virtual warps.
 
-As a module of its own it is what `ncu` looks at: `python -m bench.gpu.efficiency GRAPH PROGRAM METHOD`.
+`ncu` profiles this file run as a module: `python -m bench.gpu.efficiency GRAPH PROGRAM METHOD`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ METHODS = {  # our schedule, and virtual warps of so many lanes
     **{f"virtual warps of {lanes}": f"vwc-{lanes}" for lanes in (2, 4, 8, 16, 32)},
 }
 WORKS = ("sssp", "pagerank")  # the first is the paper's
-SKIPPED = 3  # launches of a superstep before the one that is looked at
+SKIPPED = 3  # launches of a superstep before the one that is profiled
 SUPERSTEPS = 8
-PATIENCE = 100.0  # seconds for one look
+PATIENCE = 100.0  # seconds for one profile
 KERNELS = "regex:superstep|virtual_warps"
 
 
 def efficiency(graph: str, section: Section, repeats: int) -> None:
-    """Look at one superstep of each schedule; nothing happens where `ncu` is missing."""
+    """Profile one superstep of each schedule; do nothing if `ncu` is missing."""
     if shutil.which("ncu") is None:
         print("  ncu is not in PATH", flush=True)
         return

@@ -13,7 +13,7 @@ __all__ = ["extrapolation"]
 
 TOLERANCES = (1e-6, 1e-9)
 ALPHA = 0.85
-SLOWER = 1.02  # time by default, times that of plain supersteps
+SLOWER = 1.02  # bound of the time by default ÷ the time without extrapolation
 MODES = {"plain": "never", OURS: "auto", "always": "always"}
 COLUMNS = (
     "tol",
@@ -23,7 +23,7 @@ COLUMNS = (
 
 
 def extrapolation(case: Case, section: Section, repeats: int) -> None:
-    """Time runs that are extrapolated never, by default and always; print one table."""
+    """Time runs that extrapolate never, by default and always; print one table."""
     graph, rows = case.graph(), []
     for tol in TOLERANCES:
         counts: dict[str, str] = {}

@@ -19,7 +19,7 @@ RANKS_TARGET = 2.5
 
 
 def frames(case: Case, section: Section, repeats: int) -> None:
-    """Time builds and whole ways from frame to frame."""
+    """Time builds, and PageRank from edge frame to result frame."""
     frame = case.frame()
     entrants = [
         Entrant(
@@ -43,20 +43,20 @@ def frames(case: Case, section: Section, repeats: int) -> None:
 
 
 def build_figures(case: Case) -> dict[str, Any]:
-    """Return what a build reads and moves: the ends are read, indices and offsets written."""
+    """Return the edges of a build, and the bytes that it moves: ends read, indices and offsets written."""
     moved = 12 * len(case.source) + 8 * case.vertices
     return {"edges": lambda graph: len(case.source), "moved": lambda graph: moved}
 
 
 def build(frame: Any) -> ws.Graph:
-    """Return our graph, its in-neighbours in order."""
+    """Build this library's graph, with its in-neighbours grouped."""
     graph = ws.Graph(frame)
     assert len(graph.on_device().csc.indices) == len(frame)
     return graph
 
 
 def check_build(case: Case, graph: ws.Graph) -> None:
-    """Check degrees vertex by vertex, and which neighbours they are by a sum over each row."""
+    """Check each vertex's in-degree, and its in-neighbours by a sum over the row."""
     import cupy
 
     made = graph.on_device()
@@ -74,19 +74,19 @@ def check_build(case: Case, graph: ws.Graph) -> None:
 
 
 def ranks(frame: Any) -> Any:
-    """Return a frame of ranks of an edge frame, by us."""
+    """Return this library's ranks of an edge frame, as a frame."""
     return ws.pagerank(frame, max_iter=SUPERSTEPS, tol=0.0, fail_on_nonconvergence=False)
 
 
 def check_ranks(case: Case, found: Any) -> float:
-    """Compare ranks with those that cuSPARSE comes to in float64."""
+    """Compare ranks with those computed by cuSPARSE in float64."""
     nothing = case.out_degree * 0.0
     expected = checks.steps(case, "pagerank", SUPERSTEPS, nothing, nothing > 0)
     return checks.close(case.by_id(found, "pagerank"), expected, 1e-4)
 
 
 def cugraph_builds(case: Case, frame: Any) -> list[Entrant]:
-    """Return cuGraph's build, and the one beneath it without checks."""
+    """Return cuGraph's build, and pylibcugraph's, which checks nothing."""
     if cugraph_here() is None:
         return []
     import pylibcugraph
@@ -101,7 +101,7 @@ def cugraph_builds(case: Case, frame: Any) -> list[Entrant]:
         )  # fmt: skip
 
     def check(graph: Any) -> None:
-        """Count vertices; PageRank, which is compared value by value, vouches for the edges."""
+        """Check the number of vertices; PageRank, whose values are compared, verifies the edges."""
         assert graph.number_of_vertices() == case.vertices, "vertices are missing"
 
     return [
@@ -119,7 +119,7 @@ def cugraph_builds(case: Case, frame: Any) -> list[Entrant]:
 
 
 def cugraph_ranks(case: Case, frame: Any) -> list[Entrant]:
-    """Return cuGraph's way from an edge frame to ranks."""
+    """Return cuGraph's PageRank, from an edge frame to ranks."""
     if (cugraph := cugraph_here()) is None:
         return []
 
@@ -129,7 +129,7 @@ def cugraph_ranks(case: Case, frame: Any) -> list[Entrant]:
         return cugraph.pagerank(graph, **options)[0]
 
     def check(found: Any) -> None:
-        """Count the rows: of a graph without parallel edges the ranks are others."""
+        """Check the number of rows only: without parallel edges ranks differ."""
         assert len(found) == case.vertices, "vertices are missing"
 
     return [

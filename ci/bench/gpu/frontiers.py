@@ -1,7 +1,7 @@
-"""What each part of the frontier engine is worth: filters, directions, fusion, order of priority.
+"""Time the frontier engine without each of its parts: filters, directions, fusion, priorities.
 
 After Table 4 and Figures 11 and 12 of SIMD-X (Liu and Huang, USENIX ATC 2019): the same programs with
-the controller, with one filter only, without fusion, and held to one direction.
+the controller, with one filter only, without fusion, and with one fixed direction.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SEARCHES: dict[str, tuple[Any, str]] = {
     "widest path": (ws.WidestPath, "width"),
 }
 
-# Of programs whose states are not swapped: those called gather.
+# For programs that run by worklist pull: marked vertices gather
 CALLED: dict[str, dict[str, Any]] = {
     OURS: {},
     "called": {"direction": "push"},
@@ -46,7 +46,7 @@ CALLED: dict[str, dict[str, Any]] = {
 
 
 def frontiers(case: Case, section: Section, repeats: int) -> None:
-    """Time programs in every variant that they have, without predecessors and frames."""
+    """Time every variant of each program, without predecessors and result frames."""
     graph = case.graph("lengths")
 
     def contest(
@@ -69,7 +69,7 @@ def frontiers(case: Case, section: Section, repeats: int) -> None:
         if "priority" not in program.functions:
             del variants["by priority"]
         if case.name in HIGH_DIAMETER:
-            del variants["pulled"]  # it goes through all vertices each time
+            del variants["pulled"]  # every superstep would read all vertices
         if "settled" not in program.functions:
             variants["gathered"] = {"direction": "gather"}
         found = contest(job, program, column, variants, predecessors=False, start=case.start)

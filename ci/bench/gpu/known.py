@@ -1,7 +1,7 @@
-"""What users look for beyond searches: communities, triangles, similarity, centralities, structure.
+"""Other well-known algorithms: communities, triangles, similarity, centralities, structure.
 
-Our functions beside cuGraph's of the same name, on simple undirected graphs that are built before; result
-frames are included.
+This library's functions against cuGraph's of the same name, on simple undirected graphs that are built
+before; result frames are included.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from bench.timing import OURS, Entrant, Section, compare, race
 __all__ = ["known"]
 
 CUGRAPH = "cuGraph"
-PAIRS = 1_000_000  # of vertices, whose similarity is asked for
+PAIRS = 1_000_000  # pairs of vertices for which similarity is computed
 SOURCES = 64  # of a sampled betweenness
 TRUSS = 5
 ITERATIONS = 10  # of label propagation
-NEAR = 1e-3  # by which centralities may differ, relatively: cuGraph's stop by another rule
+NEAR = 1e-3  # allowed relative difference of centralities: cuGraph stops by another rule
 OUR_NAMES = {"minimum_spanning_tree": "minimum_spanning_forest"}  # cuGraph's tree may be a forest
-QUALITY = 0.99  # of cuGraph's modularity that ours must reach
+QUALITY = 0.99  # least modularity, relative to cuGraph's
 
 
 class Work(NamedTuple):
-    """A function that is called alike here and in cuGraph, and what is compared of the results.
+    """A function that this library and cuGraph have, and the number by which results are compared.
 
     Attributes
     ----------
     function : str
-        Its name, which `OUR_NAMES` translates.
+        cuGraph's name; `OUR_NAMES` has ours if it differs.
     given : tuple
         Arguments after the graph.
     options : dict
         Named arguments.
     fact : callable
-        A number of a result.
+        Computes a number from a result.
     off : float
-        By which the numbers may differ, relatively; they are not compared if negative.
+        Allowed relative difference of the numbers; if negative, they are not compared.
     target : float
-        cuGraph's time, times ours.
+        Bound of cuGraph's time ÷ ours.
     kind : {"simple", "weighted", "directed"}
         The graph.
     """
@@ -63,7 +63,7 @@ class Work(NamedTuple):
 
 
 def known(case: Case, section: Section, repeats: int) -> None:
-    """Time each function beside cuGraph's."""
+    """Time each function, and cuGraph's."""
     import cudf
     import cupy
 
@@ -121,7 +121,7 @@ def known(case: Case, section: Section, repeats: int) -> None:
 
 
 def _theirs(case: Case, frame: Any) -> dict[str, Any]:
-    """Return cuGraph's graphs, if it is here."""
+    """Return cuGraph's graphs; empty if cuGraph is not installed."""
     if cugraph_here() is None:
         return {}
     simple = {"parallel": False, "directed": False}

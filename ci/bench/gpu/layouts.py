@@ -21,9 +21,9 @@ from cugraph_ws.runtime.device import as_host, device
 __all__ = ["SIZES", "Look", "layouts", "look", "rows_of"]
 
 SUPERSTEPS = 20
-OFF = 1e-5  # relative, of ranks: sums of float32 in another order
-# KiB of shared memory of a shard, and threads of a block: as many blocks share a multiprocessor as have
-# room in its shared memory and in its registers
+OFF = 1e-5  # allowed relative difference of ranks: sums of float32 in another order
+# (KiB of shared memory of a shard, threads of a block); shared memory and registers limit the blocks per
+# multiprocessor
 SIZES = ((24, 128), (24, 256), (48, 256), (48, 384), (96, 256), (96, 384))
 COLUMNS = (
     "layout", "KiB", "threads", "arcs/shard", "shards", "slots/arc", "by source", "B/arc", "made ms",
@@ -33,7 +33,7 @@ COLUMNS = (
 
 @dataclass
 class Look:
-    """What a layout took.
+    """The measurements of a layout.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class Look:
     shared, threads : int
         Bytes of shared memory of a shard, and threads of a block; 0 for the CSC.
     superstep : list of float
-        Milliseconds of a superstep, by the host's clock, of each run.
+        Milliseconds of a superstep in each run, by the host's clock.
     parts : dict of str to list of float
-        Milliseconds of each of its launches, by events.
+        Milliseconds of each launch of a superstep, by events.
     made : float
-        Milliseconds in which the layout was made of the CSC.
+        Milliseconds in which the layout was made from the CSC.
     shards : Shards or None
     off : float
         Greatest relative difference of a rank from the CSC's.
@@ -111,7 +111,7 @@ def look(
     repeats : int
         Runs that count, after one that does not.
     clock : callable
-        Runs a launch, and returns what returns its milliseconds once all is done.
+        Runs a launch, and returns a function of its milliseconds, to be called when all is done.
     expected : ndarray, optional
         Ranks to compare with.
 
@@ -151,7 +151,7 @@ def _run(graph: ws.Graph, layout: Any) -> ws.Result:
 
 @contextmanager
 def _sized(found: Look) -> Iterator[None]:
-    """Let shards have a size, and time how they are made."""
+    """Set the size of shards, and time their making."""
     real = arc_shards.make
 
     def make(*arguments: Any, **options: Any) -> Any:
@@ -207,7 +207,7 @@ def events(launch: Callable[[], None]) -> Callable[[], float]:
 
 
 def rows_of(found: list[Look], arcs: int) -> list[list[str]]:
-    """Write what was found as rows of a table."""
+    """Return the measurements as rows of a table."""
     base = next((statistics.median(one.superstep) for one in found if one.layout == "csc"), None)
     return [_row(one, arcs, base) for one in found]
 

@@ -1,18 +1,18 @@
-"""Loads of arcs by layout: sectors of global memory and lanes active, counted from the addresses.
+"""Loads of arcs by layout: sectors of global memory and active lanes, counted from addresses.
 
-CuSha's slides have, on average, a global load efficiency of 28, 80 and 78 % for CSR by virtual warps,
-G-Shards and Concatenated Windows, and a warp execution efficiency of 34, 89 and 92 %.  Counters of the
-hardware may be withheld, so each warp's loads are counted here from the arrays of the layout, exactly: for
-each load of a warp the distinct sectors of 32 bytes, the distinct bytes that its lanes use, and the lanes
-that take part.  Efficiency is bytes used of those in sectors; caches are left out, as Nsight Compute's
-metric of the same name leaves them out.
+CuSha's slides report, on average, a global load efficiency of 28, 80 and 78 % for CSR by virtual warps,
+G-Shards and Concatenated Windows, and a warp execution efficiency of 34, 89 and 92 %.  Hardware counters
+may be unavailable, so each warp's loads are counted here exactly, from the arrays of the layout: for each
+load of a warp the distinct sectors of 32 bytes, the distinct bytes that its lanes use, and the active
+lanes.  Efficiency is the bytes used ÷ the bytes of the sectors.  Caches are ignored, as by Nsight Compute's
+metric of the same name.
 
-Nsight Compute measures the same of whole kernels, where it is installed and may read counters; as a module
-of its own this file is what it looks at: `python -m bench.gpu.loads GRAPH LAYOUT`.
+Where Nsight Compute is installed and may read counters, it measures the same for whole kernels.  It
+profiles this file run as a module: `python -m bench.gpu.loads GRAPH LAYOUT`.
 
-What is counted is all that grows with the arcs: offsets of rows, sources, places and slots of arcs, and
-what an arc reads of its source (4 bytes).  States that vertices read of their own, and what is read once
-a shard, a task or a hub's chunk, are left out.
+Counted are all loads whose number grows with the arcs: offsets of rows, sources, places and slots of arcs,
+and the source value of each arc (4 bytes).  Vertices' own states, and loads made once for each shard, task
+or hub's chunk, are left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["Loads", "by_layout", "csc_loads", "loads", "shard_loads", "virtual_w
 Array = Any  # NumPy's or CuPy's
 
 SECTOR = 32  # bytes
-READ = 4  # bytes of what an arc reads of its source: PageRank's share, in float32
+READ = 4  # bytes of the source value of an arc: PageRank's share, in float32
 LAYOUTS = ("gshards", "windows")
 VIRTUAL = (4, 32)  # lanes
 SLIDES = {"virtual": (28.18, 34.48), "gshards": (80.15, 88.90), "windows": (77.59, 91.57)}
@@ -52,7 +52,7 @@ KERNELS = {
     "csc": ("superstep",), "virtual warps of 32": ("virtual_warps",), "gshards": ("gather_shards",),
     "windows": ("fill_slots", "gather_shards"),
 }  # fmt: skip
-PATIENCE = 60.0  # seconds for one look
+PATIENCE = 60.0  # seconds for one profile
 MOST = 1 << 62
 COLUMNS = (
     "layout", "loads", "sectors/load", "efficiency", "slides'", "lanes active", "slides'", "B/arc",
@@ -68,11 +68,11 @@ class Loads(NamedTuple):
     requests : int
         Loads, each by a warp.
     lanes : int
-        Lanes that take part in them, in all.
+        Total number of active lanes.
     sectors : int
-        Distinct sectors of each load, in all.
+        Distinct sectors of each load, summed.
     used : int
-        Distinct bytes that lanes use of each load, in all.
+        Distinct bytes that lanes use of each load, summed.
     """
 
     requests: int = 0
@@ -87,12 +87,12 @@ class Loads(NamedTuple):
 
     @property
     def efficiency(self) -> float:
-        """Bytes used, of those in the sectors."""
+        """Bytes used ÷ bytes of the sectors."""
         return self.used / max(1, SECTOR * self.sectors)
 
     @property
     def active(self) -> float:
-        """Lanes that take part, of 32."""
+        """Mean part of the 32 lanes that is active."""
         return self.lanes / max(1, 32 * self.requests)
 
 
@@ -103,11 +103,11 @@ def count(xp: Any, request: Array, index: Array, itemsize: int) -> Loads:
     ----------
     xp : module
     request : array of int64, shape (loads of lanes,)
-        Which load of a warp each lane's is part of.
+        The warp's load to which each lane's load belongs.
     index : array of int, shape (loads of lanes,)
-        The element of an array that begins at a sector.
+        The loaded element of an array that is aligned to sectors.
     itemsize : int
-        Bytes of an element, at most a sector's.
+        Bytes of an element, at most those of a sector.
     """
     if not len(request):
         return Loads()
@@ -131,7 +131,7 @@ def _most(values: Array) -> int:
 
 
 def _gathers(xp: Any, indices: Array, arcs: Array, request: Array) -> Loads:
-    """Count the loads of arcs' sources, and of what they read of them."""
+    """Count the loads of arcs' sources, and of the sources' values."""
     source = indices[arcs]
     return count(xp, request, arcs, indices.dtype.itemsize) + count(xp, request, source, READ)
 
@@ -276,9 +276,9 @@ def _four_at_a_time(
 ) -> Loads:
     """Count loads of ranges, each by a block whose threads take four items at a time, then one.
 
-    `firsts` is where the ranges begin, and where the last one ends.  `arrays` is, for each array that
-    is read, by how many bits an item is shifted to get the element, the element's bytes, and an array that says which items the loop over
-    single ones reads, or None for all.
+    `firsts` has the begins of the ranges, and the end of the last one.  `arrays` has for each array that is
+    read: the bits by which an item is shifted to get the element, the element's bytes, and an array that
+    marks the items that the loop over single items reads, or None for all.
 
     Threads leave the loop over four items one turn apart.  Then a warp's threads are at the same turn of
     the loop over single items, whichever their items are.
@@ -343,7 +343,7 @@ def by_layout(graph: Any, run: Any) -> dict[str, Loads]:
     ----------
     graph : Graph
     run : callable
-        Takes the name of a layout; makes it.
+        Takes the name of a layout, and makes the layout by a run.
     """
     laid = graph.on_device()
     found = {
@@ -357,7 +357,7 @@ def by_layout(graph: Any, run: Any) -> dict[str, Loads]:
 
 
 def loads(case: Any, section: Section, repeats: int) -> None:
-    """Count the loads of each layout, and have Nsight Compute measure them, if it may."""
+    """Count the loads of each layout; measure them with Nsight Compute if possible."""
     graph = case.graph()
     found = by_layout(
         graph,
@@ -383,7 +383,7 @@ def loads(case: Any, section: Section, repeats: int) -> None:
 
 
 def measured(graph: str) -> list[list[str]]:
-    """Return what Nsight Compute says of each layout's kernels, or one row that says why not."""
+    """Return Nsight Compute's metrics of each layout's kernels, or one row with the reason why not."""
     if shutil.which("ncu") is None:
         return [["not measured: ncu is not in PATH", "", "", ""]]
     rows = []
@@ -403,7 +403,7 @@ def look(graph: str, layout: str, kernel: str) -> list[float]:
     Raises
     ------
     RuntimeError
-        If there are none; with the reason that is given.
+        If there are none; with `ncu`'s reason.
     """
     command = [
         "ncu", "--clock-control", "none", "-k", f"regex:{kernel}", "-c", "1", "--metrics", ",".join(METRICS),

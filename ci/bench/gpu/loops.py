@@ -1,9 +1,9 @@
-"""What it costs to go from one superstep to the next: a grid's barrier, a graph's WHILE node, a launch.
+"""Cost of going from one superstep to the next: a grid barrier, a CUDA graph's WHILE node, a launch.
 
-The same superstep (`loops.cu`), empty and with a few vertices, a few thousand times over.  The engine
-runs many supersteps in one cooperative launch; since CUDA 12.4 a graph can repeat a kernel itself, as
-long as the kernel says so by a function of the device runtime.  For the sake of the latter the kernels
-are CUDA C++, compiled by NVRTC and linked with the device runtime by nvJitLink.
+The same superstep (`loops.cu`), empty or with a few vertices, is repeated a few thousand times.  The engine
+runs many supersteps in one cooperative launch.  Since CUDA 12.4 a CUDA graph can itself repeat a kernel while
+the kernel sets a condition by a function of the device runtime.  For that function the kernels are written in
+CUDA C++, compiled by NVRTC and linked with the device runtime by nvJitLink.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ __all__ = ["NotHereError", "device_runtime", "loops", "machine_code"]
 
 SOURCE = Path(__file__).with_name("loops.cu")
 BLOCK = 512  # threads, as the engine's frontiers have
-SUPERSTEPS = 2000  # of a run: as many as a search of a road network has
+SUPERSTEPS = 2000  # of a run: as many as in a search of a road network
 WIDTHS = {"an empty superstep": 0, "a superstep of 32 vertices": 32}
 BARRIER, NODE = "a grid's barrier", "a WHILE node"
-BETTER = 1.0  # a loop of the other kind takes so many times longer, at least
+BETTER = 1.0  # least ratio of another loop's time to ours
 Arguments = tuple[Any, ...]
 
 
 class NotHereError(Exception):
-    """What a way to loop needs is not on this machine."""
+    """Something that a kind of loop needs is not on this machine."""
 
 
 # ------------------------------------------------------------------------------------ machine code
 
 
 def device_runtime() -> bytes:
-    """Return the library that kernels are linked with to call the runtime from the device.
+    """Return the library with which kernels call the runtime from the device.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def device_runtime() -> bytes:
     Raises
     ------
     NotHereError
-        If it is in none of the packages of NVIDIA's, nor beside `nvcc`.
+        If it is neither in NVIDIA's Python packages nor next to `nvcc`.
     """
     spec = importlib.util.find_spec("nvidia")
     places = [Path(one) for one in (spec.submodule_search_locations or ())] if spec else []
@@ -156,7 +156,7 @@ ASSIGN_DEFAULT = 1  # CU_GRAPH_COND_ASSIGN_DEFAULT
 
 
 class Driver:
-    """The functions of libcuda that are needed here; each raises if it fails."""
+    """The functions of libcuda that are used here; each raises if it fails."""
 
     def __init__(self) -> None:
         try:
@@ -204,7 +204,7 @@ class Driver:
     def loop(
         self, function: ctypes.c_void_p, grid: int, table_for: Callable[[int], Any]
     ) -> Callable[[], None]:
-        """Make a graph of a WHILE node with one kernel in it; return what launches it.
+        """Make a CUDA graph of a WHILE node with one kernel; return a function that launches it.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ def _stream() -> ctypes.c_void_p:
 
 
 def _table(arguments: Arguments) -> Any:
-    """Return pointers to arguments: arrays, and whole numbers of eight bytes."""
+    """Return pointers to arguments: arrays, and integers of eight bytes."""
     values = [
         ctypes.c_uint64(one) if isinstance(one, int) else ctypes.c_void_p(one.data.ptr)
         for one in arguments
@@ -264,7 +264,7 @@ def _table(arguments: Arguments) -> Any:
     table = (ctypes.c_void_p * len(values))(
         *[ctypes.cast(ctypes.byref(value), ctypes.c_void_p) for value in values]
     )
-    table.values = values  # as long as the pointers to them
+    table.values = values  # keeps the values alive as long as the pointers
     return table
 
 
@@ -272,12 +272,12 @@ def _table(arguments: Arguments) -> Any:
 
 
 class Chains:
-    """Chains side by side, one vertex of each in a frontier.
+    """A graph of several chains; a frontier has one vertex of each.
 
     Parameters
     ----------
     width : int
-        How many; 0 for empty frontiers.
+        Number of chains; 0 for empty frontiers.
     """
 
     def __init__(self, width: int) -> None:
@@ -306,7 +306,7 @@ class Chains:
         self.control[:] = 0
 
     def check(self, hops: Any) -> None:
-        """Raise if hops are not those along the chains."""
+        """Raise unless hops are those along the chains."""
         import cupy
 
         places = cupy.arange(len(hops))
@@ -314,14 +314,14 @@ class Chains:
         assert bool((hops == right).all()), "hops along a chain are wrong"
 
     def arguments(self, word: Any) -> Arguments:
-        """Return what kernels take; `word` is the barrier's, or the control of single supersteps."""
+        """Return the kernels' arguments; `word` is the barrier's, or the control of single supersteps."""
         return (
             self.successor, self.hops, self.lists, self.counts, word, max(self.width, 1), SUPERSTEPS,
         )  # fmt: skip
 
 
 def loops(case: Case, section: Section, repeats: int) -> None:
-    """Time every way to loop, and beside them a superstep of the engine's own search."""
+    """Time every kind of loop, and a superstep of the engine's search."""
     for job, width in WIDTHS.items():
         entrants = section.attempt(f"preparing {job}", lambda width=width: ways(Chains(width)))
         measured = race(section, job, entrants or [], repeats)
@@ -347,12 +347,12 @@ def loops(case: Case, section: Section, repeats: int) -> None:
 
 
 def ways(chains: Chains) -> list[Entrant]:
-    """Return every way to loop for which there is all that it needs; say of others what is missing."""
+    """Return every kind of loop that can run here; print what the others lack."""
     import cupy
 
     device = cupy.cuda.Device()
     capability = (int(device.compute_capability[:-1]), int(device.compute_capability[-1]))
-    grid = int(device.attributes["MultiProcessorCount"])  # a block each, as far as all fit at once
+    grid = int(device.attributes["MultiProcessorCount"])  # a block each, so that all run at once
     found: list[Entrant] = []
 
     def add(name: str, make: Callable[[], Callable[[], None]]) -> None:

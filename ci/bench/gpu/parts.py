@@ -1,4 +1,4 @@
-"""Our engine on one GPU against cuGraph, cuSPARSE and virtual warps, on the same graphs.
+"""The library on one GPU against cuGraph, cuSPARSE and virtual warps, on the same graphs.
 
 Graphs are made on the GPU from a seed, or read from edge lists.
 """
@@ -48,7 +48,7 @@ PARTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for; return 1 if anything failed."""
+    """Run the requested parts; return 1 if anything failed."""
     reader = parser("gpu", (__doc__ or "").splitlines()[0], list(PARTS), list(PARTS))
     asked = read(reader, arguments, GENERATED.__contains__)
     return sweep(PARTS, asked.parts, asked, cases)

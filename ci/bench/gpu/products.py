@@ -1,8 +1,8 @@
-"""cuSPARSE's product with a vector, in the order of our graph, beside a superstep of PageRank: small graphs too.
+"""cuSPARSE's matrix-vector product, in the order of our graph, against a superstep of PageRank, also on small graphs.
 
-A superstep reads what a product reads but the values, and adds ranks' changes up; both take the arcs in the
-order of falling in-degrees.  `small` graphs have the size and shape of real ones: a superstep takes
-microseconds there, and the order that vertices came in has locality, which ours gives up.
+A superstep reads what a product reads, except the values, and sums the changes of ranks.  Both take the arcs in
+the order of falling in-degrees.  `small` graphs have the size and shape of real ones: a superstep takes
+microseconds there, and the original order of vertices has locality, which our order loses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AT_LEAST = 1.0
 
 
 def products(case: Case, section: Section, repeats: int) -> None:
-    """Time both in turns; the targets are ratios of that run."""
+    """Time both in turns; the targets are ratios of these times."""
     work = PROGRAMS["pagerank"]
     ours = entrant(case, work, arguments_of(case, work), OURS)
     measured = race(section, "superstep or product", [ours, *spmv(case)], repeats)

@@ -1,4 +1,4 @@
-"""The paper's eight programs on one GPU: with which arguments they run, what they move, how they are verified."""
+"""The paper's eight programs on one GPU: their arguments, the bytes that they move, and their verification."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from cugraph_ws.program.declarations import Like, State
 __all__ = ["DENSE", "arguments_of", "bytes_of", "check", "edges_of", "entrant", "run_program"]
 
 INDEX_BYTES = 4  # of an in-neighbour's position
-OFFSET_BYTES = 8  # of a row's begin
+OFFSET_BYTES = 8  # of a row's offset
 WEIGHT_BYTES = 4  # of an edge attribute; those measured here are float32
-FEW = 64  # every so many vertices one has a first value, where a few have
+FEW = 64  # one in so many vertices has an initial value, where only a few have
 DENSE = tuple(name for name, work in PROGRAMS.items() if work.dense)
 
 
 def bytes_of(work: Program, result: ws.Result) -> float:
-    """Return what a superstep has to move: indices, gathered values, weights; every vertex once.
+    """Return the bytes that a superstep has to move.
 
-    A superstep reads an index, a neighbour's value and maybe a weight for an edge; and for a vertex the
-    row's begin and the old state, and writes the new one.
+    For each edge it reads an index, a neighbour's value and, if the program has one, a weight.  For each
+    vertex it reads the row's offset and the old state, and writes the new state.
     """
     sizes = [_size(one) for one in work.program.state.values()]
     edge = INDEX_BYTES + min(sizes) + (0 if work.weights is None else WEIGHT_BYTES)
@@ -44,14 +44,14 @@ def _size(field: State) -> int:
 
 
 def edges_of(result: ws.Result) -> float:
-    """Return the arcs that a superstep has read, in the mean."""
+    """Return the mean number of arcs that a superstep has read."""
     return sum(result.rows.edges) / max(1, result.iterations)
 
 
 def run_program(
     case: Case, work: Program, method: str, supersteps: int, arguments: dict[str, Any]
 ) -> ws.Result:
-    """Run a program on a case's graph, which is built if it is not yet.
+    """Run a program on a case's graph, which is built on first use.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def run_program(
     method : str
         The schedule.
     supersteps : int
-        How many, of a dense program; others run to their end.
+        Number of supersteps of a dense program; others run to their end.
     arguments : dict
-        What `arguments_of` returned.
+        Returned by `arguments_of`.
     """
     return ws.run(
         work.program, case.graph(work.weights), method=method, predecessors=False,
@@ -92,11 +92,11 @@ def entrant(
     case, work, arguments
         See `run_program`.
     library, method : str
-        What it is called, and the schedule.
+        Name of the entrant, and the schedule.
     supersteps : int
         See `run_program`.
     parts : bool
-        Whether times, edges and bytes are those of a superstep instead of the run.
+        Whether times, edges and bytes are those of a superstep, not of the run.
     """
     case.graph(work.weights)
 
@@ -125,7 +125,7 @@ def _temperatures(case: Case) -> Any:
 
 
 def values(case: Case, few: bool) -> Any:
-    """Return a frame of vertices, all or a few, and their first values."""
+    """Return a frame of vertices, all or a few, and their initial values."""
     import cudf
     import cupy
 
@@ -154,12 +154,12 @@ def _dense_check(case: Case, result: ws.Result, program: str, column: str) -> fl
     first = cupy.where(case.present, first, 0.0)
     expected = checks.steps(case, program, result.iterations, first, held)
     found = case.by_id(result.frame, column)
-    # Where every edge reads float32, a sum is off by a few of its last digits.
+    # If edges read float32, a sum is off by a few units in the last place.
     return checks.close(found, cupy.where(case.present, expected, 0.0), 1e-5)
 
 
 def _labels(case: Case, result: ws.Result) -> None:
-    """Check that no edge lowers a label, and that labels come from above: least vertices upstream."""
+    """Check that no edge lowers a label, no label exceeds its vertex, and no label's own label exceeds it."""
     import cupy
 
     label = case.by_id(result.frame, "label")
@@ -170,7 +170,7 @@ def _labels(case: Case, result: ws.Result) -> None:
     assert bool((own <= label[case.present]).all()), "a label's own label is above it"
 
 
-COLUMNS = {  # of dense programs, what is verified
+COLUMNS = {  # verified columns of dense programs
     "pagerank": "pagerank",
     "heat": "temperature",
     "circuit": "voltage",

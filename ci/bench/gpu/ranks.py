@@ -1,4 +1,4 @@
-"""Weighted PageRank to 1e-6, call against call, beside cuGraph's, on graphs that were not tuned for."""
+"""Weighted PageRank to 1e-6 against cuGraph's, whole calls, on graphs that were not used for tuning."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bench.timing import OURS, Entrant, Section, compare, race
 __all__ = ["ranks"]
 
 CUGRAPH = "cuGraph"
-TARGET = 1.3  # cuGraph's time, times ours
+TARGET = 1.3  # bound of cuGraph's time ÷ ours
 TOLERANCE = 1e-6
-NEAR = 1e-4  # by which ranks of the two may differ, relatively: cuGraph's are float32
+NEAR = 1e-4  # allowed relative difference of ranks: cuGraph's are float32
 
 
 def ranks(case: Case, section: Section, repeats: int) -> None:
@@ -39,7 +39,7 @@ def ranks(case: Case, section: Section, repeats: int) -> None:
 
 
 def _cugraph(case: Case, check: Any) -> list[Entrant]:
-    """Return cuGraph's function, if it is here."""
+    """Return cuGraph's function, if cuGraph is installed."""
     if (cugraph := cugraph_here()) is None:
         return []
     theirs = case.cugraph("lengths", transposed=True)

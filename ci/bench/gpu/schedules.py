@@ -14,13 +14,13 @@ from bench.timing import OURS, Entrant, Section, Target, by_library, race
 __all__ = ["schedules"]
 
 SUPERSTEPS = 8  # of a dense program; all of them take the same time
-SLOWER = 1.05  # than the best size of virtual warps of the case, at most
+SLOWER = 1.05  # bound of the time ÷ that of the case's best size of virtual warps
 
 
 def schedules(case: Case, section: Section, repeats: int) -> None:
-    """Time every schedule, untuned, for every program.
+    """Time every schedule for every program.
 
-    Time is that of the algorithm alone; programs that stop by themselves run to their end.
+    Only supersteps are timed.  Programs that stop by themselves run to their end.
     """
     for work in sorted(PROGRAMS.values(), key=lambda one: str(one.weights)):  # few graphs to build
         entrants = section.attempt(f"preparing {work.name}", partial(_entrants, case, work))

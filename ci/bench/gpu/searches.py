@@ -1,4 +1,4 @@
-"""Searches, components and core numbers: our functions against cuGraph's, result frames included."""
+"""Searches, components and core numbers: this library against cuGraph, result frames included."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["searches"]
 MOST_FOR_HOST = 8_000_000  # edges
 ALONE = f"{OURS}, distances alone"
 CUGRAPH, BOTH_WAYS = "cuGraph", "pylibcugraph, direction-optimised"
-# How many times faster than the other we want to be: on most graphs, and on those of high diameter
+# Targets of the other's time ÷ ours: on most graphs, and on those of high diameter
 TARGETS: dict[str, tuple[str, float, float]] = {
     "bfs": (CUGRAPH, 3.0, 30.0),
     "sssp": (CUGRAPH, 5.0, 30.0),
@@ -34,7 +34,7 @@ WIDEST = 1.3  # times our shortest paths
 
 
 def searches(case: Case, section: Section, repeats: int) -> None:
-    """Time each library on graphs that it has built already."""
+    """Time each library on graphs that it has already built."""
     jobs = {
         "bfs": bfs,
         "sssp": sssp,
@@ -60,12 +60,12 @@ def searches(case: Case, section: Section, repeats: int) -> None:
 
 
 def bfs(case: Case) -> list[Entrant]:
-    """Hops from the vertex with most out-edges."""
+    """Hops from the vertex of the greatest out-degree."""
     return _search(case, ws.bfs, "bfs", None)
 
 
 def sssp(case: Case) -> list[Entrant]:
-    """Shortest paths by whole float32 weights from 1 to 63."""
+    """Shortest paths by float32 weights that are integers from 1 to 63."""
     return _search(case, ws.sssp, "sssp", "lengths")
 
 
@@ -161,7 +161,7 @@ def _simple(
 ) -> list[Entrant]:
     """Return our function of the simple graph, and cuGraph's; a check compares each with the first.
 
-    The first is judged by the host's verifier, if the graph is small.
+    The first is verified on the host, if the graph is small.
     """
     entrants = [Entrant(OURS, partial(ours, case.graph(simple=True)), check)]
     if (cugraph := cugraph_here()) is not None:
@@ -171,7 +171,7 @@ def _simple(
 
 
 def _both_directions(case: Case, graph: Any) -> Callable[[], Any]:
-    """Return cuGraph's search with leave to pull as well as to push."""
+    """Return cuGraph's search, which may pull as well as push."""
     import cudf
     import pylibcugraph
 
@@ -188,7 +188,7 @@ def _some(answer: Any) -> None:
 
 
 def _verify(case: Case, check: Callable[[Edges, Any], None], frame: Any, column: str) -> None:
-    """Let a verifier of the host judge, of a graph that does not take it minutes."""
+    """Verify a result on the host, unless the graph is so large that it would take minutes."""
     if len(case.source) > MOST_FOR_HOST:
         return
     edges = case.simple_frame()

@@ -1,9 +1,9 @@
-"""CuSha's tables: what its shards cost and save, for the programs that read every edge.
+"""CuSha's tables: time and memory of its shards, for the programs that read every edge.
 
-Supersteps over the CSC (Warp Segmentation), G-Shards and Concatenated Windows in turns: of their ratios Tables V
-and VI of the Warp Segmentation paper are made.  Then the bytes of each layout, and where the time of a first
-PageRank goes: build of the CSC, conversion, supersteps, result.  CuSha's largest part, copies from the host,
-is not among them, since frames are on the GPU.  Its sensitivity to the size of shards is part `layouts`.
+Supersteps over the CSC (Warp Segmentation), G-Shards and Concatenated Windows run in turns; Tables V and VI of the
+Warp Segmentation paper have their ratios.  Then follow the bytes of each layout, and the parts of the time of a
+first PageRank: build of the CSC, conversion, supersteps, result.  CuSha's largest part, copies from the host, is
+absent, since frames are on the GPU.  The sensitivity to the size of shards is in part `layouts`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOL = 1e-6
 
 
 def shards(case: Case, section: Section, repeats: int) -> None:
-    """Time supersteps by layout, count bytes, and break the time of a first run down."""
+    """Time supersteps by layout, count bytes, and split the time of a first run."""
     section.figures |= {"vertices": case.vertices, "edges": len(case.source)}
     times: dict[str, dict[str, float]] = {}
     for name in DENSE:
@@ -82,7 +82,7 @@ def _space(case: Case) -> dict[str, int]:
 
 
 def _breakdown(case: Case, layout: Any) -> dict[str, float]:
-    """Return the seconds of the parts of a first PageRank of a graph; kernels are compiled before."""
+    """Return the seconds of the parts of a graph's first PageRank; kernels are compiled before."""
     frame = case.frame()
     build, graph = clocked(lambda: ws.Graph(frame))
     with graph:

@@ -1,4 +1,4 @@
-"""A superstep: PageRank against cuGraph and cuSPARSE; heat, circuit and neural network against it."""
+"""A superstep of PageRank against cuGraph and cuSPARSE, and of heat, circuit and neural network against PageRank."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["supersteps"]
 AGAINST_CUGRAPH = {"RM33V335E": 1.7, "KR24": 1.7}
 AGAINST_CUSPARSE = 1.0
 AGAINST_PAGERANK = 1.3
-# The papers' own CUDA code, seconds a PageRank superstep on an H200, compiled and measured apart:
-# Warp Segmentation itself, and the fastest of it, CuSha, virtual warps and SIMD-X.
+# The papers' CUDA code, seconds per PageRank superstep on an H200, compiled and measured separately:
+# Warp Segmentation, and the fastest of Warp Segmentation, CuSha, virtual warps and SIMD-X
 PAPERS = {"RM20": (0.60e-3, 0.30e-3)}
 AGAINST_PAPER, AGAINST_FASTEST = 3.0, 1.7
 
@@ -46,7 +46,7 @@ def supersteps(case: Case, section: Section, repeats: int) -> None:
 
 
 def pagerank_others(case: Case, section: Section) -> list[Entrant]:
-    """Return what else can take PageRank's supersteps, as far as they are installed."""
+    """Return the other libraries' PageRank supersteps, as far as they are installed."""
     made = [
         section.attempt("making cuGraph's graph", lambda: list(cugraph_pagerank(case))),
         section.attempt("making cuSPARSE's matrices", lambda: list(spmv(case))),
@@ -55,7 +55,7 @@ def pagerank_others(case: Case, section: Section) -> list[Entrant]:
 
 
 def cugraph_pagerank(case: Case) -> Any:
-    """Yield cuGraph's PageRank: the function of frames, and the one beneath it."""
+    """Yield cuGraph's PageRank, and pylibcugraph's, which takes no frames."""
     if (cugraph := cugraph_here()) is None:
         return
     import pylibcugraph
@@ -99,7 +99,7 @@ def cugraph_pagerank(case: Case) -> Any:
 
 
 def spmv(case: Case) -> Any:
-    """Yield cuSPARSE's product in float32: vertices by id, and in the order that our graph has."""
+    """Yield cuSPARSE's product in float32: vertices by id, and in the order of our graph."""
     import cupy
     from cupyx import cusparse
 
@@ -112,7 +112,7 @@ def spmv(case: Case) -> Any:
             return out
 
         def check(answer: Any) -> float:
-            """Compare the sum over all rows with the one over all edges, in float64."""
+            """Compare the sum over all rows with the sum over all edges, in float64."""
             expected = float(vector[matrix.indices].sum(dtype=cupy.float64))
             found = float(answer.sum(dtype=cupy.float64))
             assert abs(found - expected) <= 1e-4 * abs(expected), f"{found}, not {expected}"
