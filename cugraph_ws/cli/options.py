@@ -110,8 +110,10 @@ class Job:
         if self.output is not None:
             self.check_output(self.output)
         if self.trace is not None:
+            self._refuse_input(self.trace)
             check_writable(self.trace)
         if self.options.checkpoint is not None:
+            self._refuse_input(Path(self.options.checkpoint))
             check_writable(Path(self.options.checkpoint), any_name=True)
 
     def check_output(self, path: Path) -> None:
@@ -119,10 +121,21 @@ class Job:
         from cugraph_ws.cli.folders import check_folder
         from cugraph_ws.frames.writers import check_writable
 
+        self._refuse_input(path)
         if self.on_cluster:
             check_folder(path)
         else:
             check_writable(path)
+
+    def _refuse_input(self, path: Path) -> None:
+        """Refuse to replace a file that the job reads."""
+        from cugraph_ws.errors import FileError
+
+        for given in (self.edges, self.vertices):
+            if given is not None and given.exists() and path.exists() and path.samefile(given):
+                raise FileError(
+                    f"{path}: is read by the job, and would be replaced; write another file"
+                )
 
     @property
     def on_cluster(self) -> bool:

@@ -42,9 +42,9 @@ def run_command(
     """Run a vertex program of your own.
 
     The program is a class decorated with @ws.vertex_program in a Python file, or several of them
-    combined by ws.phases.  Its parameters are given as NAME=VALUE: a number, a vertex id, several
-    vertex ids separated by commas (by semicolons if an id has several columns), the name of a column
-    of --vertices, or @FILE for a file of vertices.
+    combined by ws.phases.  Its parameters are given as NAME=VALUE: a number, true or false, a vertex
+    id, several vertex ids separated by commas (by semicolons if an id has several columns), the name
+    of a column of --vertices, or @FILE for a file of vertices.
     """
     from cugraph_ws.program.conventions import needs_weight
     from cugraph_ws.program.phases import programs_of
@@ -156,7 +156,7 @@ def _parse(job: Job, program: VertexProgram | Phases, words: Sequence[str]) -> d
 def _value(job: Job, name: str, declared: Any, text: str) -> Any:
     """Return a parameter's value; the program itself refuses undeclared names."""
     from cugraph_ws.frames.readers import read_frame
-    from cugraph_ws.program.declarations import VertexParameter, VertexSet
+    from cugraph_ws.program.declarations import ScalarType, VertexParameter, VertexSet
 
     if isinstance(declared, VertexParameter):
         return job.vertex_id(text, name)
@@ -166,6 +166,9 @@ def _value(job: Job, name: str, declared: Any, text: str) -> Any:
     if isinstance(declared, VertexSet):
         separator = "," if len(job.id_types) == 1 else ";"
         return job.vertex_ids(next(csv.reader([text], delimiter=separator), []), name)
+    declared_type = getattr(declared, "type", None)
+    if isinstance(declared_type, ScalarType) and declared_type.dtype.kind == "b":
+        return {"true": True, "false": False}.get(text.lower(), text)
     for kind in (int, float):
         try:
             return kind(text)

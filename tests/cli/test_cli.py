@@ -107,6 +107,28 @@ class Terminal(io.StringIO):
         return True
 
 
+SWITCH = """
+import cugraph_ws as ws
+
+
+@ws.vertex_program
+class Switch:
+    x: ws.float64
+    on = ws.parameter(ws.boolean, default=False)
+
+    def init(p):
+        return 1.0 if p.on else 0.0
+
+    def compute(src):
+        return src.x
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.x, gathered)
+"""
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """Work in a folder with the files that the tests name."""
@@ -495,6 +517,14 @@ def test_a_program_may_import_its_neighbours_and_replaces_no_module():
     sys.modules.pop("helpers")
 
 
+@pytest.mark.parametrize(("text", "seen"), [("true", 1.0), ("False", 0.0), (None, 0.0)])
+def test_a_parameter_that_is_true_or_false(text, seen, folder):
+    Path("switch.py").write_text(SWITCH)
+    words = [] if text is None else [f"on={text}"]
+    found = result("run", "switch.py:Switch", "edges.parquet", *words, "--engine", "python")
+    assert set(found["x"].to_pylist()) == {seen}
+
+
 # --- errors and exit codes ------------------------------------------------------------------
 
 
@@ -506,6 +536,8 @@ def test_a_program_may_import_its_neighbours_and_replaces_no_module():
         (["pagerank", "edges.parquet", "--weight", "cost"], "cost"),
         (["pagerank", "edges.parquet", "-o", "r.xlsx"], "r.xlsx: the suffix is not a known format"),
         (["pagerank", "edges.parquet", "-o", "no/r.csv"], "there is no folder"),
+        (["pagerank", "edges.parquet", "-o", "edges.parquet"], "would be replaced"),
+        (["pagerank", "edges.parquet", "--checkpoint", "./edges.parquet"], "would be replaced"),
         (["pagerank", "edges.parquet", "--trace", "t"], "the suffix is not a known format"),
         (["pagerank", "edges.parquet", "--checkpoint", "no/state"], "there is no folder"),
         (["pagerank", "edges.parquet", "--resume", "absent"], "absent"),
