@@ -42,7 +42,7 @@ Phase = tuple[
 
 # Modules of the library, and their functions that are phases
 WATCHED = {
-    "dask.tasks": ("call_rank", "call_directly", "_share", "_returned"),
+    "dask.tasks": ("call_rank", "take_rank", "call_directly", "_share", "_returned"),
     "dask.worker": ("DaskCommunicator._exchange",),
     "dask.nccl": ("NcclCommunicator._exchange",),
     "dask.heartbeat": ("Heartbeat.are_free",),
