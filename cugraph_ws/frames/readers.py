@@ -46,7 +46,8 @@ def read_edges(
     -------
     pyarrow.Table
         Columns named by the header if there is one, else source, destination, weight, and column_4
-        and so on.  Ids that look like integers are int64 (or uint64).
+        and so on.  Ids that look like integers are int64 (or uint64); a `GraphWarning` says so if some have
+        leading zeros, which are dropped.
 
     Raises
     ------

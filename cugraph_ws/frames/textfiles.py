@@ -15,8 +15,10 @@ import pyarrow as pa
 from pyarrow import compute, csv
 
 from cugraph_ws.errors import FileError
+from cugraph_ws.frames.leading_zeros import LeadingZeros
 from cugraph_ws.runtime.memory import available_memory, check_room, format_bytes
 from cugraph_ws.runtime.paths import arrow_path
+from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = ["FORMATS", "SUFFIXES", "Layout", "TextFile"]
 
@@ -150,7 +152,7 @@ class TextFile:
         types: dict[str, pa.DataType] = {}
         while True:
             try:
-                table = self._parse(layout, types)
+                table, zeros = self._parse(layout, types)
             except pa.ArrowInvalid as error:
                 misfit = re.match(r"In CSV column #(\d+):.*conversion error", str(error))
                 if misfit is None:
@@ -160,12 +162,13 @@ class TextFile:
             guessed = [name for name in layout.columns if name not in types]
             large = [name for name in guessed if _holds_large_integers(table[name])]
             if not large:
+                self._warn_of(zeros, table)
                 return self._checked(table)
             types |= dict.fromkeys(large, pa.uint64())
 
     def _parse(
         self, layout: Layout, types: dict[str, pa.DataType], threads: bool = True
-    ) -> pa.Table:
+    ) -> tuple[pa.Table, LeadingZeros]:
         with pa.input_stream(arrow_path(self.path), compression=self.compression) as stream:
             guarded = Guarded(stream, self.path, self._need_of_rows(layout), layout.separator)
             text: Any = Cleaned(guarded, layout.separator == " ") if layout.comments else guarded
@@ -187,7 +190,17 @@ class TextFile:
                 guarded.raise_what_stopped_it()
                 raise
             guarded.raise_what_stopped_it()
-            return table
+            return table, guarded.zeros
+
+    def _warn_of(self, zeros: LeadingZeros, table: pa.Table) -> None:
+        """Warn of ids that may have been merged: 007 and 7."""
+        for place, cell in sorted(zeros.found.items()):
+            if place < table.num_columns and pa.types.is_integer(table.schema.types[place]):
+                warn_caller(
+                    f"{self.path}: column {table.column_names[place]!r} has integers with leading zeros, "
+                    f"which are dropped: {cell} is read as {int(cell)}; to keep them, make it a Parquet file, with "
+                    "that column as text"
+                )
 
     def _checked(self, table: pa.Table) -> pa.Table:
         """Give empty columns a type, and refuse text in another encoding."""
@@ -289,6 +302,13 @@ class Guarded:
         Used for messages.
     need : Need
         Memory that the rows take.
+    separator : str
+        Separator of cells.
+
+    Attributes
+    ----------
+    zeros : LeadingZeros
+        What was found in the text so far.
     """
 
     closed = False
@@ -303,6 +323,7 @@ class Guarded:
         self._read = 0  # bytes read
         self._held = 0  # bytes that rows take
         self._error: Exception | None = None
+        self.zeros = LeadingZeros(separator)
         self._row_that_stops = f"1{separator}".encode() * 4096
 
     def read(self, size: int) -> bytes:
@@ -322,6 +343,7 @@ class Guarded:
             needed = self._held * 5 // 4 + min(self._read, IN_FLIGHT)
             check_room(str(self._path), needed, self._room)
             self._watch(block)
+            self.zeros.look(block)
         except Exception as error:
             self._error = error
             return b"\n" + self._row_that_stops[: size - 1]

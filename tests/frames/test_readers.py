@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cugraph_ws.errors import FileError, GraphMemoryError, InputError
+from cugraph_ws.errors import FileError, GraphMemoryError, GraphWarning, InputError
 from cugraph_ws.frames import matrix_market, textfiles
+from cugraph_ws.frames.leading_zeros import LeadingZeros
 from cugraph_ws.frames.readers import read_edges, read_frame
 from cugraph_ws.frames.writers import check_writable, write_chunks, write_frame
 
@@ -39,6 +41,41 @@ def types(table: pa.Table) -> list[str]:
 
 
 # --- what is read ---------------------------------------------------------------------------
+
+
+LEADING = re.escape(
+    "column 'b' has integers with leading zeros, which are dropped: 007 is read as 7; "
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.csv", "a,b\n1,2\n7,007\n"),
+        ("e.csv.gz", 'a,b\n1,2\n7,"007"\r\n'),
+        ("e.tsv", "a\tb\n10\t2\n7\t007"),
+        ("e.txt", "a b\n# 0123\n1 2\n  7\t  007 \n"),
+    ],
+)
+def test_leading_zeros_are_not_dropped_without_a_word(tmp_path, name, text):
+    with pytest.warns(GraphWarning, match=LEADING):
+        table = read_edges(put(tmp_path, name, text))
+    assert table["b"].to_pylist() == [2, 7]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_leading_zeros_are_found_in_blocks_of_any_size(size):
+    text = b"0,10,0.5\n00,5,007\n01:30,2020-01-02,3"
+    zeros = LeadingZeros(",")
+    for start in range(0, len(text), size):
+        zeros.look(text[start : start + size])
+    zeros.look(b"")
+    assert zeros.found == {0: "00", 2: "007"}
+
+
+def test_what_is_no_integer_keeps_its_zeros(tmp_path):
+    table = read_edges(put(tmp_path, "e.csv", "a,b,w\n007,x,00.5\nagent,0,0\n"))
+    assert table["a"].to_pylist() == ["007", "agent"]
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
