@@ -26,6 +26,7 @@ A run of a vertex program on the CPU, without the built graph; S bytes of state 
       jumps                       24 n, and 8 n for each pointer
       extrapolation               32 n for vectors, and 16 n while they are combined
       lists of messages           the messages of the longest row, and 16 bytes each to sort floats
+      modes                       the same messages, and 16 bytes for each slot of its table, 25 if weighted
       state on edges, e bytes     2 e A with its result, which takes 22 A and 4 ids per arc besides
     the result                    S n, predecessors 16 n, and the ids once or twice
 """
@@ -42,6 +43,7 @@ import pyarrow as pa
 
 from cugraph_ws.graph.adjacency import TURNS, cursor_dtype, index_dtype, pieces_of
 from cugraph_ws.graph.interning import BLOCK, IdShape, count_distinct, table_slots
+from cugraph_ws.kernels.cpu.interface import CHUNK
 from cugraph_ws.runtime.threads import number_of_threads
 
 __all__ = [
@@ -275,7 +277,7 @@ def estimate_run(
         pointers = {one.pointer for one in program.constants.values() if hasattr(one, "pointer")}
         taken += (24 + 8 * len(pointers)) * vertices if pointers else 0
         if program.listing is not None:
-            taken += _bytes_of_a_message(program) * longest
+            taken += _bytes_of_lists(program, longest)
         vectors = 48 * vertices * (extrapolated and program.extrapolation is not None)
         taken += max((csr + values) * bool(sums), vectors)  # sums are made before the run
     listed = (2 * state + 16 * follows + each * (1 + follows)) * vertices
@@ -289,10 +291,10 @@ def lists_messages(program: Any) -> bool:
     return any(getattr(one, "listing", None) is not None for one in several)
 
 
-def _bytes_of_a_message(program: Any) -> int:
-    """Return the bytes of a listed message, with those that sorting takes for it.
+def _bytes_of_lists(program: Any, longest: int) -> int:
+    """Return the bytes of the messages of a row, with those that sorting or counting takes.
 
-    Numbers are counted with eight bytes: their types are known once the program is bound.
+    Numbers are counted with eight bytes, and weights as floats: types are known once the program is bound.
     """
     returned = (
         node.value
@@ -300,8 +302,13 @@ def _bytes_of_a_message(program: Any) -> int:
         if isinstance(node, ast.Return)
     )
     parts = max((len(one.elts) for one in returned if isinstance(one, ast.Tuple)), default=1)
-    keys = len(range(parts)[: program.listing.sorted_by])
-    return 8 * parts + (16 if keys else 0) + (16 if keys > 1 else 0)
+    listing = program.listing
+    if listing.kind != "list":  # see `empty_table` in `kernels/cpu/modes.py`
+        slots = 1 + (1 << max(1, (2 * longest - 1).bit_length())) if longest else 0
+        chunked = listing.kind == "weighted mode" and longest > CHUNK
+        return 8 * parts * longest + (25 if chunked else 16) * slots
+    keys = len(range(parts)[: listing.sorted_by])
+    return (8 * parts + (16 if keys else 0) + (16 if keys > 1 else 0)) * longest
 
 
 # bytes per vertex, bytes per arc, and whether the CSR is read

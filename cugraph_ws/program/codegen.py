@@ -28,7 +28,7 @@ import numpy as np
 
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.program.lists import Messages, compiled_text, list_lines
+from cugraph_ws.program.lists import Messages, compiled_text, key_lines, list_lines
 from cugraph_ws.program.single import Single
 from cugraph_ws.runtime.generated import import_text, kernel_file
 from cugraph_ws.runtime.machine_code import cache_folder, file_stem
@@ -61,6 +61,7 @@ __all__ = [
 LOOPS = ("dense", "tiles", "pull", "buckets", "push", "scatter", "tree")
 EDGE_STATE = ("edge_state",)  # the loops of programs that keep state on edges
 LISTS = "lists"  # the loop of programs that list messages
+MODES = "modes"  # the loop of programs that combine them by `ws.mode()`
 REPLACED = {
     "__future__",
     *(
@@ -566,6 +567,12 @@ def _list_lines(program: VertexProgram, types_: Types, access: Access) -> list[s
     )
 
 
+def _key_lines(program: VertexProgram, types_: Types) -> list[str]:
+    """Write the functions that only programs with `ws.mode()` have, on the CPU."""
+    lines = [] if program.listing is None else key_lines(program.listing, types_.message)
+    return ["\n".join(lines)]
+
+
 def _named(program: VertexProgram) -> dict[str, str]:
     """Return the expression for `gathered` if its parts have names."""
     fields = () if program.fold is None else program.fold.fields
@@ -613,6 +620,7 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
         f'"""Loops of the vertex program {program.name}, generated."""',
         *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
         adaptors(program, types_),
+        *_key_lines(program, types_),
         *[loop_text(loop) for loop in _loops_of(program)],
     ]
     return "\n\n".join(parts) + "\n"
@@ -620,7 +628,9 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
 
 def _loops_of(program: VertexProgram) -> tuple[str, ...]:
     """Return the loop modules that a program is compiled with."""
-    lists = () if program.listing is None else (LISTS,)
+    lists: tuple[str, ...] = ()
+    if program.listing is not None:
+        lists = (LISTS if program.listing.kind == "list" else MODES,)
     return (*LOOPS, *lists, *(EDGE_STATE if program.edge_state else ()))
 
 
@@ -770,6 +780,7 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     more = zip(program.edge_state, program.edge_state_kinds, strict=True)
     fit = fitting(program, types_, more)
     text = adaptors(program, types_, PlainAccess(), checked=True)
+    text = "\n".join([text, *_key_lines(program, types_)])
     return plain_module(program, _record_fields(program), functions, fit, text, _loops_of(program))
 
 

@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NoReturn, Protocol
 
+import numpy as np
+
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
-    "Examples", "Listing", "Messages", "beyond_list", "check_list_uses", "compiled_text", "list_lines", "mode",
-    "total_kind", "why_not_listed",
+    "Examples", "Listing", "Messages", "beyond_list", "check_list_uses", "compiled_text", "key_lines", "list_lines",
+    "mode", "total_kind", "why_not_listed",
 ]  # fmt: skip
 
 MESSAGES = "messages"
@@ -371,6 +373,47 @@ def list_lines(
         f"    return {_row([f'np.empty(size, np.{_type(kind)})' for kind in message])}",
         "@inline\ndef sort_slots(slots, count):",
         *_sorting(listing, message),
+    ]
+
+
+def key_lines(listing: Listing, message: Sequence[str]) -> list[str]:
+    """Write what only loops over modes on the CPU call: the keys by which messages are counted.
+
+    Parameters
+    ----------
+    listing : Listing
+    message : sequence of str
+        NumPy type names of the parts of a message.
+
+    Returns
+    -------
+    list of str
+        Definitions and constants; none for `gather_list`.
+    """
+    if listing.kind == "list":
+        return []
+    label, view = message[0], ""
+    key = ["    return np.int64(places[place])"]
+    if label.startswith("float"):  # as on the GPU; see `kernels/cuda/modes.py`
+        whole = label.replace("float", "int")
+        view = f".view(np.{whole})"
+        infinity, unknown = (int(np.array(one, label).view(whole)) for one in (np.inf, np.nan))
+        key = [
+            "    key = np.int64(places[place])",
+            "    if key < 0:",
+            f"        key = key ^ {np.iinfo(whole).max}",
+            "    if key == -1:",
+            "        key = np.int64(0)",
+            f"    if key > {infinity} or key < {~infinity}:",
+            f"        key = np.int64({unknown})",
+            "    return key",
+        ]
+    return [
+        f"ROUNDED = {not listing.counts(message)}",
+        "@inline\ndef keys_of(slots):",
+        f"    return slots[0]{view}",
+        "@inline\ndef key_at(places, place):",
+        *key,
     ]
 
 

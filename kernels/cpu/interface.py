@@ -1,6 +1,6 @@
 """The interface of a vertex program: the names that the loops call.
 
-The loops in `dense`, `lists`, `pull`, `push`, `scatter`, and `tree` import these names.  For a run they are
+The loops in `dense`, `lists`, `modes`, `pull`, `push`, `scatter`, and `tree` import these names.  For a run they are
 instantiated: the program's functions of the same names replace the import, and the whole is
 compiled (see `cugraph_ws.program.codegen`).  The definitions here are a program too, which counts
 hops from vertex 0, so that the loops can be imported, read and checked.
@@ -25,9 +25,8 @@ __all__ = [
     "KEEPS",
     "NO_TARGET",
     "ORDERED",
+    "ROUNDED",
     "SETTLES",
-    "WEIGHTED",
-    "alike",
     "change",
     "empty_slots",
     "gather_row",
@@ -37,6 +36,8 @@ __all__ = [
     "is_enough",
     "is_settled",
     "keep",
+    "key_at",
+    "keys_of",
     "label_at",
     "load",
     "load_target",
@@ -47,7 +48,6 @@ __all__ = [
     "no_weight",
     "nothing",
     "order",
-    "precedes",
     "put",
     "put_edge",
     "put_message",
@@ -70,7 +70,7 @@ FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices
 NO_TARGET = 0  # stands for a target where no program runs that reads one
 CHUNK = 128  # weights of a value that are added up one after another, before their sums are
-WEIGHTED = False  # whether listed messages are values and weights
+ROUNDED = False  # whether total weights depend on the order in which they are added up
 SETTLES = True  # whether `is_settled` says that a state is final
 
 _FAR = 2**30
@@ -208,16 +208,6 @@ def no_gathered() -> Any:
     return _FAR
 
 
-def alike(first: Any, second: Any) -> bool:
-    """Return whether two values count as the same; NaN is like NaN."""
-    return bool(first == second)
-
-
-def precedes(first: Any, second: Any) -> bool:
-    """Return whether a value is before another where messages are sorted; NaN is last."""
-    return bool(first < second)
-
-
 def label_at(slots: Any, place: Any) -> Any:
     """Return the value of a message, without its weight."""
     return slots[0][place]
@@ -231,6 +221,16 @@ def weight_at(slots: Any, place: Any) -> Any:
 def no_weight() -> Any:
     """Return a total weight of zero."""
     return 0
+
+
+def keys_of(slots: Any) -> Any:
+    """Return the values of a buffer's messages as integers, in the same memory."""
+    return slots[0]
+
+
+def key_at(places: Any, place: Any) -> Any:
+    """Return the key of a message: in the order of values, and equal for those that count as one."""
+    return places[place]
 
 
 def empty_slots(size: Any) -> Any:

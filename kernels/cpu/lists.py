@@ -1,85 +1,30 @@
-"""Dense supersteps that list the messages of each row: for the most frequent, and `gather_list`."""
+"""Dense supersteps that list the messages of each row, for `gather_list`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cugraph_ws.kernels.cpu.interface import (
-    CHUNK,
     KEEPS,
     SETTLES,
-    WEIGHTED,
-    alike,
     change,
     empty_slots,
     gather_row,
     is_active,
     is_settled,
     keep,
-    label_at,
     load,
     load_target,
     message,
-    no_weight,
-    nothing,
     put,
     put_message,
     sort_slots,
     update,
-    weight_at,
     with_notes,
 )
 from cugraph_ws.kernels.cpu.jit import jit
 
-__all__ = ["gather_lists", "most_frequent"]
-
-
-@jit
-def weigh(slots: Any, first: Any, last: Any) -> Any:
-    """Return the total weight of the messages [first, last), which have the same value."""
-    total = no_weight()
-    if not WEIGHTED:
-        return total + (last - first)
-    for begin in range(first, last, CHUNK):
-        part = no_weight()
-        for place in range(begin, min(begin + CHUNK, last)):
-            part += weight_at(slots, place)
-        total += part
-    return total
-
-
-@jit
-def most_frequent(slots: Any, first: Any, count: Any) -> Any:
-    """Return the value of the greatest total weight among sorted messages, the least of several.
-
-    A total that is NaN is below all others.
-    """
-    if count == 0:
-        return label_at(empty_label(), 0)
-    chosen = first
-    heaviest = no_weight()
-    start = first
-    end = first + count
-    while start < end:
-        label = label_at(slots, start)
-        after = start + 1
-        while after < end and alike(label_at(slots, after), label):
-            after += 1
-        total = weigh(slots, start, after)
-        better = total > heaviest or (heaviest != heaviest and total == total)
-        if start == first or better:
-            chosen = start
-            heaviest = total
-        start = after
-    return label_at(slots, chosen)
-
-
-@jit
-def empty_label() -> Any:
-    """Return a buffer with the message that stands for none."""
-    slots = empty_slots(1)
-    put_message(slots, 0, nothing())
-    return slots
+__all__ = ["gather_lists"]
 
 
 @jit

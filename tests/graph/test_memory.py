@@ -289,13 +289,13 @@ def test_the_longest_row_of_any_ids():
     text = some.map(lambda one: f"v{one}")
     pairs = pd.DataFrame({"a": [1, 1, 1], "b": [2, 3, 3], "c": [5, 5, 5], "d": [6, 6, 7]})
     two = {"source": ["a", "b"], "destination": ["c", "d"]}
-    for edges, options, longest in (
-        (some, {}, 3), (text, {}, 3), (text.astype("category"), {}, 3), (pairs, two, 2),
-        (some, {"directed": False}, 3), (some[:0], {}, 0),
+    for edges, options, longest, slots in (
+        (some, {}, 3, 9), (text, {}, 3, 9), (text.astype("category"), {}, 3, 9), (pairs, two, 2, 5),
+        (some, {"directed": False}, 3, 9), (some[:0], {}, 0, 0),
     ):  # fmt: skip
         with_lists = estimate_memory(edges, number_of_vertices=9, program=program, **options).run
         with_sums = estimate_memory(edges, number_of_vertices=9, program=OneField, **options).run
-        assert with_lists - with_sums == 32 * longest
+        assert with_lists - with_sums == 16 * (longest + slots)
 
 
 def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch):

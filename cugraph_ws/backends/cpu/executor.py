@@ -231,9 +231,11 @@ class CpuExecutor:
         values, outbox = context.values, self._prepare()
         totals = np.zeros((len(ranges) + len(hubs), 3))
         seen = (rows, self._edges(), context.state, fresh, part.constants, values)
-        if context.bound.program.listing is not None:
+        listing = context.bound.program.listing
+        if listing is not None:
             lists = [(*bounds, *seen, totals[place]) for place, bounds in enumerate(ranges)]
-            context.run(context.loops.gather_lists, lists)
+            loops = context.loops
+            context.run(loops.gather_lists if listing.kind == "list" else loops.gather_modes, lists)
         elif tiled:
             inbox = self._tiled.fold(self._prepares, outbox)
             finishing = [
