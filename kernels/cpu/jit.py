@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numba
 from llvmlite import binding
+from numba.core.registry import CPUDispatcher
 
 from cugraph_ws.runtime.machine_code import CodeCache
 
@@ -44,7 +45,20 @@ def jit(function: F) -> F:
     return loop
 
 
+class Inlined(CPUDispatcher):  # type: ignore[misc]
+    """A function that compiled code calls; it has no entry for Python, which is told so."""
+
+    def _insert(self, *overload: Any) -> None:
+        """Leave an overload out of those that Python may call."""
+
+    def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
+        raise TypeError(f"{self.__name__} can be called by compiled code alone")
+
+
 def inline(function: F) -> F:
-    """Compile a small function that kernels call; Python cannot."""
-    compiled: F = numba.njit(**OPTIONS, inline="never", no_cpython_wrapper=True)(function)
-    return compiled
+    """Compile a small function that kernels call; Python cannot, unless the compiler is switched off."""
+    if numba.config.DISABLE_JIT:
+        return function
+    options = {**OPTIONS, "nopython": True, "inline": "never", "no_cpython_wrapper": True}
+    compiled: Any = Inlined(function, targetoptions=options)
+    return compiled  # type: ignore[no-any-return]

@@ -50,7 +50,8 @@ GRAPHS: dict[str, Edges] = {
     "random dense": random_edges(6, 30, seed=14),
 }  # fmt: skip
 THOROUGH = ("two components", "random", "random undirected")  # in every configuration
-LIMITS = (1, 2, 3, None)
+FEW = (1, 2, 3)
+LIMITS = (*FEW, None)
 LONG, SHORT = (
     60,
     6,
@@ -141,12 +142,13 @@ def graphs_for(entry: Entry) -> list[str]:
 
 @pytest.mark.parametrize("entry", ALL, ids=str)
 def test_plain_python(entry: Entry) -> None:
+    """Each configuration runs to the end and to one limit: on the three thorough graphs, to all of them."""
     configurations = [*DIRECTIONS, *PARTITIONS, *WAYS]
     turn = itertools.cycle(configurations)
-    for name in graphs_for(entry):
-        thorough = name in THOROUGH
-        for limit in LIMITS:
-            for options in configurations if thorough else [{}, next(turn)]:
+    for place, name in enumerate(graphs_for(entry)):
+        chosen = configurations if name in THOROUGH else [{}, next(turn)]
+        for number, options in enumerate(chosen):
+            for limit in (FEW[(place + number) % len(FEW)], None):
                 check(entry, name, limit, engine="python", **options)
 
 

@@ -16,13 +16,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import COMPILED
 
 import cugraph_ws as ws
-from cugraph_ws.kernels.cpu.jit import inline as jit_of_tests
+from cugraph_ws.kernels.cpu.jit import inline
 from cugraph_ws.program import codegen
 from cugraph_ws.runtime import atomic_files, machine_code
 from cugraph_ws.runtime.machine_code import (
@@ -498,7 +499,9 @@ def test_compiling_gives_its_memory_back():
     def compile_one(number: int) -> None:
         space: dict[str, Any] = {}
         exec(f"def plus(x):\n    return x + {number}", space)
-        assert jit_of_tests(space["plus"])(1) == number + 1
+        compiled: Any = inline(space["plus"])
+        compiled.compile((numba.int64,))
+        assert compiled.overloads
 
     compile_one(0)
     before = used()
@@ -582,3 +585,18 @@ def test_text_that_fails_leaves_no_module():
     with pytest.raises(ZeroDivisionError):
         codegen.import_text("failing_0", "1 / 0\n")
     assert "failing_0" not in sys.modules
+
+
+@needs_compiler
+def test_functions_that_kernels_call_refuse_python():
+    """They have no entry for Python: a call would jump to address 0."""
+    inner: Any = inline(lambda x: x + 1)
+
+    @numba.njit
+    def outer(x):
+        return inner(x)
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="called by compiled code alone"):
+            inner(1)
+        assert outer(1) == 2
