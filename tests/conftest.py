@@ -43,7 +43,6 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("(\w+)"\)$""", re.MULTILINE)
 
 FOLLOWED = pytest.StashKey[bool]()
-GRAPHS = {*SHAPES, "hub"}
 EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluster_device_)")
 
 
@@ -98,19 +97,14 @@ def in_group(item: pytest.Item) -> bool:
 
 
 def mark_followed(items: list[pytest.Item]) -> None:
-    """Have coverage follow the first case of a test, and later ones if a part of their id is new: each value once.
+    """Have coverage follow a case of a test if a part of its id is new: each value once.
 
-    The name of a shape is no such value: the same code runs on it.  Others run without coverage, which would
-    slow them by a fifth.
+    The other combinations run as they do without coverage, which takes a quarter of the time.
     """
     seen: set[tuple[str, int, str]] = set()
     for item in items:
         test, _, case = item.nodeid.partition("[")
-        values = {(test, -1, "")} | {
-            (test, place, value)
-            for place, value in enumerate(case.rstrip("]").split("-"))
-            if value not in GRAPHS
-        }
+        values = {(test, place, value) for place, value in enumerate(case.split("-"))}
         item.stash[FOLLOWED] = not values <= seen
         seen |= values
 
