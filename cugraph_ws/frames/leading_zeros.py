@@ -10,7 +10,8 @@ __all__ = ["LeadingZeros"]
 
 ZERO = ord("0")
 DIGITS = np.isin(np.arange(256), list(b"0123456789"))
-MOST = 1000  # cells of a block that are looked at
+PIECE = 1 << 16  # bytes whose zeros are listed at a time
+MOST = 100  # cells of a piece that are looked at
 CELL = re.compile(rb'0[0-9]+(?=["\s,]|$)')
 
 
@@ -40,14 +41,16 @@ class LeadingZeros:
         end = text.rfind(b"\n") + 1 if block else len(text)
         self._rest = text[end:]
         data = np.frombuffer(text, np.uint8, end)
-        zeros = np.flatnonzero(data[:-1] == ZERO)
-        zeros = zeros[DIGITS[data[zeros + 1]]]
-        zeros = zeros[(zeros == 0) | self._before[data[zeros - 1]]]
-        for at in zeros[:MOST].tolist():
-            cell = CELL.match(text, at)
-            line = text[text.rfind(b"\n", 0, at) + 1 : at]
-            if cell is not None and not line.lstrip().startswith((b"#", b"%")):
-                before = (
-                    line.split() if self._separator == b" " else line.split(self._separator)[1:]
-                )
-                self.found.setdefault(len(before), cell[0].decode())
+        for start in range(0, end - 1, PIECE):
+            zeros = start + np.flatnonzero(data[start : min(start + PIECE, end - 1)] == ZERO)
+            zeros = zeros[DIGITS[data[zeros + 1]]]
+            zeros = zeros[(zeros == 0) | self._before[data[zeros - 1]]]
+            for at in zeros[:MOST].tolist():
+                self._note(text, at)
+
+    def _note(self, text: bytes, at: int) -> None:
+        cell = CELL.match(text, at)
+        line = text[text.rfind(b"\n", 0, at) + 1 : at]
+        if cell is not None and not line.lstrip().startswith((b"#", b"%")):
+            before = line.split() if self._separator == b" " else line.split(self._separator)[1:]
+            self.found.setdefault(len(before), cell[0].decode())
