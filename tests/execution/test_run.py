@@ -120,7 +120,9 @@ class TestHowRunsEnd:
         assert result.stopped == "diverged"
         assert not result.converged
         assert 50 < result.iterations < 200
-        with pytest.raises(ws.ConvergenceError, match=r"stopped by diverged .*scale down the weights"):
+        with pytest.raises(
+            ws.ConvergenceError, match=r"stopped by diverged .*scale down the weights"
+        ):
             result.require_convergence("explosion")
 
     def test_an_empty_graph(self, engine):
