@@ -226,7 +226,7 @@ class Leiden(Louvain):
         """Split communities of the graph's vertices that are not connected; end the run."""
         parts = self._split(found)
         if bool(parts.max() > found.max()):
-            self._put(as_host(parts) if self._xp is np else parts)
+            self._put(self._here(parts))
             self._best = self._quality()
         super()._end(parts)
 
@@ -234,13 +234,13 @@ class Leiden(Louvain):
         """Put the level's vertices into the communities in which they begin it."""
         parent = self._part.xp.empty(len(self._level.degrees), np.int64)
         parent[self._member] = begun
-        self._begin_in(as_host(parent) if self._xp is np else parent)
+        self._begin_in(self._here(parent))
 
     def _split(self, labels: Array) -> Array:
         """Return the connected parts of communities of the graph's vertices, numbered from 0."""
         xp, level, backend = self._xp, self._first, self._backend
         count = len(labels)
-        rows = backend.within(level.rows, level.sources, as_host(labels) if xp is np else labels)
+        rows = backend.within(level.rows, level.sources, self._here(labels))
         sources = row_numbers(xp, rows[0], len(rows[1]))
         if not self._on_device:
             parts, _ = without_gaps(np, _connected(sources, rows[1], count))

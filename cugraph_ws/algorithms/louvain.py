@@ -448,23 +448,30 @@ class Louvain(BaseLoop):
                 return Level(sources, indices, ones, offsets, near.degrees.astype(np.int64), 0)
         return contract(part.xp, *both_ways(part), self._vertices)
 
+    def _here(self, labels: Array) -> Array:
+        """Return labels of the graph's vertices where the level is: on the host if that is."""
+        return as_host(labels) if self._xp is np else labels
+
+    def _assign(self, label: Array) -> None:
+        """Put the vertices of the level into communities, of which `_inside` is then to be set."""
+        count = len(label)
+        self._label = label
+        self._totals = self._backend.sum_by(label, self._level.degrees, count)
+        self._sizes = self._backend.sum_by(label, self._xp.ones(count, np.int64), count)
+
     def _put(self, label: Array) -> None:
         """Put the vertices of the level into communities."""
-        level, backend, count = self._level, self._backend, len(label)
-        self._label = label
-        self._totals = backend.sum_by(label, level.degrees, count)
-        self._sizes = backend.sum_by(label, self._xp.ones(count, np.int64), count)
-        self._inside = level.inside + backend.sum_inside(level.rows, level.sources, label)
+        level = self._level
+        self._assign(label)
+        inside = self._backend.sum_inside(level.rows, level.sources, label)
+        self._inside = level.inside + inside
 
     def _begin_in(self, label: Array) -> None:
         """Put the vertices of a new level into communities, and call those beside other communities."""
-        level, backend, count = self._level, self._backend, len(label)
-        vertices = self._xp.arange(count)
-        self._label = label
-        self._totals = backend.sum_by(label, level.degrees, count)
-        self._sizes = backend.sum_by(label, self._xp.ones(count, np.int64), count)
-        alone = vertices + count  # as if all came from communities that are no longer there
-        self._inside = level.inside + backend.sum_moves(
+        level, vertices = self._level, self._xp.arange(len(label))
+        self._assign(label)
+        alone = vertices + len(label)  # as if all came from communities that are no longer there
+        self._inside = level.inside + self._backend.sum_moves(
             level.rows, level.sources, vertices, (alone, label), self._stirred
         )
         self._call()
@@ -507,8 +514,7 @@ class Louvain(BaseLoop):
         """Let the vertices of the graph move between the communities of the last level."""
         self._final = True
         self._begin_graph(self._first)
-        last = self._finished[-1]
-        self._begin_in(as_host(last) if self._xp is np else last)
+        self._begin_in(self._here(self._finished[-1]))
 
     @property
     def _factor(self) -> float:

@@ -154,7 +154,7 @@ def refuse_negative(graph: GraphView, advice: str = "weights must be 0 or more")
         )
 
 
-def refuse_great(graph: GraphView, terms: float) -> None:
+def refuse_great(graph: GraphView, terms: float) -> float | None:
     """Refuse a graph with weights of which `terms` may add up to more than a float64; collective.
 
     Parameters
@@ -164,17 +164,25 @@ def refuse_great(graph: GraphView, terms: float) -> None:
     terms : float
         Bound of the number of weights in a sum.
 
+    Returns
+    -------
+    float or None
+        The greatest weight; None if there is none.
+
     Raises
     ------
     InputError
     """
     greatest = None if graph.weight is None else graph.greatest_edge_value(graph.weight)
-    if greatest is not None and not math.isfinite(terms * float(greatest[0])):
+    if greatest is None:
+        return None
+    if not math.isfinite(terms * float(greatest[0])):
         raise InputError(
             f"column {graph.weight!r}: the edge from {graph.describe_edge(greatest[1])} has the "
             f"weight {greatest[0]}; sums of such weights are more than a float64 holds; scale the "
             "weights down"
         )
+    return float(greatest[0])
 
 
 def refuse_checkpoints(options: RunOptions, subject: str) -> None:

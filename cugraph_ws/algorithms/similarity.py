@@ -555,7 +555,6 @@ def _check_weights(graph: GraphView) -> float:
             "use_weight=True: the graph has no weights; give the column in weight=, or to Graph(...)"
         )
     refuse_negative(graph, "similarity needs weights of 0 or more")
-    refuse_great(graph, 4.0 * graph.number_of_arcs)
-    greatest = graph.greatest_edge_value(graph.weight)
-    exponent = 0 if greatest is None else math.frexp(float(greatest[0]))[1]
+    greatest = refuse_great(graph, 4.0 * graph.number_of_arcs)
+    exponent = 0 if greatest is None else math.frexp(greatest)[1]
     return math.ldexp(1.0, min(-exponent, 1023))

@@ -50,7 +50,9 @@ class LeadingZeros:
 
     def _note(self, text: bytes, at: int) -> None:
         cell = CELL.match(text, at)
+        if cell is None:
+            return
         line = text[text.rfind(b"\n", 0, at) + 1 : at]
-        if cell is not None and not line.lstrip().startswith((b"#", b"%")):
+        if not line.lstrip().startswith((b"#", b"%")):
             before = line.split() if self._separator == b" " else line.split(self._separator)[1:]
             self.found.setdefault(len(before), cell[0].decode())

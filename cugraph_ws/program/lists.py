@@ -23,8 +23,8 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
-    "Examples", "Listing", "Messages", "beyond_list", "check_list_uses", "compiled_text", "key_lines", "list_lines",
-    "mode", "total_kind", "why_not_listed",
+    "Examples", "Listing", "Messages", "beyond_list", "check_list_uses", "compiled_text", "key_bits", "key_lines",
+    "list_lines", "mode", "total_kind", "why_not_listed",
 ]  # fmt: skip
 
 MESSAGES = "messages"
@@ -376,6 +376,13 @@ def list_lines(
     ]
 
 
+def key_bits(kind: str) -> tuple[int, int, int]:
+    """Return what makes keys of a float type's bits: those that make negative ones ascend, infinity and NaN."""
+    whole = kind.replace("float", "int")
+    infinity, unknown = (int(np.array(one, kind).view(whole)) for one in (np.inf, np.nan))
+    return int(np.iinfo(whole).max), infinity, unknown
+
+
 def key_lines(listing: Listing, message: Sequence[str]) -> list[str]:
     """Write what only loops over modes on the CPU call: the keys by which messages are counted.
 
@@ -395,13 +402,12 @@ def key_lines(listing: Listing, message: Sequence[str]) -> list[str]:
     label, view = message[0], ""
     key = ["    return np.int64(places[place])"]
     if label.startswith("float"):  # as on the GPU; see `kernels/cuda/modes.py`
-        whole = label.replace("float", "int")
-        view = f".view(np.{whole})"
-        infinity, unknown = (int(np.array(one, label).view(whole)) for one in (np.inf, np.nan))
+        view = f".view(np.{label.replace('float', 'int')})"
+        flip, infinity, unknown = key_bits(label)
         key = [
             "    key = np.int64(places[place])",
             "    if key < 0:",
-            f"        key = key ^ {np.iinfo(whole).max}",
+            f"        key = key ^ {flip}",
             "    if key == -1:",
             "        key = np.int64(0)",
             f"    if key > {infinity} or key < {~infinity}:",

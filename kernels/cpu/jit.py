@@ -45,7 +45,7 @@ def jit(function: F) -> F:
     return loop
 
 
-class Inlined(CPUDispatcher):  # type: ignore[misc]
+class Inlined(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
     """A function that compiled code calls; it has no entry for Python, which is told so."""
 
     def _insert(self, *overload: Any) -> None:
@@ -61,4 +61,5 @@ def inline(function: F) -> F:
         return function
     options = {**OPTIONS, "nopython": True, "inline": "never", "no_cpython_wrapper": True}
     compiled: Any = Inlined(function, targetoptions=options)
-    return compiled  # type: ignore[no-any-return]
+    small: F = compiled
+    return small

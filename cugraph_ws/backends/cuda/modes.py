@@ -9,6 +9,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.label_tables import BLOCK, far_tables, row_order
 from cugraph_ws.kernels.cuda.layout import LOWEST, UNCHOSEN
+from cugraph_ws.program.lists import key_bits
 from cugraph_ws.runtime.device import Device, Prepared
 
 __all__ = ["ModeTables"]
@@ -58,9 +59,11 @@ class ModeTables:
         """
         device = self._device
         weights = (*self._weights, device.xp.zeros(1, np.int64))[0]
+        kind = self._labels.dtype
+        coding = key_bits(kind.name) if kind.kind == "f" else (0, 0, 0)  # see `choose_modes`
         return device.module("modes").prepare(
             "choose_modes", device.blocks_for(32 * self._rows, BLOCK), BLOCK, self._offsets,
-            (_as_bits(self._labels), (weights, bool(self._weights), scale), _coding(self._labels.dtype)),
+            (_as_bits(self._labels), (weights, bool(self._weights), scale), coding),
             *self._order, _as_bits(self.chosen), *self._tables, self._control,
         )  # fmt: skip
 
@@ -93,12 +96,3 @@ def _as_bits(values: Array) -> Array:
     """Return the same memory as integers of the same width."""
     kind = values.dtype
     return values if kind.kind != "f" else values.view(f"i{kind.itemsize}")
-
-
-def _coding(kind: np.dtype[Any]) -> tuple[int, int, int]:
-    """Return what makes keys of bits: see `choose_modes`."""
-    if kind.kind != "f":
-        return 0, 0, 0
-    whole = np.dtype(f"i{kind.itemsize}")
-    infinity, unknown = (int(np.array(one, kind).view(whole)) for one in (np.inf, np.nan))
-    return int(np.iinfo(whole).max), infinity, unknown
