@@ -283,7 +283,7 @@ def _cut_rows(graph: ws.Graph) -> None:
 def _communities(graph: ws.Graph) -> None:
     """Find communities by labels and by modularity, on the device however small a level is."""
     ws.run(ws.LabelPropagation(1), graph, engine="cuda")
-    with patch.object(louvain, "ON_HOST", 0):
+    with patch.multiple(louvain, ON_HOST=0, ONE_BY_ONE=0):
         ws.run(ws.Leiden(1), graph, engine="cuda")
     one = device().xp.zeros(1, np.int64)  # as after a sweep that is taken back
     sweeps.sum_inside((one, one, one), one, one)

@@ -22,12 +22,10 @@ from cugraph_ws.algorithms.louvain import (
     without_gaps,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
-from cugraph_ws.backends import loops
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -238,23 +236,9 @@ class Leiden(Louvain):
 
     def _split(self, labels: Array) -> Array:
         """Return the connected parts of communities of the graph's vertices, numbered from 0."""
-        xp, level, backend = self._xp, self._first, self._backend
-        count = len(labels)
-        rows = backend.within(level.rows, level.sources, self._here(labels))
-        sources = row_numbers(xp, rows[0], len(rows[1]))
-        if not self._on_device:
-            parts, _ = without_gaps(np, _connected(sources, rows[1], count))
-            return self._part.xp.asarray(parts)
-        ones, joined = xp.ones(count, np.int64), xp.arange(count)  # a sweep leaves few for the host
-        communities = joined, level.degrees.copy(), ones.copy()
-        backend.Mover(rows, level.degrees).move(
-            communities, 0.0, *self._classes(2 * TURNS), may=ones
-        )
-        joined, count = without_gaps(xp, joined)
-        offsets, indices, _ = backend.merged(rows, sources, joined, count)
-        sources = row_numbers(xp, offsets, len(indices))
-        parts, _ = without_gaps(np, _connected(as_host(sources), as_host(indices), count))
-        return xp.asarray(parts)[joined]
+        level = self._first
+        found = self._backend.components_within(level.rows, level.sources, self._here(labels))
+        return self._part.xp.asarray(without_gaps(self._xp, found)[0])
 
     def _refined(self) -> Array:
         """Return communities within those of the level, from vertices that begin alone."""
@@ -267,14 +251,7 @@ class Leiden(Louvain):
         linked = row_sums(xp, weights, offsets).astype(np.float64) >= expected
         refined = xp.arange(count)
         communities = refined, level.degrees.copy(), xp.ones(count, np.int64)
-        classes = self._classes(TURNS + len(self._finished))
-        self._backend.Mover(rows, level.degrees).move(
-            communities, self._factor, *classes, may=linked.astype(np.int64)
-        )
+        mover = self._backend.Mover(rows, level.degrees)
+        classes = self._classes(mover, TURNS + len(self._finished))
+        mover.move(communities, self._factor, classes, may=linked.astype(np.int64))
         return refined
-
-
-def _connected(sources: Array, indices: Array, count: int) -> Array:
-    """Return the least vertex of each vertex's component, on the host."""
-    joined: Array = loops("components", on_device=False).join_pairs(sources, indices, count)
-    return joined.astype(np.int64, copy=False)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 
-from cugraph_ws.algorithms.neighbourhood import mixed, row_of_arcs
+from cugraph_ws.algorithms.neighbourhood import row_of_arcs
 from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
@@ -31,7 +31,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.fixed_point import exponent, fixed_point
+from cugraph_ws.partition.fixed_point import UNIT, exponent, fixed_point
 from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
@@ -52,17 +52,16 @@ __all__ = [
 
 Array = Any  # NumPy's or CuPy's
 
-CLASSES = 16  # number of classes, whose vertices move at once
+CLASSES = 8  # number of classes, whose vertices move at once
 # Number of classes in the first sweep over a level, in which most moves are made
-FIRST_CLASSES = 256
+FIRST_CLASSES = 32
 ONE_BY_ONE = 256  # in a level of at most so many vertices, each is a class: the result is better
-ON_HOST = 1 << 18  # levels with at most so many arcs are computed on the CPU
+ON_HOST = 1 << 16  # levels with at most so many arcs are computed on the CPU
 MOST_SWEEPS = 100  # most sweeps of a level
 # In larger levels, a sweep considers only vertices of which edges with at least 1 / STIRRED of their
 # degree lead to moved neighbours, and a sweep that gains less than TAIL of the level's gain is the last.
 STIRRED = 50
 TAIL = 0.01
-UNIT = 2.0**61  # squares of fractions are rounded to multiples of 1 / UNIT, and summed as integers
 MOST_SEED = 2**63 - 1
 BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
 
@@ -253,7 +252,7 @@ class Louvain(BaseLoop):
     _sizes: Array  # by community: the number of vertices
     _inside: int  # the sum of weights of arcs within communities
     _entered: float  # the modularity at the beginning of the level
-    _called: Array | None  # by vertex of the level: whether a sweep considers it; None for all
+    _called: bool  # whether a sweep considers only vertices that are stirred enough, or all
     _stirred: Array  # by vertex: weight of the edges to neighbours that have moved since
 
     def __init__(
@@ -293,16 +292,17 @@ class Louvain(BaseLoop):
         large = len(before) > ONE_BY_ONE
         self._label = before.copy()
         turn = len(self._finished) * MOST_SWEEPS + self._sweeps
-        listed, classes, count = self._classes(turn, self._called, first=self._sweeps == 0)
-        communities = self._label, self._totals, self._sizes
-        moved = self._mover.move(communities, self._factor, listed, classes, count)
+        classes = self._classes(
+            self._mover, turn, self._sweeps == 0, (self._stirred, self._enough, self._called)
+        )
+        listed, moved, change, squares = self._mover.sweep(
+            (self._label, self._totals, self._sizes), before, self._factor, classes,
+            level.sources, self._stirred, self._twice,
+        )  # fmt: skip
         if moved:
-            self._stirred[listed] = 0
-            self._inside += self._backend.sum_moves(
-                level.rows, level.sources, listed, (before, self._label), self._stirred
-            )
+            self._inside += change
             self._call()
-            self._best = self._quality()
+            self._best = self._quality(squares)
         self._sweeps += 1
         if self._best < best:
             self._best = best
@@ -312,9 +312,7 @@ class Louvain(BaseLoop):
             least = max(least, TAIL * (self._best - self._entered))
         if not moved or self._best - best < least or self._sweeps >= MOST_SWEEPS:
             self._end_level()
-        return Step(
-            len(listed), len(level.indices), -self._best, direction="gather", filter="class"
-        )
+        return Step(listed, len(level.indices), -self._best, direction="gather", filter="class")
 
     def inputs(self) -> dict[str, Any]:
         """Return the parameters that the communities depend on."""
@@ -424,7 +422,7 @@ class Louvain(BaseLoop):
             )
         self._backend = loops("louvain", on_device=self._on_device)
         self._level, self._sweeps = level, 0
-        self._called = None
+        self._called = False
         self._twice = _total(level.degrees)
         self._mover = self._backend.Mover(level.rows, level.degrees)
         count = len(level.degrees)
@@ -479,8 +477,7 @@ class Louvain(BaseLoop):
 
     def _call(self) -> None:
         """Let the next sweep over a large level consider only vertices beside enough moves."""
-        if len(self._label) > ONE_BY_ONE:
-            self._called = self._stirred >= self._enough
+        self._called = len(self._label) > ONE_BY_ONE
 
     def _end_level(self) -> None:
         """Make communities the vertices of the next level; end the run if nothing is gained."""
@@ -522,31 +519,28 @@ class Louvain(BaseLoop):
         return self._resolution / self._twice
 
     def _classes(
-        self, turn: int, called: Array | None = None, *, first: bool = False
-    ) -> tuple[Array, Array, int]:
-        """Return vertices of the level, their classes, which differ by turn, and how many those are.
+        self,
+        mover: Any,
+        turn: int,
+        first: bool = False,
+        stirred: tuple[Array, Array, bool] | None = None,
+    ) -> Any:
+        """Return the classes of the vertices of the level, which differ by turn.
 
-        `called` marks the vertices that are listed, by default all; `first` is whether the sweep is
-        the first over the level.
+        `first` is whether the sweep is the first over the level; `stirred` is as for `by_hash`.
         """
-        xp, count = self._xp, len(self._label)
-        listed = xp.arange(count) if called is None else xp.flatnonzero(called)
-        words = _hashed(xp, listed, self._seed, turn)
-        if count > ONE_BY_ONE:
-            most = FIRST_CLASSES if first else CLASSES
-            return listed, (words % most).astype(np.uint8), most
-        classes = xp.empty(len(listed), np.uint8)
-        classes[xp.argsort(words, kind="stable")] = xp.arange(len(listed), dtype=np.uint8)
-        return listed, classes, len(listed)
+        salt = int(np.random.SeedSequence([self._seed, turn]).generate_state(1, np.uint64)[0])
+        if len(self._label) <= ONE_BY_ONE:
+            return mover.one_by_one(salt)
+        return mover.by_hash(salt, FIRST_CLASSES if first else CLASSES, stirred)
 
-    def _quality(self) -> float:
+    def _quality(self, squares: int | None = None) -> float:
         """Return the modularity, the same on all engines: all sums are of integers."""
         if self._twice == 0:
             return math.nan
-        xp = self._xp
-        shares = self._totals.astype(np.float64) / float(self._twice)
-        squares = xp.rint(shares * shares * UNIT).astype(np.int64)
-        return float(self._inside / self._twice - self._resolution * (_total(squares) / UNIT))
+        if squares is None:
+            squares = self._backend.sum_squares(self._totals, self._twice)
+        return float(self._inside / self._twice - self._resolution * (squares / UNIT))
 
 
 def both_ways(part: Part) -> tuple[Array, Array, Array]:
@@ -648,10 +642,3 @@ def _in_order(labels: Array) -> Array:
     rank = xp.empty(len(first), np.int64)
     rank[xp.argsort(first)] = xp.arange(len(first))
     return rank[inverse]
-
-
-def _hashed(xp: Any, vertices: Array, seed: int, turn: int) -> Array:
-    """Return a hash for each listed vertex, different in each turn (SplitMix64)."""
-    salt = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)
-    word = vertices.astype(np.uint64) + xp.asarray(salt)
-    return (mixed(word) >> np.uint64(1)).astype(np.int64)

@@ -21,6 +21,7 @@ from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.mixing import mixed
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "Neighbourhood",
     "Operation",
     "edge_frame",
-    "mixed",
     "numbers_of",
     "order_of_pairs",
     "priorities",
@@ -335,22 +335,6 @@ def _listed(xp: Any, rows: Any, places: Array) -> Array:
         return rows.indices[:0]
     owner = xp.searchsorted(ends, xp.arange(total), side="right")
     return rows.indices[xp.arange(total) - (ends - lengths)[owner] + begins[owner]]
-
-
-def mixed(words: Array) -> Array:
-    """Return words mixed by the finalizer of SplitMix64.
-
-    Parameters
-    ----------
-    words : array of uint64
-
-    Returns
-    -------
-    array of uint64
-    """
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    return words
 
 
 def priorities(part: Part, seed: int) -> Array:

@@ -15,11 +15,12 @@ from cugraph_ws.graph.arcs import Order
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 
-__all__ = ["exponent", "fixed_point"]
+__all__ = ["UNIT", "exponent", "fixed_point", "squares_of_shares"]
 
 Array = Any  # NumPy's or CuPy's
 
 BITS = 62
+UNIT = 2.0**61  # squares of shares are rounded to multiples of 1 / UNIT, and summed as integers
 
 
 def exponent(graph: GraphView) -> int:
@@ -65,3 +66,20 @@ def fixed_point(part: Part, scale: int, order: Order = "csc") -> Array:
     for step in (scale // 2, scale - scale // 2):
         values = values * 2.0**step
     return xp.rint(values).astype(np.int64)
+
+
+def squares_of_shares(values: Array, total: int) -> Array:
+    """Return the squares of values ÷ `total`, in multiples of 1 / `UNIT`.
+
+    Parameters
+    ----------
+    values : array of int64
+    total : int
+        Their sum.
+
+    Returns
+    -------
+    array of int64
+    """
+    shares = values.astype(np.float64) / float(total)
+    return np.rint(shares * shares * UNIT).astype(np.int64)

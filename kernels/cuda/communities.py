@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.components import link
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -44,10 +45,13 @@ from cugraph_ws.kernels.cuda.rows import sum_of_lanes
 __all__ = [
     "choose_labels",
     "count_groups",
+    "hash_classes",
+    "join_within",
     "list_groups",
     "move_classes",
     "sum_inside",
     "sum_moves",
+    "sum_squares",
 ]
 
 FREE = -1  # a slot without a label
@@ -57,6 +61,10 @@ WARPS = 8  # of a block at most
 TURNS = 2  # in which lanes with one label add their weights together
 KINDS = 4  # of rows: by a thread, a warp, a block, and one of the first blocks
 GROUPS = 1024  # of vertices at most: 256 classes of 4 kinds
+# Of SplitMix64: see `cugraph_ws.runtime.mixing`
+FIRST = 0xBF58476D1CE4E5B9 - 2**64
+SECOND = 0x94D049BB133111EB - 2**64
+WHOLE = 2.0**52  # from here on a float64 has no fraction
 
 
 # ------------------------------------------------------------------------------- tables of labels
@@ -589,42 +597,130 @@ def sum_moves(
         atomic_add(change, 0, total)
 
 
+@inline
+def rounded(value: Any) -> Any:
+    """Return a number that is not negative rounded to a whole one, halves to the even one."""
+    whole = value
+    if value < WHOLE:
+        whole = (value + WHOLE) - WHOLE
+    return whole
+
+
+@kernel
+def sum_squares(totals: Any, count: Any, twice: Any, unit: Any, sums: Any) -> None:
+    """Add up the squares of communities' shares, in multiples of 1 / `unit`.
+
+    Parameters
+    ----------
+    totals : int64[count]
+        By community: the sum of degrees.
+    count : int
+    twice : float
+        The sum of all degrees.
+    unit : float
+    sums : int64[1]
+        Added to.
+    """
+    found = np.int64(0)
+    for label in range(block() * threads() + thread(), count, blocks() * threads()):
+        share = np.float64(totals[label]) / twice
+        found += np.int64(rounded(product(product(share, share), unit)))
+    found = sum_of_lanes(found)
+    if lane() == 0 and found != 0:
+        atomic_add(sums, 0, found)
+
+
+@kernel
+def join_within(
+    sources: Any, indices: Any, weights: Any, arcs: Any, labels: Any, parent: Any
+) -> None:
+    """Join the ends of arcs of positive weight within communities, as `kernels.cuda.components` does.
+
+    Parameters
+    ----------
+    sources, indices, weights : int64[arcs]
+        Both ways: only an arc from the lesser end is read.
+    arcs : int
+    labels : int64[n]
+    parent : int64[n]
+        The forest; every vertex its own parent at first.
+    """
+    for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):
+        one, other = sources[arc], indices[arc]
+        if one < other and weights[arc] > 0 and labels[one] == labels[other]:
+            link(parent, one, other)
+
+
 # ------------------------------------------------------------------- vertices by class and kind
 
 
-@inline
-def count_listed(
-    listed: Any, length: Any, classes: Any, kinds: Any, groups: Any, counts: Any
+@kernel
+def hash_classes(
+    length: Any, salt: Any, most: Any, everyone: Any, stirred: Any, enough: Any, classes: Any
 ) -> None:
+    """Write the class of each vertex, by a hash; `most` for those that are not listed.
+
+    Parameters
+    ----------
+    length : int
+        Vertices.
+    salt : int
+    most : int
+        Number of classes.
+    everyone : bool
+        Whether all vertices are listed; else those that are stirred enough.
+    stirred, enough : int64[length]
+        Listed vertices are calmed.
+    classes : uint16[length]
+    """
+    for vertex in range(block() * threads() + thread(), length, blocks() * threads()):
+        which = np.int64(most)
+        if everyone or stirred[vertex] >= enough[vertex]:
+            stirred[vertex] = 0
+            word = np.int64(vertex) + salt
+            word = (word ^ ((word >> 30) & 0x3FFFFFFFF)) * FIRST
+            word = (word ^ ((word >> 27) & 0x1FFFFFFFFF)) * SECOND
+            which = ((word >> 1) & 0x7FFFFFFFFFFFFFFF) % most
+        classes[vertex] = which
+
+
+@inline
+def group_of(vertex: Any, classes: Any, kinds: Any) -> Any:
+    """Return the group of a vertex, past the last one if it is not listed."""
+    return np.int64(classes[vertex]) * KINDS + kinds[vertex]
+
+
+@inline
+def count_listed(classes: Any, length: Any, kinds: Any, groups: Any, counts: Any) -> None:
     """Count the block's listed vertices by group, in shared memory."""
     for group in range(thread(), groups, threads()):
         counts[group] = 0
     sync_block()
-    for place in range(block() * threads() + thread(), length, blocks() * threads()):
-        group = np.int64(classes[place]) * KINDS + kinds[listed[place]]
-        atomic_add(counts, group, np.int64(1))
+    for vertex in range(block() * threads() + thread(), length, blocks() * threads()):
+        group = group_of(vertex, classes, kinds)
+        if group < groups:
+            atomic_add(counts, group, np.int64(1))
     sync_block()
 
 
 @kernel
-def count_groups(
-    listed: Any, length: Any, classes: Any, kinds: Any, groups: Any, sizes: Any
-) -> None:
+def count_groups(classes: Any, length: Any, kinds: Any, groups: Any, sizes: Any) -> None:
     """Count listed vertices by group: their class, then the kind of their row.
 
     Parameters
     ----------
-    listed : int64[length]
+    classes : uint16[length]
+        At least `groups` / `KINDS` for vertices that are not listed.
     length : int
-    classes : uint8[length]
-    kinds : int64[n]
+        Vertices.
+    kinds : int64[length]
     groups : int
         At most `GROUPS`.
     sizes : int64[groups]
         Added to.
     """
     counts = shared(GROUPS, np.int64)
-    count_listed(listed, length, classes, kinds, groups, counts)
+    count_listed(classes, length, kinds, groups, counts)
     for group in range(thread(), groups, threads()):
         if counts[group] > 0:
             atomic_add(sizes, group, counts[group])
@@ -632,13 +728,13 @@ def count_groups(
 
 @kernel
 def list_groups(
-    listed: Any, length: Any, classes: Any, kinds: Any, groups: Any, starts: Any, order: Any
+    classes: Any, length: Any, kinds: Any, groups: Any, starts: Any, order: Any
 ) -> None:
     """List vertices by group, in any order within one.  Launched as `count_groups`.
 
     Parameters
     ----------
-    listed, length, classes, kinds, groups
+    classes, length, kinds, groups
         See `count_groups`.
     starts : int64[groups]
         Where each group begins; increased by its size.
@@ -646,15 +742,15 @@ def list_groups(
         Written.
     """
     counts = shared(GROUPS, np.int64)
-    count_listed(listed, length, classes, kinds, groups, counts)
+    count_listed(classes, length, kinds, groups, counts)
     for group in range(thread(), groups, threads()):
         if counts[group] > 0:
             counts[group] = atomic_add(starts, group, counts[group])
     sync_block()
-    for place in range(block() * threads() + thread(), length, blocks() * threads()):
-        vertex = listed[place]
-        group = np.int64(classes[place]) * KINDS + kinds[vertex]
-        order[atomic_add(counts, group, np.int64(1))] = vertex
+    for vertex in range(block() * threads() + thread(), length, blocks() * threads()):
+        group = group_of(vertex, classes, kinds)
+        if group < groups:
+            order[atomic_add(counts, group, np.int64(1))] = vertex
 
 
 # ------------------------------------------------------------------------------ the heaviest label

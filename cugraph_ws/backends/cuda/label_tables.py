@@ -99,12 +99,13 @@ class FarRows:
         _, exponents = xp.frexp((doubled - 1).astype(np.float64))
         self._slots = xp.left_shift(xp.ones(len(self.rows), np.int64), exponents.astype(np.int64))
 
-    def by_class(self, classes: Array, count: int) -> tuple[Any, ...]:
-        """Return the last arguments of `move_classes` but one for rows of the given classes.
+    def by_class(self, by_vertex: Array, count: int) -> tuple[Any, ...]:
+        """Return the last arguments of `move_classes` but one, for the classes of all vertices.
 
         Parameters
         ----------
-        classes : array of int64, shape (rows,)
+        by_vertex : array of uint16, shape (vertices,)
+            `count` or more for those that do not move.
         count : int
             Number of classes.
         """
@@ -114,6 +115,7 @@ class FarRows:
             bounds = xp.zeros(count + 1, np.int64)
             scores = xp.zeros(1, np.float64)
             return (nothing, nothing, nothing), bounds, (nothing, nothing), (scores, nothing, CHUNK)
+        classes = by_vertex[self.rows]
         order = xp.argsort(classes, kind="stable")
         bounds = xp.searchsorted(classes[order], xp.arange(count + 1))
         ends, slots = (

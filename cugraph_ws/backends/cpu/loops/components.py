@@ -12,7 +12,7 @@ from cugraph_ws.kernels.cpu.components import compress, link_arcs, link_samples
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
 
-__all__ = ["SHOWN", "Forest", "join_pairs", "steps_of"]
+__all__ = ["SHOWN", "Forest", "join_pairs", "join_rows", "steps_of"]
 
 Array = npt.NDArray[Any]
 
@@ -132,8 +132,24 @@ def join_pairs(ones: Array, others: Array, size: int) -> Array:
     """
     pairs = EdgeList(ones, others, 0, np.empty(0, ones.dtype), size)
     rows, _ = pairs.rows_of_sources([], both=False)
-    rows = Adjacency(rows.offsets.astype(np.int64, copy=False), rows.indices)
-    parent = np.arange(size, dtype=rows.indices.dtype)
+    return join_rows(rows.offsets.astype(np.int64, copy=False), rows.indices)
+
+
+def join_rows(offsets: Array, indices: Array) -> Array:
+    """Return for each vertex the least vertex that rows of neighbours join it with.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (vertices + 1,)
+    indices : ndarray of int, shape (arcs,)
+        An arc in the row of either end is enough.
+
+    Returns
+    -------
+    ndarray of the dtype of `indices`, shape (vertices,)
+    """
+    rows = Adjacency(offsets, indices)
+    parent = np.arange(len(offsets) - 1, dtype=indices.dtype)
     _link(rows, parent, 0, -1, 0, rows.number_of_arcs)
     return parent
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.backends.cpu.loops.components import join_rows
 from cugraph_ws.kernels.cpu.louvain import (
     apply_moves,
     choose_communities,
@@ -21,9 +22,21 @@ from cugraph_ws.kernels.cpu.louvain import (
     weight_inside,
 )
 from cugraph_ws.kernels.cpu.louvain import sum_moves as sum_listed_moves
+from cugraph_ws.partition.fixed_point import squares_of_shares
+from cugraph_ws.runtime.mixing import mixed
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["Mover", "merged", "sum_by", "sum_inside", "sum_moves", "within"]
+__all__ = [
+    "Classes",
+    "Mover",
+    "components_within",
+    "merged",
+    "sum_by",
+    "sum_inside",
+    "sum_moves",
+    "sum_squares",
+    "within",
+]
 
 Integers = npt.NDArray[np.int64]
 Rows = tuple[Integers, Integers, Integers]
@@ -60,6 +73,19 @@ def sum_inside(rows: Rows, sources: Integers, labels: Integers) -> int:
     labels : ndarray of int64, shape (vertices,)
     """
     return 2 * int(sum(parallel(weight_inside, [(rows, labels, *cut) for cut in _cuts(rows)])))
+
+
+def sum_squares(totals: Integers, twice: int) -> int:
+    """Return the sum of the squares of communities' shares of all degrees, in multiples of 1 / `UNIT`.
+
+    Parameters
+    ----------
+    totals : ndarray of int64
+        By community: the sum of degrees.
+    twice : int
+        The sum of all degrees.
+    """
+    return int(squares_of_shares(totals, twice).sum())
 
 
 def sum_moves(
@@ -113,6 +139,21 @@ def within(rows: Rows, sources: Integers, labels: Integers) -> Rows:
     found = offsets, np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64)
     parallel(list_within, [(rows, labels, found, *cut) for cut in cuts])
     return found
+
+
+def components_within(rows: Rows, sources: Integers, labels: Integers) -> Integers:
+    """Return the least vertex of the part of its community in which each vertex is.
+
+    Vertices are in one part if a path of arcs of positive weight within their community joins them.
+
+    Parameters
+    ----------
+    rows, sources, labels
+        As for `within`.
+    """
+    offsets, indices, _ = within(rows, sources, labels)
+    least: Integers = join_rows(offsets, indices)
+    return least
 
 
 def merged(rows: Rows, sources: Integers, labels: Integers, count: int) -> Rows:
@@ -179,6 +220,24 @@ def _cuts(rows: Rows) -> list[tuple[int, int]]:
     return cut_offsets(rows[0], min(4 * number_of_threads(), 1 + len(rows[1]) // ARCS_A_TASK))
 
 
+class Classes(NamedTuple):
+    """Vertices by the class in which they move.
+
+    Attributes
+    ----------
+    vertices : ndarray of int64
+        The vertices that may move, each once.
+    classes : ndarray of uint8
+        The class of each; one class moves after the other.
+    number : int
+        Of classes.
+    """
+
+    vertices: Integers
+    classes: npt.NDArray[np.uint8]
+    number: int
+
+
 class Mover:
     """Moves the vertices of a level, class after class.
 
@@ -193,13 +252,78 @@ class Mover:
         self._rows, self._degrees = rows, degrees
         self._scratch = Scratch(len(degrees))
 
+    def one_by_one(self, salt: int) -> Classes:
+        """Return classes of one vertex each, at most 256, in an order that depends on a salt."""
+        vertices = np.arange(len(self._degrees))
+        classes = np.empty(len(vertices), np.uint8)
+        order = np.argsort(_hashes(vertices, salt), kind="stable")
+        classes[order] = np.arange(len(vertices), dtype=np.uint8)
+        return Classes(vertices, classes, len(vertices))
+
+    def by_hash(
+        self, salt: int, most: int, stirred: tuple[Integers, Integers, bool] | None = None
+    ) -> Classes:
+        """Return classes by a hash of the vertex and a salt.
+
+        Parameters
+        ----------
+        salt : int
+            Of 64 bits.
+        most : int
+            Number of classes, at most 256.
+        stirred : tuple of (ndarray of int64, ndarray of int64, bool), optional
+            By vertex: how much it is stirred; how much is enough.  Whether only vertices that are
+            stirred enough are listed; listed ones are calmed.
+        """
+        vertices = np.arange(len(self._degrees))
+        if stirred is not None:
+            weights, enough, called = stirred
+            if called:
+                vertices = np.flatnonzero(weights >= enough)
+            weights[vertices] = 0
+        return Classes(vertices, (_hashes(vertices, salt) % most).astype(np.uint8), most)
+
+    def sweep(
+        self,
+        communities: tuple[Integers, Integers, Integers],
+        before: Integers,
+        factor: float,
+        classes: Classes,
+        sources: Integers,
+        stirred: Integers,
+        twice: int,
+    ) -> tuple[int, int, int, int]:
+        """Let classes of vertices move.
+
+        Parameters
+        ----------
+        communities, factor, classes
+            See `move`.
+        before : ndarray of int64, shape (vertices,)
+            A copy of the labels.
+        sources, stirred
+            See `sum_moves`.
+        twice : int
+            See `sum_squares`.
+
+        Returns
+        -------
+        tuple of int
+            How many vertices are listed, and how many moved; then, if any did, what `sum_moves` and
+            `sum_squares` return.
+        """
+        moved, change, squares = self.move(communities, factor, classes), 0, 0
+        if moved:
+            labels = before, communities[0]
+            change = sum_moves(self._rows, sources, classes.vertices, labels, stirred)
+            squares = sum_squares(communities[1], twice)
+        return len(classes.vertices), moved, change, squares
+
     def move(
         self,
         communities: tuple[Integers, Integers, Integers],
         factor: float,
-        listed: Integers,
-        classes: npt.NDArray[np.uint8],
-        count: int,
+        classes: Classes,
         *,
         may: Integers | None = None,
     ) -> int:
@@ -211,19 +335,14 @@ class Mover:
             By vertex; by community: sum of degrees, and number of vertices.  Updated.
         factor : float
             See `kernels.cpu.louvain.choose_communities`.
-        listed : ndarray of int64
-            The vertices that may move, each once.
-        classes : ndarray of uint8
-            The class of each listed vertex; one class moves after the other.
-        count : int
-            Number of classes.
+        classes : Classes
         may : ndarray of int64, shape (vertices,), optional
             Nonzero for vertices that may move: only those alone in a community, and not to one another.
         """
         labels, totals, sizes = communities
         strict = may is not None
-        order = listed[np.argsort(classes, kind="stable")]
-        ends = np.cumsum(np.bincount(classes, minlength=count))
+        order = classes.vertices[np.argsort(classes.classes, kind="stable")]
+        ends = np.cumsum(np.bincount(classes.classes, minlength=classes.number))
         marks = np.zeros(len(sizes), np.int64) if strict else sizes
         allowed = marks if may is None else may
         if number_of_threads() == 1 or len(self._rows[1]) <= ARCS_A_TASK * len(ends):
@@ -262,3 +381,10 @@ class Mover:
 
         parallel(choose, cut_offsets(offsets, pieces))
         return chosen
+
+
+def _hashes(vertices: Integers, salt: int) -> Integers:
+    """Return a hash of each vertex with a salt, not negative."""
+    words = vertices.astype(np.uint64) + np.uint64(salt)
+    found: Integers = (mixed(words) >> np.uint64(1)).astype(np.int64)
+    return found

@@ -7,14 +7,26 @@ another: they are bitwise equal to those of the CPU.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cugraph_ws.backends.cuda.label_tables import BLOCK, KINDS, FarRows, kinds_of
+from cugraph_ws.partition.fixed_point import UNIT
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.mixing import mixed
 
-__all__ = ["Mover", "merged", "sum_by", "sum_inside", "sum_moves", "within"]
+__all__ = [
+    "Classes",
+    "Mover",
+    "components_within",
+    "merged",
+    "sum_by",
+    "sum_inside",
+    "sum_moves",
+    "sum_squares",
+    "within",
+]
 
 Array = Any  # CuPy's
 Rows = tuple[Array, Array, Array]
@@ -45,13 +57,30 @@ def sum_moves(
     rows: Rows, sources: Array, listed: Array, labels: tuple[Array, Array], stirred: Array
 ) -> int:
     """Return by how much moves change the sum of the weights of arcs within communities."""
-    here, arcs = device(), len(sources)
-    change = here.xp.zeros(1, np.int64)
+    change = device().xp.zeros(1, np.int64)
+    _sum_moves(rows, sources, labels, stirred, change)
+    return int(device().to_host(change)[0])
+
+
+def sum_squares(totals: Array, twice: int) -> int:
+    """Return the sum of the squares of communities' shares of all degrees, in multiples of 1 / `UNIT`."""
+    squares = device().xp.zeros(1, np.int64)
+    _sum_squares(totals, twice, squares)
+    return int(device().to_host(squares)[0])
+
+
+def components_within(rows: Rows, sources: Array, labels: Array) -> Array:
+    """Return the least vertex of the part of its community in which each vertex is."""
+    here, arcs, size = device(), len(sources), len(labels)
+    parent = here.xp.arange(size)
+    counts = here.xp.zeros(3, np.int64)
     here.module("communities").launch(
-        "sum_moves", here.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, *labels, stirred,
-        change,
-    )  # fmt: skip
-    return int(here.to_host(change)[0])
+        "join_within", here.blocks_for(arcs, BLOCK), BLOCK, sources, *rows[1:], arcs, labels, parent
+    )
+    here.module("components").launch(
+        "compress", here.blocks_for(size, BLOCK), BLOCK, parent, size, -1, counts
+    )
+    return parent
 
 
 def within(rows: Rows, sources: Array, labels: Array) -> Rows:
@@ -84,6 +113,21 @@ def merged(rows: Rows, sources: Array, labels: Array, count: int) -> Rows:
     return offsets, other[order], xp.concatenate([weights, weights])[order]
 
 
+class Classes(NamedTuple):
+    """Vertices by the class in which they move.
+
+    Attributes
+    ----------
+    by_vertex : array of uint16, shape (vertices,)
+        Classes; `number` for vertices that may not move.
+    number : int
+        Of classes.
+    """
+
+    by_vertex: Array
+    number: int
+
+
 class Mover:
     """Moves the vertices of a level, class after class."""
 
@@ -93,48 +137,116 @@ class Mover:
         self._kinds = kinds_of(lengths)
         self._far = FarRows(lengths, self._kinds)
 
+    def one_by_one(self, salt: int) -> Classes:
+        """Return classes of one vertex each, at most 256, in an order that depends on a salt."""
+        xp, count = device().xp, len(self._degrees)
+        words = mixed(xp.arange(count).astype(np.uint64) + xp.full(1, salt, np.uint64))
+        classes = xp.empty(count, np.uint16)
+        classes[xp.argsort(words >> np.uint64(1), kind="stable")] = xp.arange(
+            count, dtype=np.uint16
+        )
+        return Classes(classes, count)
+
+    def by_hash(
+        self, salt: int, most: int, stirred: tuple[Array, Array, bool] | None = None
+    ) -> Classes:
+        """Return classes by a hash of the vertex and a salt."""
+        here, count = device(), len(self._degrees)
+        classes = here.xp.empty(count, np.uint16)
+        weights, enough, called = stirred or (here.xp.empty(count, np.int64), self._degrees, False)
+        signed = salt - (1 << 64) if salt >> 63 else salt
+        here.module("communities").launch(
+            "hash_classes", here.blocks_for(count, BLOCK), BLOCK, count, np.int64(signed),
+            np.int64(most), not called, weights, enough, classes,
+        )  # fmt: skip
+        return Classes(classes, most)
+
+    def sweep(
+        self,
+        communities: tuple[Array, Array, Array],
+        before: Array,
+        factor: float,
+        classes: Classes,
+        sources: Array,
+        stirred: Array,
+        twice: int,
+    ) -> tuple[int, int, int, int]:
+        """Let classes of vertices move; the host waits once."""
+        found = self._move(communities, factor, classes)
+        _sum_moves(self._rows, sources, (before, communities[0]), stirred, found[2:3])
+        _sum_squares(communities[1], twice, found[3:])
+        listed, moved, change, squares = device().to_host(found).tolist()
+        return listed, moved, change, squares
+
     def move(
         self,
         communities: tuple[Array, Array, Array],
         factor: float,
-        listed: Array,
-        classes: Array,
-        count: int,
+        classes: Classes,
         *,
         may: Array | None = None,
-    ) -> int:
-        """Let classes of vertices move, and return how many did."""
-        if not len(listed):
-            return 0
-        here, (_, _, sizes), strict = device(), communities, may is not None
-        xp, vertices = here.xp, len(self._degrees)
-        order, bounds = self._grouped(listed, classes, count)
-        class_of = self._far.rows
-        if len(class_of):
-            by_vertex = xp.full(vertices, count)  # `count` is the class of unlisted vertices
-            by_vertex[listed] = classes
-            class_of = by_vertex[class_of]
-        far = self._far.by_class(class_of, count)
-        marks = xp.zeros(len(sizes), np.int64) if strict else sizes
-        moved = xp.zeros(1, np.int64)
-        # A few listed rows may have all arcs.  Otherwise a block for each row is enough, and barriers
-        # of fewer blocks take less time.
-        items = BLOCK * (vertices if len(self._far.rows) else len(listed))
-        here.module("communities").prepare_together(
-            "move_classes", items, BLOCK, self._rows, self._degrees, communities,
-            (marks, marks if may is None else may), factor, strict, count, order, bounds,
-            xp.empty(len(order), np.int64), *far, moved,
-        )()  # fmt: skip
-        return int(here.to_host(moved)[0])
+    ) -> None:
+        """Let classes of vertices move."""
+        self._move(communities, factor, classes, may)
 
-    def _grouped(self, listed: Array, classes: Array, count: int) -> tuple[Array, Array]:
-        """Return listed vertices by class and kind, and the bounds of those groups."""
-        here, length, groups = device(), len(listed), KINDS * count
-        xp, module = here.xp, here.module("communities")
+    def _move(
+        self,
+        communities: tuple[Array, Array, Array],
+        factor: float,
+        classes: Classes,
+        may: Array | None = None,
+    ) -> Array:
+        """Let classes of vertices move; return their number, how many moved, and two zeros."""
+        here, (_, _, sizes), strict = device(), communities, may is not None
+        by_vertex, count = classes
+        vertices = len(by_vertex)
+        order, bounds, found = self._grouped(classes)
+        far = self._far.by_class(by_vertex, count)
+        marks = here.xp.zeros(len(sizes), np.int64) if strict else sizes
+        here.module("communities").prepare_together(
+            "move_classes", BLOCK * vertices, BLOCK, self._rows, self._degrees, communities,
+            (marks, marks if may is None else may), factor, strict, count, order, bounds,
+            here.xp.empty(vertices, np.int64), *far, found[1:2],
+        )()  # fmt: skip
+        return found
+
+    def _grouped(self, classes: Classes) -> tuple[Array, Array, Array]:
+        """Return listed vertices by class and kind, the bounds of those groups, and what is found.
+
+        The last bound is the first entry of the last array, which has room for three more numbers.
+        """
+        here, (by_vertex, count) = device(), classes
+        xp, module, length, groups = (
+            here.xp,
+            here.module("communities"),
+            len(by_vertex),
+            KINDS * count,
+        )
         shape = min(MOST_LISTING, here.blocks_for(length, BLOCK)), BLOCK
-        group_of = listed, length, classes, self._kinds, groups
-        bounds, order = xp.zeros(groups + 1, np.int64), xp.empty(length, np.int64)
+        group_of = by_vertex, length, self._kinds, groups
+        numbers, order = xp.zeros(groups + 4, np.int64), xp.empty(length, np.int64)
+        bounds = numbers[: groups + 1]
         module.launch("count_groups", *shape, *group_of, bounds[1:])
         xp.cumsum(bounds, out=bounds)
         module.launch("list_groups", *shape, *group_of, bounds[:-1].copy(), order)
-        return order, bounds
+        return order, bounds, numbers[groups:]
+
+
+def _sum_moves(
+    rows: Rows, sources: Array, labels: tuple[Array, Array], stirred: Array, change: Array
+) -> None:
+    """Add to the first entry by how much moves change the weights within communities."""
+    here, arcs = device(), len(sources)
+    here.module("communities").launch(
+        "sum_moves", here.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, *labels, stirred,
+        change,
+    )  # fmt: skip
+
+
+def _sum_squares(totals: Array, twice: int, squares: Array) -> None:
+    """Add the squares of shares to the first entry."""
+    here, count = device(), len(totals)
+    here.module("communities").launch(
+        "sum_squares", here.blocks_for(count, BLOCK), BLOCK, totals, count, float(twice), UNIT,
+        squares,
+    )  # fmt: skip

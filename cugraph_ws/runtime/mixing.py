@@ -1,0 +1,27 @@
+"""A hash of 64 bits that NumPy and CuPy compute alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["mixed"]
+
+Array = Any  # NumPy's or CuPy's
+
+
+def mixed(words: Array) -> Array:
+    """Return words mixed by the finalizer of SplitMix64.
+
+    Parameters
+    ----------
+    words : array of uint64
+
+    Returns
+    -------
+    array of uint64
+    """
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    return words
