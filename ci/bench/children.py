@@ -15,7 +15,8 @@ from bench.places import ROOT, environment
 
 __all__ = ["CHILDREN", "PROCESSES", "Done", "child", "side_by_side"]
 
-PROCESSES = 8  # at the same time on one GPU, where time is not measured
+# At the same time on one GPU, where time is not measured: they wait for the compiler more than for the GPU
+PROCESSES = max(8, min(16, (os.cpu_count() or 1) // 2))
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def _count_marked(
     here, lengths = device(), rows.degrees
     xp, words = here.xp, -(-len(lengths) // 32)
     blocks = min(RESIDENT * here.multiprocessors, MARKS_BYTES // (4 * words))
-    if blocks < here.multiprocessors:
+    if blocks < here.multiprocessors or int(here.to_host(lengths.max())) <= LEAST_MARKED:
         return None
     one, other = lengths[firsts], lengths[seconds]
     first_longer = one > other
