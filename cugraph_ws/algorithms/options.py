@@ -19,6 +19,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import as_graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.device import as_host
 
 __all__ = [
     "Columns",
@@ -84,6 +85,8 @@ def check_finite(argument: str, graph: GraphView, values: npt.NDArray[Any]) -> N
     InputError
         If a value is infinite.
     """
+    if len(values) == 1:  # for all vertices: one copy instead of two launches on a GPU
+        values = as_host(values)
     if np.isinf(values).any():
         vertex = int(np.isinf(values).argmax())
         raise InputError(
