@@ -265,3 +265,32 @@ class TestChecks:
             close(np.array([1.0, 2.0]), np.array([1.0, 2.5]), 0.1)
         with pytest.raises(AssertionError):
             close(np.array([1.0, np.nan]), np.array([1.0, 2.5]), 0.1)
+
+
+class _Elsewhere:
+    """A library with this one's functions, whose tolerances are ten times looser."""
+
+    def __getattr__(self, name):
+        return lambda graph, *given, tol=1e-3, **options: getattr(ws, name)(
+            graph, *given, tol=10 * tol, **options
+        )
+
+
+def test_the_other_library_is_timed_at_our_accuracy(monkeypatch):
+    known, timing = of("gpu.known"), of("timing")
+    monkeypatch.setattr(known, "cugraph_here", _Elsewhere)
+    monkeypatch.setattr(pd.Series, "to_cupy", pd.Series.to_numpy, raising=False)
+    random = np.random.default_rng(0)
+    ends = np.unique(np.sort(random.integers(0, 100, (2, 900)), axis=0), axis=1)
+    edges = pd.DataFrame({"source": ends[0], "destination": ends[1]})
+    section = timing.Section("known", "g")
+    works = known._works(None, None, None)
+    with ws.Graph(edges, directed=False) as graph:
+        found = {
+            name: known._as_accurate(section, name, work, {"simple": graph}, {"simple": graph})
+            for name, work in works.items()
+            if work.iterated
+        }
+    assert found == {"HITS": 1e-7, "Katz": 1e-6, "eigenvector": 1e-7}
+    errors = [[float(row[-1]) for row in table["rows"]] for table in section.tables]
+    assert all(other > ours >= as_accurate for ours, other, as_accurate in errors)
