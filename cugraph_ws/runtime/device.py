@@ -243,7 +243,18 @@ class _Kernels:
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
         shared: int = 0,
     ) -> None:  # fmt: skip
-        self.prepare(name, grid, block, *arguments, cooperative=cooperative, shared=shared)()
+        # As `prepare`, but without an object: most launches are made once
+        given = marshal(arguments)
+        if not grid:
+            return
+        function, threads = self._load(name, given.kinds)
+        if shared:
+            function.allow_shared(shared)
+        parameters = Parameters(given)
+        function.launch(
+            grid, min(block, threads or block), parameters.table,
+            self._device.xp.cuda.get_current_stream().ptr, cooperative=cooperative, shared=shared,
+        )  # fmt: skip
 
     def prepare(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from struct import Struct, pack_into
 from typing import Any, NamedTuple
@@ -37,8 +37,9 @@ _NUMBERS: dict[type, str] = {
 _ARRAYS = {np.dtype(name): f"{name}*" for name in (*_FORMATS, "uint16", "uint8", "int8")} | {
     np.dtype("bool"): "uint8*"
 }
-# Strides of contiguous one-dimensional arrays, by kind: they are faster to read than flags
-_STRIDES = {kind: (dtype.itemsize,) for dtype, kind in _ARRAYS.items()}
+# With the strides of contiguous one-dimensional arrays: they are faster to read than flags
+_CONTIGUOUS = {dtype: (kind, (dtype.itemsize,)) for dtype, kind in _ARRAYS.items()}
+_NO_ARRAY = (None, None)
 
 
 def kind_of(value: Any) -> Kind:
@@ -65,9 +66,9 @@ def kind_of(value: Any) -> Kind:
 
 
 def _kind_of_array(value: Any) -> str:
-    kind = _ARRAYS.get(value.dtype)
+    kind, strides = _CONTIGUOUS.get(value.dtype, _NO_ARRAY)
     if kind is None or (
-        value.strides != _STRIDES[kind] and (value.ndim != 1 or not value.flags.c_contiguous)
+        value.strides != strides and (value.ndim != 1 or not value.flags.c_contiguous)
     ):
         raise TypeError(f"a kernel takes no {value.dtype.name} in {value.ndim} dimensions")
     return kind
@@ -82,13 +83,10 @@ class Marshalled(NamedTuple):
         The kind of each argument; see `kind_of`.
     values : list of numbers
         A pointer for each array, and the numbers.
-    starts : list of int
-        For each argument the index of its first value.
     """
 
     kinds: tuple[Kind, ...]
     values: list[Any]
-    starts: list[int]
 
 
 def marshal(arguments: Sequence[Any]) -> Marshalled:
@@ -109,24 +107,25 @@ def marshal(arguments: Sequence[Any]) -> Marshalled:
         As in `kind_of`.
     """
     values: list[Any] = []
-    starts, kinds = [], []
-    for one in arguments:
-        starts.append(len(values))
-        kinds.append(_take(one, values))
-    return Marshalled(tuple(kinds), values, starts)
+    return Marshalled(_take(arguments, values), values)
 
 
-def _take(value: Any, values: list[Any]) -> Kind:
-    """Append the values of an argument; return its kind."""
-    kind = _NUMBERS.get(type(value))
-    if kind is not None:
-        values.append(value)
-        return kind
-    if isinstance(value, tuple):
-        return tuple([_take(one, values) for one in value])
-    kind = _kind_of_array(value)
-    values.append(value.data.ptr)
-    return kind
+def _take(arguments: Sequence[Any], values: list[Any]) -> tuple[Kind, ...]:
+    """Append the values of arguments; return their kinds."""
+    kinds: list[Kind] = []
+    for one in arguments:  # no calls for each: a launch has dozens of arguments
+        kind: Kind = _NUMBERS.get(type(one))
+        if kind is not None:
+            values.append(one)
+        elif isinstance(one, tuple):
+            kind = _take(one, values)
+        else:
+            kind, strides = _CONTIGUOUS.get(one.dtype, _NO_ARRAY)
+            if kind is None or one.strides != strides:
+                kind = _kind_of_array(one)
+            values.append(one.data.ptr)
+        kinds.append(kind)
+    return tuple(kinds)
 
 
 class Parameters:
@@ -143,30 +142,65 @@ class Parameters:
     """
 
     def __init__(self, marshalled: Marshalled) -> None:
-        kinds, values, self._starts = marshalled
-        count = len(values)
-        layout, self._formats = _layout(kinds)
-        self._memory = (ctypes.c_uint64 * max(2 * count, 1))()
+        kinds, values = marshalled
+        layout = _layout(kinds)
+        self._layout = layout
+        self._memory = layout.memory()
         base = ctypes.addressof(self._memory)
-        layout.pack_into(self._memory, 0, *values, *range(base, base + 8 * count, 8))
-        self.table = ctypes.c_void_p(base + 8 * count)
+        table = base + layout.table
+        layout.format.pack_into(self._memory, 0, *values, *range(base, table, 8))
+        self.table = ctypes.c_void_p(table)
 
     def change(self, place: int, value: int) -> None:
         """Replace the value of an argument that is a number."""
-        first = self._starts[place]
-        pack_into(f"={self._formats[first]}", self._memory, 8 * first, value)
+        first = self._layout.starts[place]
+        pack_into(f"={self._layout.formats[first]}", self._memory, 8 * first, value)
+
+
+class _Layout(NamedTuple):
+    """Where the parameters of a signature are.
+
+    Attributes
+    ----------
+    format : Struct
+        The format of all values, followed by their addresses.
+    formats : tuple of str
+        The format of each value.
+    starts : tuple of int
+        For each argument the index of its first value.
+    table : int
+        Byte at which the addresses begin.
+    memory : type
+        A ctypes array that has room for both.
+    """
+
+    format: Struct
+    formats: tuple[str, ...]
+    starts: tuple[int, ...]
+    table: int
+    memory: Any
 
 
 @lru_cache(maxsize=4096)
-def _layout(kinds: tuple[Kind, ...]) -> tuple[Struct, tuple[str, ...]]:
-    """Return the format of parameters with their addresses, and the format of each."""
-    formats = tuple(_FORMATS.get(kind, _POINTER) for kind in _apart(kinds))
-    return Struct(f"={''.join(formats)}{len(formats)}{_POINTER}"), formats
-
-
-def _apart(kinds: tuple[Kind, ...]) -> Iterator[str]:
+def _layout(kinds: tuple[Kind, ...]) -> _Layout:
+    """Find the layout of parameters, once for a signature."""
+    formats: list[str] = []
+    starts = []
     for kind in kinds:
-        if isinstance(kind, tuple):
-            yield from _apart(kind)
-        else:
-            yield kind
+        starts.append(len(formats))
+        formats.extend(_FORMATS.get(one, _POINTER) for one in _apart(kind))
+    count = len(formats)
+    return _Layout(
+        format=Struct(f"={''.join(formats)}{count}{_POINTER}"),
+        formats=tuple(formats),
+        starts=tuple(starts),
+        table=8 * count,
+        memory=ctypes.c_uint64 * max(2 * count, 1),
+    )
+
+
+def _apart(kind: Kind) -> list[str]:
+    """Return the kinds of the values of an argument."""
+    if not isinstance(kind, tuple):
+        return [kind]
+    return [inner for one in kind for inner in _apart(one)]
