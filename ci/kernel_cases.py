@@ -276,7 +276,7 @@ def _marked(graph: ws.Graph) -> None:
 
 def _cut_rows(graph: ws.Graph) -> None:
     """Add up long rows piece by piece."""
-    with patch.multiple(folds, SHORT=0, PIECE=1):
+    with patch.multiple(folds, SHORT=0, PIECE=1), patch.dict(graph.derived, clear=True):
         ws.run(ws.HITS(max_iter=1), graph, engine="cuda")
 
 

@@ -17,6 +17,7 @@ from cugraph_ws.algorithms.options import (
     refuse_negative,
 )
 from cugraph_ws.arguments import check_count, check_flag, check_number
+from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
@@ -159,12 +160,31 @@ class HITS(ArrayLoop):
         )
         self._hubs = near.part.with_ghosts(own)
         self._authorities = near.xp.zeros(near.part.size)
+        self._queue: Any = None  # made by the first step: `restore` replaces the arrays
         self.converged = near.part.graph.number_of_arcs == 0
         if self.converged:
             self._hubs[:] = 0.0
 
     def step(self) -> Step:
-        """Compute authorities from hubs, and hubs from authorities."""
+        """Compute authorities from hubs, and hubs from authorities; on one GPU a few times."""
+        part = self.near.part
+        changes = self._queued() if part.on_device and part.halo.alone else [self._superstep()]
+        self.done += len(changes)
+        self.converged = changes[-1] <= (self.tol or 0.0)
+        graph = part.graph
+        work = graph.number_of_vertices, 2 * graph.number_of_arcs
+        return Step(
+            *work,
+            changes[-1],
+            "gather",
+            "all",
+            bytes_sent=part.halo.totals(0)[1],
+            residuals=changes,
+            history=[work] * len(changes),
+        )
+
+    def _superstep(self) -> float:
+        """Run a superstep; return the greatest change of a hub value, infinite at first; collective."""
         near, weight = self.near, self.near.part.graph.weight
         before, owned = self._hubs[: near.part.owned].copy(), near.part.owned
         self._authorities[:owned] = self._largest_one(near.sums(self._hubs, "in", weight=weight))
@@ -174,19 +194,23 @@ class HITS(ArrayLoop):
         change = near.part.graph.comm.allgather(
             float(abs(self._hubs[:owned] - before).max()) if owned else 0.0
         )
-        self.done += 1
-        residual = math.inf if self.done == 1 else max(change)
-        self.converged = residual <= (self.tol or 0.0)
-        graph = near.part.graph
-        sent = near.part.halo.totals(0)[1]
-        return Step(
-            graph.number_of_vertices,
-            2 * graph.number_of_arcs,
-            residual,
-            "gather",
-            "all",
-            bytes_sent=sent,
-        )
+        return max(change) if self.done else math.inf
+
+    def _queued(self) -> list[float]:
+        """Run supersteps without ghosts on the GPU; return the changes, as `_superstep` does."""
+        near, weight = self.near, self.near.part.graph.weight
+        if self._queue is None:
+            self._queue = loops("hits", on_device=True).QueuedSupersteps(
+                near.folded("in", weight),
+                near.folded("out", weight),
+                self._hubs,
+                self._authorities,
+                tol=float(self.tol or 0.0),
+                first=self.done == 0,
+            )
+        assert self.max_iter is not None
+        changes: list[float] = self._queue.run(max(1, self.max_iter - self.done))
+        return changes
 
     def inputs(self) -> dict[str, Any]:
         """Return the first values."""
@@ -203,9 +227,5 @@ class HITS(ArrayLoop):
 
     def _largest_one(self, own: Array) -> Array:
         """Scale values so that the greatest on all ranks is 1; collective."""
-        xp, part = self.near.xp, self.near.part
-        if part.halo.alone:  # the host need not know the number
-            greatest = own.max() if len(own) else xp.ones(())
-            return own / xp.where(greatest > 0.0, greatest, 1.0)
-        of_ranks = part.graph.comm.allgather(float(own.max()) if len(own) else 0.0)
+        of_ranks = self.near.part.graph.comm.allgather(float(own.max()) if len(own) else 0.0)
         return own / (max(of_ranks) or 1.0)

@@ -75,6 +75,7 @@ class Neighbourhood:
         self.xp = self.part.xp
         self.own = self.xp.arange(self.part.owned)
         self._directed = bool(self.part.directed)
+        self._kept = on_device and self.part.whole and not symmetric
         self._found_classes: dict[int, tuple[Any, Any]] = {}  # by the id of the offsets, and those
 
     def owned_among(self, numbers: Array) -> tuple[Array, Array]:
@@ -136,11 +137,33 @@ class Neighbourhood:
         chosen = self.own if which is None else which
         return self._by_arcs(fold, direction, chosen, weight, self.xp.add)
 
+    def folded(self, direction: Direction, weight: str | None) -> tuple[Any, Any, Array]:
+        """Return rows of a whole graph, how all are added up, and float64 weights or None.
+
+        Parameters
+        ----------
+        direction : {"in", "out"}
+        weight : str, optional
+            Edge column to multiply by.
+        """
+        assert self.part.halo.alone
+
+        def fold(rows: Any, chosen: Array, weights: Array) -> Any:
+            return rows, self._classes(rows, len(chosen)), weights
+
+        found: tuple[Any, Any, Array] = self._by_arcs(fold, direction, self.own, weight, None)
+        return found
+
     def _classes(self, rows: Any, count: int) -> Any:
-        """Return how the first rows are added up, found once."""
-        key = id(rows.offsets)
+        """Return how the first rows are added up, found once; a whole graph on a GPU keeps it."""
+        part, key = self.part, id(rows.offsets)
         if key not in self._found_classes:
-            self._found_classes[key] = rows.offsets, self._loops.classes_of(rows, count)
+            kept = part.graph.derived if self._kept else {}
+            order = "csc" if rows.offsets is part.csc.offsets else "csr"
+            name = "row classes", order
+            if name not in kept:
+                kept[name] = self._loops.classes_of(rows, count)
+            self._found_classes[key] = rows.offsets, kept[name]
         return self._found_classes[key][1]
 
     def nearest(self, distances: Array, direction: Direction, which: Array, weight: str) -> Array:

@@ -113,13 +113,15 @@ def sum_of_segments(
 
 @kernel
 def sum_pieces(
-    offsets: Any, indices: Any, values: Any, weights: Any, weighted: Any, rows: Any, places: Any,
-    count: Any, size: Any, parts: Any,
+    over: Any, offsets: Any, indices: Any, values: Any, weights: Any, weighted: Any, rows: Any,
+    places: Any, count: Any, size: Any, parts: Any,
 ) -> None:  # fmt: skip
     """Add up neighbours' values over each piece of the longest rows.
 
     Parameters
     ----------
+    over : float64[1]
+        Nothing is done if it is not 0.
     offsets, indices : int64[rows + 1], int[arcs]
     values : float64[vertices]
     weights : float64[arcs]
@@ -135,6 +137,8 @@ def sum_pieces(
         Written.
     """
     shares = shared(WARPS, np.float64)
+    if over[0] != 0.0:
+        return
     piece = np.int64(block())
     while piece < count:
         first = np.int64(offsets[rows[piece]]) + places[piece] * size
@@ -157,13 +161,16 @@ def sum_pieces(
 
 @kernel
 def sum_all_rows(
-    offsets: Any, indices: Any, values: Any, weights: Any, weighted: Any, count: Any, longest: Any,
-    cut: Any, cut_count: Any, firsts: Any, parts: Any, long: Any, long_count: Any, sums: Any,
+    over: Any, offsets: Any, indices: Any, values: Any, weights: Any, weighted: Any, count: Any,
+    longest: Any, cut: Any, cut_count: Any, firsts: Any, parts: Any, long: Any, long_count: Any,
+    sums: Any,
 ) -> None:  # fmt: skip
     """Add up neighbours' values over all rows.
 
     Parameters
     ----------
+    over : float64[1]
+        Nothing is done if it is not 0.
     offsets, indices : int64[count + 1], int[arcs]
     values : float64[vertices]
     weights : float64[arcs]
@@ -186,6 +193,8 @@ def sum_all_rows(
     sums : float64[count]
         Written.
     """
+    if over[0] != 0.0:
+        return
     warps = threads() // 32
     item = np.int64(block()) * warps + thread() // 32
     groups = (np.int64(count) + 31) // 32

@@ -18,6 +18,8 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness
 from cugraph_ws.backends.cuda.loops import betweenness as levels
+from cugraph_ws.backends.cuda.loops import folds
+from cugraph_ws.backends.cuda.loops import hits as queued
 
 WAYS = [("cpu", 1), ("cuda", 1), ("cpu", 3), ("cuda", 2)]
 SMALL = ["star", "cycle", "two components", "self-loops", "duplicates", "33 vertices", "random"]
@@ -165,6 +167,43 @@ def test_checkpoints_of_hits(tmp_path: Any) -> None:
             ws.hits(graph, max_iter=3, checkpoint=path)
         resumed = ws.hits(graph, resume=path)
         assert np.allclose(resumed.hubs, ws.hits(graph).hubs, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["random", "two components, undirected"])
+def test_queued_supersteps_of_hits(
+    name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are queued on a GPU, the run ends after the same one, with the same values."""
+    path, given = tmp_path / "state.parquet", {"tol": 2e-4, "normalized": False}
+    found = []
+    with emulated() as device, build(GRAPHS[name]) as graph:
+        for number in (1, 3, 8):
+            monkeypatch.setattr(queued, "QUEUED", number)
+            seen = device.downloads
+            result = ws.run(ws.HITS(**given), graph, engine="cuda")
+            waits = -(-result.iterations // number)
+            assert waits <= device.downloads - seen <= waits + 3, "the result is copied, too"
+            trace = result.trace.drop(columns="milliseconds")
+            found.append((result.frame.to_numpy().tobytes(), trace.to_csv(), result.stopped))
+        assert found[0] == found[1] == found[2]
+        assert 4 < result.iterations != 8
+        with pytest.raises(ws.ConvergenceError) as raised:
+            ws.hits(graph, 4, engine="cuda", checkpoint=path, **given)
+        assert raised.value.result.iterations == 4
+        assert len(raised.value.result.trace) == 4
+        resumed = ws.hits(graph, engine="cuda", resume=path, **given)
+        assert resumed.to_numpy().tobytes() == found[0][0]
+        once = ws.run(ws.HITS(tol=np.inf), graph, engine="cuda")
+        assert once.iterations == 1
+
+
+def test_row_classes_are_kept_by_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    with emulated(), build(GRAPHS["random"]) as graph:
+        before, first = graph.nbytes, ws.hits(graph, 2, tol=1.0, engine="cuda")
+        kept = [graph.derived["row classes", order] for order in ("csc", "csr")]
+        assert graph.nbytes >= before + sum(one.nbytes for one in kept) > before
+        monkeypatch.setattr(folds, "classes_of", lambda *_: pytest.fail("found again"))
+        assert ws.hits(graph, 2, tol=1.0, engine="cuda").equals(first)
 
 
 @pytest.mark.parametrize("function", [ws.eigenvector_centrality, ws.katz_centrality, ws.hits])

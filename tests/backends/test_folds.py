@@ -101,6 +101,12 @@ def test_sums_of_all_rows_are_those_of_numpy(
                 found = [backend.sums_of_all(rows, classes, values, given) for _ in range(2)]
                 np.testing.assert_allclose(found[0], np.array(expected, float))
                 assert found[0].tobytes() == found[1].tobytes()
+                if on_device:
+                    unread = np.full(part.size, np.nan)
+                    given = rows, classes, given, values, unread, np.ones(1)
+                    for launch in on_gpu.prepare_sums(*given):
+                        launch()
+                    assert np.isnan(unread).all(), "the run is over"
 
 
 @pytest.mark.parametrize("lengths", [[], [0, 0], [3, 0, 2, 0], [0, 1, 0, 0, 4]])

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.device import Prepared, device
 
-__all__ = ["RowClasses", "classes_of", "nearest", "sums", "sums_of_all", "tight", "words"]
+__all__ = [
+    "RowClasses", "classes_of", "nearest", "prepare_sums", "sums", "sums_of_all", "tight",
+    "words",
+]  # fmt: skip
 
 Array = Any  # CuPy's
 
@@ -48,6 +51,11 @@ class RowClasses(NamedTuple):
     rows: Array
     places: Array
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(int(one.nbytes) for one in self[1:])
+
 
 def classes_of(rows: Any, count: int) -> RowClasses:
     """Find the long ones among the first `count` rows."""
@@ -64,27 +72,52 @@ def classes_of(rows: Any, count: int) -> RowClasses:
 
 def sums_of_all(rows: Any, classes: RowClasses, values: Array, weights: Array | None) -> Array:
     """Add up neighbours' values for all rows of `classes`."""
+    xp = device().xp
+    found = xp.empty(classes.total, np.float64)
+    for launch in prepare_sums(rows, classes, weights, values, found, xp.zeros(1)):
+        launch()
+    return found
+
+
+def prepare_sums(
+    rows: Any, classes: RowClasses, weights: Array | None, values: Array, found: Array, over: Array
+) -> list[Prepared]:
+    """Prepare the launches that add up neighbours' values for all rows of `classes`.
+
+    Parameters
+    ----------
+    rows, classes, weights, values
+        As for `sums_of_all`.
+    found : array of float64, shape (rows,)
+        Written by the launches.
+    over : array of float64, shape (1,)
+        If it is not 0, the launches do nothing.
+
+    Returns
+    -------
+    list of Prepared
+    """
     here = device()
-    found = here.xp.empty(classes.total, np.float64)
     parts = here.xp.empty(len(classes.rows), np.float64)
     head = (
-        rows.offsets, rows.indices, values, values if weights is None else weights,
+        over, rows.offsets, rows.indices, values, values if weights is None else weights,
         int(weights is not None),
     )  # fmt: skip
-    launch = here.module("row_sums").launch
+    prepare = here.module("row_sums").prepare
+    launches = []
     if len(classes.rows):
-        launch(
+        launches.append(prepare(
             "sum_pieces", here.blocks_for(len(classes.rows) * THREADS, THREADS), THREADS, *head,
             classes.rows, classes.places, len(classes.rows), PIECE, parts,
-        )  # fmt: skip
+        ))  # fmt: skip
     warps = len(classes.cut) + len(classes.long) + -(-classes.total // WARP)
     if classes.total:
-        launch(
+        launches.append(prepare(
             "sum_all_rows", here.blocks_for(warps * WARP, THREADS), THREADS, *head, classes.total,
             SHORT, classes.cut, len(classes.cut), classes.firsts, parts, classes.long,
             len(classes.long), found,
-        )  # fmt: skip
-    return found
+        ))  # fmt: skip
+    return launches
 
 
 def sums(
