@@ -54,7 +54,7 @@ Array = Any  # NumPy's or CuPy's
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar"]
 
 ARCS_A_STEP = 1 << 25  # most arcs in the rows of a batch of pairs; checkpoints count batches
-TOGETHER = 64  # batches in a step on a single GPU
+TOGETHER = 256  # batches in a step on a single GPU: ten milliseconds
 
 # Scores from the sum over common neighbours and the sums of both vertices: numerator and denominator.
 # Without common neighbours a score is 0, whatever the sums are.
@@ -455,7 +455,7 @@ class Similarity(BaseLoop):
         if self._oriented is None:
             lengths = sum(self._read(degrees, end) for end in self._pairs)
             if not len(lengths) or int(lengths.sum()) > ARCS_A_STEP:
-                self._bounds = batches(as_host(lengths), ARCS_A_STEP)
+                self._bounds = batches(lengths, ARCS_A_STEP)
         # A GPU that has all rows fetches none, and finishes one batch before the next could be launched.
         self._together = TOGETHER if on_device and near.halo.alone else 1
         steps = max(near.halo.comm.allgather(len(self._bounds)))

@@ -146,7 +146,7 @@ class EdgeLoop(BaseLoop):
             self._bounds = [(0, last)]
         else:
             lengths = sum(near.halo.fetch(degrees, end) for end in self._pairs)
-            self._bounds = batches(as_host(lengths), ARCS_A_STEP)
+            self._bounds = batches(lengths, ARCS_A_STEP)
         steps = max(near.halo.comm.allgather(len(self._bounds)))
         self._bounds += [(last, last)] * (steps - len(self._bounds))
         self._columns = [xp.zeros(last, np.dtype(kind)) for kind in bound.types.state]

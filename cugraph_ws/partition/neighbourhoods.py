@@ -14,7 +14,7 @@ import numpy as np
 
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.device import as_host, module_of
 
 __all__ = [
     "FetchedRows",
@@ -162,7 +162,7 @@ class Neighbourhoods:
         ends = xp.zeros(len(lengths) + 1, np.int64)
         ends[1:] = xp.cumsum(lengths)
         ends = xp.take(ends, self.rows.offsets)  # by owned vertex
-        bounds = batches(as_host(ends[1:] - ends[:-1]))
+        bounds = batches(ends[1:] - ends[:-1])
         rounds = max(self.halo.comm.allgather(len(bounds)))
         bounds += [(self.owned, self.owned)] * (rounds - len(bounds))
         found = [xp.empty(0, np.int64)]
@@ -310,21 +310,30 @@ def flattened(xp: Any, begins: Array, lengths: Array) -> tuple[Array, Array, Arr
     return offsets, which, xp.take(begins - offsets[:-1], which) + places
 
 
-def batches(lengths: Any, most: int = ARCS_A_BATCH) -> list[tuple[int, int]]:
+def batches(lengths: Array, most: int = ARCS_A_BATCH) -> list[tuple[int, int]]:
     """Split rows into ranges of at most `most` arcs, or of a single row.
 
     Parameters
     ----------
-    lengths : ndarray of int64, shape (rows,)
+    lengths : array of int64, shape (rows,)
     most : int
 
     Returns
     -------
     list of (int, int)
+        The same for an array on the GPU, of which only the bounds are read.
     """
-    ends = np.cumsum(lengths)
-    bounds, low = [], 0
-    while low < len(lengths):
+    count, xp = len(lengths), module_of(lengths)
+    if not count:
+        return []
+    ends = xp.cumsum(lengths)
+    total, longest = as_host(xp.stack([ends[-1], lengths.max()])).tolist()
+    if 2 * longest <= most:  # the rows that end within so many arcs have at most `most`
+        step = most - longest
+        cuts = as_host(xp.searchsorted(ends, xp.arange(step, total, step), side="right"))
+        return list(pairwise(np.unique([0, *cuts.tolist(), count]).tolist()))
+    ends, bounds, low = as_host(ends), [], 0
+    while low < count:
         before = ends[low - 1] if low else 0
         high = max(low + 1, int(np.searchsorted(ends, before + most, side="right")))
         bounds.append((low, high))

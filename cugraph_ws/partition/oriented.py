@@ -20,7 +20,6 @@ from cugraph_ws.partition.neighbourhoods import (
     neighbourhoods,
     row_numbers,
 )
-from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
 __all__ = ["Heads", "Oriented", "oriented"]
@@ -155,7 +154,7 @@ class Oriented:
         away &= self._lengths[heads] > 0
         wanted = xp.sort(numbers[away])
         lengths = self._lengths[self._labels[xp.searchsorted(self._ascending, wanted)]]
-        bounds = batches(as_host(lengths))
+        bounds = batches(lengths)
         rounds = max(near.halo.comm.allgather(len(bounds)))
         bounds += [(len(wanted), len(wanted))] * (rounds - len(bounds))
         for low, high in bounds:
