@@ -38,7 +38,7 @@ def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _element(context: Any, builder: Any, signature: Any, arguments: Any, place: int) -> Any:
-    """Emit an argument, cast to the array's type."""
+    """Emit the argument at `place`, cast to the array's dtype."""
     dtype = signature.args[0].dtype
     return context.cast(builder, arguments[place], signature.args[place], dtype)
 

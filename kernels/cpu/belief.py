@@ -1,12 +1,11 @@
 """Messages of loopy sum-product, as logarithms.
 
 A message is scaled so that its largest entry is 0.  A message of zeros has no effect.  The arc of a
-self-loop holds zeros, since a factor of one vertex sends no messages.
+self-loop holds zeros, since its factor belongs to the prior of its vertex.
 
 Rows are `(offsets, senders, splits, reverse)`.  A vertex receives the messages in its row.
-`reverse` is the place of the message in the other direction of the same edge.  The arcs of a row
-before `splits` go along their edge, from source to destination; the arcs after it go against their
-edge.
+`reverse[arc]` is the arc in the other direction of the same edge.  The arcs of a row before its
+split go along their edge, from source to destination; the arcs from the split on go against it.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ def pair_arcs(
     offsets, senders, splits : ndarray
         Rows, without `reverse`.
     cursors : ndarray of int64, shape (vertices,)
-        Where the reverse arcs of the first parts start in each row: its split, or its start if
-        there is no second part; overwritten.
+        Where the reverse arcs start in each row: at its split, or at its start if no row has arcs
+        after its split; overwritten.
     reverse : ndarray of int64, shape (arcs,)
         Written.
     """
@@ -82,7 +81,7 @@ def add_messages(
 
 @inline
 def cavity(totals: Floats, sender: int, old: Floats, back: int, out: Floats) -> None:
-    """Write the sender's belief without the receiver's message; the largest entry is 1."""
+    """Write the sender's state probabilities without the receiver's message; the largest is 1."""
     largest = -math.inf
     for state in range(len(out)):
         out[state] = totals[sender, state] - old[back, state]
@@ -93,7 +92,7 @@ def cavity(totals: Floats, sender: int, old: Floats, back: int, out: Floats) -> 
 
 @inline
 def damp(new: Floats, old: Floats, arc: int, damping: float) -> float:
-    """Scale a new message, mix it with the old one, and return its largest change."""
+    """Take a new message's logarithms, scale and damp them; return the largest change of one."""
     states = new.shape[1]
     largest = new[arc, 0]
     for state in range(1, states):
@@ -127,7 +126,7 @@ def send_coupled(
     old, new : ndarray of float64, shape (arcs, states)
         Messages read, and written.
     coupling : ndarray of float64, shape (states, states)
-        Positive, at most 1; of the source's and the destination's state.
+        Factors in (0, 1], by the states of the source (row) and the destination (column).
     damping : float
         Weight of the old message in the new one.
     lo, hi : int
@@ -177,7 +176,7 @@ def send_potts(
     rows, totals, old, new, damping, lo, hi
         As in `send_coupled`.
     strengths : ndarray of float64, shape (arcs,)
-        Logarithm of how much likelier two ends are to have one given state than two given states.
+        Logarithm of the factor of equal states, divided by the factor of different states.
 
     Returns
     -------

@@ -42,14 +42,14 @@ PENDING = 4  # put on a pile after the superstep
 
 LIMIT = 0  # greatest rank that is near
 HORIZON = 1  # greatest rank that belongs in the middle
-WIDTH = 2  # of a bucket; 0 before the first vertices are known
+WIDTH = 2  # of a bucket, in units of the rank; 0 while unknown
 GOAL = 3  # target number of vertices in a bucket
 MIDDLE_SIZE = 4
 FAR_SIZE = 5
 NUMBERS = 6
 
-SPAN = 8.0  # buckets between a new limit and the horizon
-CROWDED = 8  # times the goal: a near list so long is split
+SPAN = 8.0  # a new horizon is this many bucket widths above the least rank
+CROWDED = 8  # a near list longer than this many times the goal is split
 
 
 @inline
@@ -84,7 +84,7 @@ def file_pending(
 ) -> Any:
     """Put the vertices that a parallel push postponed on piles; return how many are near.
 
-    A vertex is near if its pile has no room; it is listed in `near`.
+    A vertex whose pile is full becomes near, and is listed in `near`.
     """
     size = 0
     for place in range(len(pending)):
@@ -202,7 +202,7 @@ def balance(
         greatest = max(greatest, rank)
     width = (greatest - least) * numbers[GOAL] / near_size
     if not width > 0.0 or not np.isfinite(width):
-        return near_size  # all ranks are equal: it cannot be split
+        return near_size  # ranks are equal or not finite: the list cannot be split
     limit = least + width
     kept = 0
     for place in range(near_size):

@@ -1,4 +1,4 @@
-"""Build rows of neighbours from a list of edges, by counting scatters without a comparison sort.
+"""Build rows of neighbours from a list of edges by a counting sort: count, then scatter.
 
 An edge's end is its id minus `low`, looked up in `table` if that is not empty.  So the kernels read
 the caller's columns directly, and no renumbered copy of the edges ever exists.  `cursors` holds,
@@ -7,7 +7,7 @@ can run in parallel, and each row is still in input order.
 
 If an edge goes both ways, its reverse arc is marked at first: the neighbour v is written as ~v,
 which is negative.  A transposition keeps the marks, and `strip_marks` removes them.  Marks are read
-without branches, since half of all arcs would take them.
+without branches: half of all arcs are marked, so a branch could not be predicted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def mark_present(ids: Ids, low: int, present: npt.NDArray[np.uint8], lo: int, hi
 def count_rows(
     rows: Ids, columns: Ids, low: int, table: Ids, both: bool, counts: Places, lo: int, hi: int
 ) -> None:
-    """Add to `counts` how many neighbours `place_edges` will append to each row."""
+    """Add to `counts` how many neighbours each row will get; `rows` may be marked."""
     for edge in range(lo, hi):
         row = rows[edge] - low
         if len(table) > 0:
@@ -64,7 +64,8 @@ def count_rows(
 def start_cursors(before: Places, last: Places) -> int:
     """Replace each range's counts by the places where it writes in each row.
 
-    `last` has the counts of the last range.  Returns the number of neighbours in all rows.
+    `before` has the shape (ranges - 1, rows); `last` has the counts of the last range.  Returns the
+    number of neighbours in all rows.
     """
     place = 0
     for row in range(len(last)):
@@ -120,9 +121,9 @@ def place_first_rows(
 ) -> int:
     """Append the columns of edges with rows below `bound`, and move the others to the front.
 
-    Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.  The
-    edges to place are first listed in `listed`, of shape (2, edges), as many at a time as it has
-    room for.  That avoids a branch that no processor could predict.
+    Ends are vertex numbers.  Returns how many edges are left, from `lo` on, in their order.  Edges
+    are read in blocks, and those to place are first copied to `listed`, of shape (2, block size).
+    That avoids a branch that no processor could predict.
     """
     own_rows = listed[0]
     own_columns = listed[1]
@@ -156,7 +157,7 @@ def place_values(
     lo: int,
     hi: int,
 ) -> None:
-    """Put each edge's value where `place_edges` put its neighbour, given the same cursors."""
+    """Put each edge's value beside its neighbour, given the same cursors; `rows` may be marked."""
     for edge in range(lo, hi):
         row = rows[edge] - low
         if len(table) > 0:
@@ -177,7 +178,7 @@ def place_values(
 def transpose_rows(
     offsets: Places, indices: Ids, cursors: Places, out: Ids, lo: int, hi: int
 ) -> None:
-    """Append each of the rows `lo` to `hi - 1` to the rows that it lists; marks are kept.
+    """Append each row number from `lo` to `hi - 1` to its neighbours' rows; marks are kept.
 
     Rows are read in ascending order, so every row of the result is ascending apart from the marks.
     """

@@ -25,8 +25,8 @@ Array = npt.NDArray[Any]
 def find(parent: Array, vertex: int) -> int:
     """Return the root of a vertex, and halve the path to it for later calls.
 
-    Only the parent of a root is ever hooked, and this function writes only parents of other
-    vertices.  So another thread can undo the shortcut, but no hook is lost.
+    A hook changes the parent of a root, and this function only parents of vertices that are not
+    roots.  So another thread can undo the shortcut, but no hook is lost.
     """
     below, above = vertex, int(load(parent, vertex))
     while True:
@@ -120,7 +120,7 @@ def link_arcs(
     read = 0
     while lo < hi:
         end = min(offsets[row + 1], hi)
-        # Find the root again: it may have just been hooked.
+        # Read now, not before: the row may have just joined the skipped tree.
         if row != skipped and load(parent, row) != skipped:
             first = max(lo, offsets[row] + ends)
             last = min(end, offsets[row + 1] - ends)

@@ -2,9 +2,9 @@
 
 It runs in one thread, without the swaps of the buckets of Batagelj and Zaversnik (2003).  The
 remaining vertices are scanned once for each level at which a vertex falls, as in PKC (Kabir and
-Madduri, IPDPSW 2017).  The scans read no more vertices in total than the sum of the core numbers.
-On two cores this is as fast as peeling with both, which needs atomic decrements.  A decrement
-without a branch saves a quarter of the time, and an atomic one cannot do without.
+Madduri, IPDPSW 2017).  A vertex of core number k is scanned at most k + 2 times.  On two cores this
+is as fast as peeling with both, which needs atomic decrements.  A decrement without a branch saves
+a quarter of the time; an atomic decrement needs the branch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def add_degrees(offsets: Integers, indices: Array, degrees: Array, lo: int, hi: 
         Range of vertices.
     """
     for vertex in range(lo, hi):
-        count = 0  # in a register: the compiler cannot exclude that `degrees` and `indices` overlap
+        count = 0  # in a register: the compiler must assume that `degrees` aliases `indices`
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             count += indices[arc] != vertex
         degrees[vertex] += count
@@ -104,20 +104,20 @@ def peel(
     core : ndarray of int, shape (vertices,)
         Degrees among the remaining vertices; for peeled vertices, their core numbers.
     alive : ndarray of int
-        The first `count` are the remaining vertices, and perhaps some of `level`; compacted in
-        place.
+        The first `count` are the remaining vertices, and perhaps some peeled at `level`; compacted
+        in place.
     count : int
     queue : ndarray of int, shape (vertices + 1,)
         Scratch.
     level : int
         The last level that was peeled, -1 at first.
     budget : int
-        Checked between levels.
+        Arcs; checked between levels.
 
     Returns
     -------
     count : int
-        Number of vertices in `alive`, some perhaps of the last level; 0 at the end.
+        Number of vertices in `alive`, some perhaps peeled at the last level; 0 at the end.
     level : int
         The last level that was peeled.
     peeled : int

@@ -54,7 +54,7 @@ def initialise(low: Any, high: Any, numbers: Any, state: Any, constants: Any, va
 def prepare(
     low: Any, high: Any, edges: Any, state: Any, constants: Any, values: Any, outbox: Any
 ) -> None:
-    """Write the messages of the vertices [low, high) to `outbox`; each is the same on every arc."""
+    """Write the messages of the vertices [low, high) to `outbox`: one for all arcs of a vertex."""
     for vertex in range(low, high):
         put_message(
             outbox, vertex, message(load(state, constants, vertex), NO_TARGET, edges, 0, values)
@@ -208,7 +208,7 @@ def list_unlike(low: Any, high: Any, state: Any, constants: Any, example: Any, o
 def arcs_are_quiet(
     low: Any, high: Any, edges: Any, state: Any, constants: Any, values: Any, example: Any
 ) -> Any:
-    """Return whether no message of `example` along the arcs [low, high) changes an equal vertex."""
+    """Return whether no arc of [low, high) would change its target if both ends were `example`."""
     vertex = load(state, constants, example)
     for arc in range(low, high):
         if not same(vertex, update(vertex, message(vertex, NO_TARGET, edges, arc, values), values)):
@@ -220,7 +220,7 @@ def arcs_are_quiet(
 def rows_are_quiet(
     rows: Any, adjacency: Any, edges: Any, state: Any, constants: Any, values: Any, example: Any
 ) -> Any:
-    """Return whether no message of `example` along the arcs into `rows` changes a vertex."""
+    """Return whether no in-neighbour in the state of `example` changes a vertex of `rows`."""
     offsets, indices = adjacency
     model = load(state, constants, example)
     for vertex in rows:

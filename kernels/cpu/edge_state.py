@@ -1,4 +1,4 @@
-"""State on edges: each in-arc's own, first from `init_edge`, then from `update_edge`.
+"""State on edges: one for each in-arc, first from `init_edge`, then from `update_edge`.
 
 An arc's new state depends on its ends and on its own state alone, so it is written in place.
 """

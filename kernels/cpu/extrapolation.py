@@ -21,7 +21,7 @@ Vectors = tuple[Vector, Vector, Vector, Vector, Vector, Vector]
 
 @jit
 def products(vectors: Vectors, lo: int, hi: int) -> tuple[float, ...]:
-    """Add up the products of any two changes: aa, ab, … ae, bb, … ee.
+    """Return the inner products of the changes in pairs: aa, ab, … ae, bb, … ee.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def products(vectors: Vectors, lo: int, hi: int) -> tuple[float, ...]:
 def combine(
     vectors: Vectors, factors: tuple[Any, ...], combined: Vector, lo: int, hi: int
 ) -> tuple[float, float]:
-    """Combine the last five vectors, with 0 in place of less.
+    """Combine the last five vectors; negative entries become 0.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def combine(
     Returns
     -------
     float, float
-        The sums of the sizes of the combined changes, and of what was below 0.
+        The L1 norm of the same combination of the changes, and that of the negative entries.
     """
     first, second, third, fourth, fifth, sixth = vectors
     of_a, of_b, of_c, of_d, of_e = factors

@@ -1,4 +1,4 @@
-"""Folds over rows of neighbours: sums of floats, and combines of 64-bit words."""
+"""Folds over rows of neighbours: sums and minima of floats, and folds of 64-bit words."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def tight_rows(
     lo: int,
     hi: int,
 ) -> None:
-    """Add up values of neighbours along shortest paths, for the rows from `lo` to `hi` of `which`.
+    """Add up neighbours' values along tight arcs, for the rows from `lo` to `hi` of `which`.
 
     Parameters
     ----------
@@ -160,6 +160,7 @@ def tight_rows(
         Rows.
     values, distances : ndarray of float64, shape (vertices, columns)
     weights : ndarray of float64, shape (arcs,)
+        Lengths.  An arc is tight if its length is the difference of the distances of its ends.
     forward : bool
         Whether paths lead from the row to the neighbour, instead of from the neighbour to the row.
     sums : ndarray of float64, shape (len(which), columns)

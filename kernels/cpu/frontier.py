@@ -33,7 +33,7 @@ def begin_superstep(frontier: Any, offsets: Any, marks: Any, prefix: Any) -> Non
 
 @jit
 def count_arcs(low: Any, high: Any, owned: Any, bitmap: Any, offsets: Any, totals: Any) -> None:
-    """Count the owned vertices of [low, high) in the bitmap, and the arcs of all of them."""
+    """Count the bitmap's owned vertices in [low, high), and the arcs of its owned and ghost ones."""
     size = 0
     arcs = 0
     for vertex in range(low, high):

@@ -62,8 +62,8 @@ def permuted(value: int, size: int, half: int, key: int) -> int:
     """Return the image of `value` under a pseudo-random permutation of `range(size)`.
 
     A Feistel network permutes the numbers of 2 * `half` bits, of which there are at least `size`.
-    A number outside the range is permuted again until it is inside; its cycle must return to the
-    range.
+    A number outside the range is permuted again until it is inside ("cycle walking"); its cycle
+    must return to the range.
     """
     low_bits = (1 << half) - 1
     while True:
@@ -92,7 +92,7 @@ def rmat_edges(
 
     Parameters
     ----------
-    source, destination : int64[...]
+    source, destination : ndarray of int64
         Written from `lo` to `hi`.
     first, lo, hi : int
         Edge number of slot 0, and the range of slots to write.
@@ -101,8 +101,8 @@ def rmat_edges(
     vertices : int
         Rows and columns of the adjacency matrix; any number, not only powers of two.
     levels : int
-        How often a quadrant is chosen: the least power of two that covers `vertices`.
-    thresholds : (int, int, int)
+        How often a quadrant is chosen: the binary logarithm of `vertices`, rounded up.
+    thresholds : tuple of three ints
         a, a + b and a + b + c as fractions of 2**32.
     """
     a, ab, abc = thresholds
@@ -179,8 +179,8 @@ def grid_edges(
 ) -> None:
     """Write the four edges of each cell of a grid: to the right, left, lower and upper cell.
 
-    An edge is in slot `4 * cell + direction`.  The source is -1 if there is no neighbour, or if the
-    edge is left out, with probability `drop`.
+    An edge's number, `first` plus its slot, is `4 * cell + direction`.  The source is -1 if there
+    is no neighbour, or if the edge is left out, with probability `drop`.
     """
     for slot in range(lo, hi):
         counter = first + slot

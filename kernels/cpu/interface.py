@@ -7,8 +7,9 @@ hops from vertex 0, so that the loops can be imported, read and checked.
 
 `state` and `constants` are tuples of arrays with one element for each vertex; the array of a
 uniform constant has one element.  `edges` is a tuple of arrays with one element for each arc.
-`values` is a tuple of numbers, the run's parameters.  A `vertex` is what `load` returns.  A `new`
-state is a tuple of one number for each field.
+`values` is a tuple of numbers, the run's parameters.  A `vertex` is what `load` returns; as an
+index (in `load`, `put`, `initial` and inboxes) it is a position.  A `new` state is a tuple of one
+number for each field.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ CHANGES = True  # only a vertex that has changed can be active
 KEEPS = True  # a vertex without in-edges keeps its state in a dense superstep
 FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices
-NO_TARGET = 0  # stands for a target where no program runs that reads one
-CHUNK = 128  # weights of a value that are added up one after another, before their sums are
+NO_TARGET = 0  # the target in loops that run no program that reads it
+CHUNK = 128  # weights of a value are added up in chunks of so many, then the chunks' sums are
 ROUNDED = False  # whether total weights depend on the order in which they are added up
 SETTLES = True  # whether `is_settled` says that a state is final
 
@@ -195,11 +196,11 @@ def put_edge(edges: Any, arc: Any, new: Any) -> None:
     """Store the state of an arc in the last arrays of `edges`."""
 
 
-# Of programs that list the messages of a vertex: `slots` is a buffer of messages, as an inbox is.
+# For programs that list the messages of a vertex: `slots` is a buffer of messages, as an inbox is.
 
 
 def gather_row(vertex: Any, slots: Any, first: Any, count: Any, values: Any) -> Any:
-    """Return what is gathered of the messages of a vertex, `count` of them from `first` on."""
+    """Return what a vertex gathers from its `count` messages, from slot `first` on."""
     return slots[0][first]
 
 
@@ -209,12 +210,12 @@ def no_gathered() -> Any:
 
 
 def label_at(slots: Any, place: Any) -> Any:
-    """Return the value of a message, without its weight."""
+    """Return the value of the message in slot `place`, without its weight."""
     return slots[0][place]
 
 
 def weight_at(slots: Any, place: Any) -> Any:
-    """Return the weight of a message, in the type in which weights are added up."""
+    """Return the weight of the message in slot `place`, in the type of total weights."""
     return 1
 
 
@@ -229,19 +230,19 @@ def keys_of(slots: Any) -> Any:
 
 
 def key_at(places: Any, place: Any) -> Any:
-    """Return the key of a message: in the order of values, and equal for those that count as one."""
+    """Return the key of a message: ordered as values are, and equal for those that count as one."""
     return places[place]
 
 
 def empty_slots(size: Any) -> Any:
-    """Return a buffer for so many messages."""
+    """Return a buffer for `size` messages."""
     return (np.empty(size, np.int64),)
 
 
 def with_notes(slots: Any, edges: Any) -> Any:
-    """Return a buffer with the array behind it in which an index out of range is noted."""
+    """Return a buffer, extended by the array of `edges` that records an index out of range."""
     return slots
 
 
 def sort_slots(slots: Any, count: Any) -> None:
-    """Sort the first messages of a buffer, if their values tell their order."""
+    """Sort the first `count` messages of a buffer, if the program declares an order by value."""

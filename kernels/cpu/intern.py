@@ -30,7 +30,7 @@ Int64 = npt.NDArray[np.int64]
 
 @jit
 def place_codes(hashes: Int64, first: int, table: Int32) -> None:
-    """Enter the codes from `first` on of distinct integers with the given hashes."""
+    """Insert distinct integers with the given hashes; their codes are consecutive from `first`."""
     mask = len(table) - 1
     for place in range(len(hashes)):
         slot = hashes[place] & mask
@@ -56,8 +56,8 @@ def intern_integers(
     """Write the codes of the keys from `low` to `high`, inclusive; append new ones to `distinct`.
 
     `state` has the number of distinct keys, and the row to begin with.  At the end the latter is
-    the number of rows, or the first row for which there was no room.  `own` has room for all rows
-    and one more: the rows of the part are listed in it first, which avoids an unpredictable branch.
+    the number of rows, or the first row for which there was no room.  `own` is scratch for all
+    rows: those of the part are listed in it first, which avoids an unpredictable branch.
     """
     mask = len(table) - 1
     count = state[0]
@@ -99,11 +99,11 @@ def divide_pairs(
     ends: Int64,
     free: Int64,
 ) -> None:
-    """Sort the keys `first` to `last - 1` by their digits, `(key >> shift) - base`, in place.
+    """Sort the keys `first` to `last - 1` by one digit, `(key >> shift) - base`, in place.
 
-    Codes are moved along.  `ends` is zero for every digit at first, and becomes the end of its
-    keys.  Each key is moved once, to the next `free` place of its digit; the key that was there is
-    moved next.
+    An American flag sort; codes are moved along.  `ends` is zero for every digit at first, and
+    becomes the end of its keys.  Each key is moved once, to the next `free` place of its digit; the
+    key that was there is moved next.
     """
     for place in range(first, last):
         ends[(keys[place] >> shift) - base] += 1
@@ -149,6 +149,6 @@ def translate(indices: Any, known: Int32, codes: Any) -> None:
 
 @jit
 def rank_codes(codes: Any, ranks: Any, least: int, lo: int, hi: int) -> None:
-    """Replace the codes `lo` to `hi - 1` by their ranks; `least` is the code of the first rank."""
+    """Replace `codes[lo:hi]` by their ranks; `ranks[0]` is the rank of the code `least`."""
     for row in range(lo, hi):
         codes[row] = ranks[codes[row] - least]

@@ -20,7 +20,7 @@ FREE = -1  # a slot of a table without a label
 
 @inline
 def length_of(rows: Rows, more: Rows, row: int) -> int:
-    """Return the number of neighbours of a vertex in both parts."""
+    """Return the length of a vertex's row, in both parts."""
     length: int = rows[0][row + 1] - rows[0][row]
     if len(more[1]) > 0:
         length += more[0][row + 1] - more[0][row]
@@ -59,7 +59,7 @@ def count_row(
 
 @jit
 def choose_labels(rows: Rows, more: Rows, labels: Array, chosen: Array, lo: int, hi: int) -> int:
-    """Choose for each vertex the heaviest label of its neighbours, and the least of several.
+    """Choose for each vertex the heaviest label of its neighbours; ties go to the least label.
 
     Parameters
     ----------

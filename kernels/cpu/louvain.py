@@ -1,7 +1,7 @@
 """Moves of vertices to the community of a neighbour that raises modularity most.
 
-Where only some may move (`strict`), those of a class that may and are alone have a mark of 1 by
-label while the class moves; else the marks are the sizes of communities.
+Each community has a mark: its size, or in a refinement (`strict`) 1 if it is a single vertex of the
+moving class that may move, else 0.
 """
 
 from __future__ import annotations
@@ -44,17 +44,19 @@ def choose_communities(
 
     The gain of a community is the weight of the edges to it, minus the degree times `factor` times
     the community's total, the vertex itself left out.  A vertex moves only if the gain is greater
-    than that of its own community; of several with the greatest gain, to the least.  Of two vertices
-    alone in their communities, only the one with the greater label moves; if strict, neither.
+    than that of its own community; ties go to the least community.  Of two communities with a mark
+    of 1, only the one with the greater label may join the other; if strict, neither.
 
     Parameters
     ----------
     rows : tuple of (offsets, indices, weights)
         Neighbours without self-loops.
     degrees : ndarray of int64, shape (vertices,)
+        Weighted.
     communities : tuple of (labels, totals, marks)
-        By vertex; by community: sum of degrees, and its mark.
+        By vertex; by community: sum of degrees, and mark.
     factor : float
+        Resolution, divided by the sum of all degrees.
     strict : bool
     listed : ndarray of int64
     chosen : ndarray of int64
@@ -73,7 +75,7 @@ def choose_communities(
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             label = labels[indices[arc]]
             near[count] = label
-            count += sums[label] == 0  # of weight 0, one may be listed twice
+            count += sums[label] == 0  # a label of weight 0 so far may be listed twice
             sums[label] += weights[arc]
         rate = degrees[vertex] * factor
         best, most = own, sums[own] - rate * (totals[own] - degrees[vertex])
@@ -120,7 +122,7 @@ def apply_moves(
     listed: Integers,
     chosen: Integers,
 ) -> int:
-    """Move listed vertices to chosen communities, and clear their marks; return how many moved."""
+    """Move listed vertices to chosen communities; if strict, clear marks; return how many moved."""
     labels, totals, sizes = communities
     moved = 0
     for place in range(len(listed)):
@@ -151,7 +153,7 @@ def move_classes(
     ends: Integers,
     scratch: tuple[Integers, Integers],
 ) -> int:
-    """Let classes of vertices move, one after the other, in one thread; return how many moved.
+    """Move the vertices of one class after the other, in one thread; return how many moved.
 
     Parameters
     ----------
@@ -162,10 +164,11 @@ def move_classes(
     marks : ndarray of int64, shape (vertices,)
         If strict, zeros; else the sizes.
     may : ndarray of int64, shape (vertices,)
-        If strict, whether a vertex may ever move; else anything.
-    order : ndarray of int64, shape (vertices,)
+        If strict, whether a vertex may move; else not read.
+    order : ndarray of int64
+        Vertices, class by class.
     ends : ndarray of int64, shape (classes,)
-        Where each class ends.
+        Where each class ends in `order`.
     scratch
         See `choose_communities`.
     """
@@ -189,9 +192,9 @@ def move_classes(
 def weight_inside(
     rows: tuple[Integers, Integers, Integers], labels: Integers, lo: int, hi: int
 ) -> int:
-    """Return the sum of the weights of arcs within a community, of one arc of each two.
+    """Return the total weight of edges within communities, each counted once.
 
-    Those of the vertices from `lo` to `hi` to greater ones; rows are ascending.
+    Edges of the vertices from `lo` to `hi` to greater ones are read; rows are ascending.
     """
     offsets, indices, weights = rows
     total = 0
@@ -256,7 +259,7 @@ def sum_moves(
     lo: int,
     hi: int,
 ) -> int:
-    """Add up what moves change: beside each vertex, and in the weights of arcs within communities.
+    """Return what moves add to the weight of arcs within communities; update `stirred`.
 
     Parameters
     ----------
@@ -267,7 +270,8 @@ def sum_moves(
     labels : tuple of (ndarray of int64, ndarray of int64), shape (vertices,)
         Communities before and after the moves.
     stirred : ndarray of int64, shape (vertices,)
-        Added to: the weights, 1 at least, to neighbours that moved and are in another community.
+        Added to: by vertex, the weights, 1 at least, of arcs to neighbours that moved and are in
+        another community.
     lo, hi : int
         Range of the list.
     """
@@ -288,7 +292,7 @@ def sum_moves(
                 stirred[other] += max(weight, 1)
             if its_old == old:
                 gained -= weight
-            # The arc from a vertex that has not moved is counted here.
+            # The reverse arc counts here too, unless its source moved and adds it.
             change += gained if its_old != its_new else 2 * gained
     return int(change)
 
@@ -313,7 +317,8 @@ def merge_rows(
     members : tuple of (vertices, ends)
         The vertices of community c are those from place `ends[c]` to `ends[c + 1]`.
     merged : tuple of (begins, lengths, communities, weights)
-        `begins` has where the room for each row is; the others are written, rows in any order.
+        `begins` has where the space for each row begins; the others are written, each row in any
+        order.
     scratch : tuple of two ndarrays of int64, shape (communities,)
         Weights by community, zeros before and after; room for a list of communities.
     lo, hi : int
@@ -352,7 +357,7 @@ def transpose_rows(
     lo: int,
     hi: int,
 ) -> None:
-    """Write the rows from `lo` to `hi` of the transpose, ascending, without room between them.
+    """Write the rows from `lo` to `hi` of the transpose, ascending, without gaps between them.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """A maximal matching by mutual proposals, the same for any number of threads.
 
 Every edge has a rank, a hash of its two ends.  In each round a free vertex proposes to the free
-neighbour along its best edge.  An edge proposed from both ends is matched: it precedes all adjacent
-edges.  The result is that of the greedy algorithm on the edges in the order of rank.  The expected
-number of rounds is logarithmic (Blelloch, Fineman and Shun, SPAA 2012).
+neighbour along its edge of least rank.  An edge proposed from both ends is matched: it precedes all
+adjacent edges.  The result is that of the greedy algorithm on the edges in the order of rank.  With
+high probability the number of rounds is polylogarithmic (Blelloch, Fineman and Shun, SPAA 2012).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def propose(
     lo: int,
     hi: int,
 ) -> int:
-    """Choose for the vertices from `lo` to `hi` of `free` the best neighbour that is free.
+    """Choose for the vertices from `lo` to `hi` of `free` the free neighbour with the best edge.
 
     Of two edges with one rank, the one to the neighbour of the smaller number is better.  That
     orders all edges, so the best edge is always proposed from both ends.
@@ -59,7 +59,8 @@ def propose(
     mate : ndarray of int, shape (vertices,)
         -1 for a free vertex.
     best : ndarray of int, shape (vertices,)
-        The choice of each vertex, -1 for none; searched again only if the choice is no longer free.
+        The choice of each vertex, `UNDECIDED` at first, -1 for none; searched again only if the
+        choice is no longer free.
     free : ndarray of int
         Vertices.
     key : int

@@ -1,7 +1,7 @@
 """Dense supersteps that choose the heaviest of the messages of each row: `combine = ws.mode()`.
 
-Messages are counted by keys: integers in the order of the messages, equal for messages that count as
-one.  The weights of a key are added up in the order of sources, in chunks (decision 47).
+Messages are counted by keys: integers ordered as the messages' values, and equal for values that
+count as one.  The weights of a key are added up in the order of sources, in chunks (decision 47).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SPREAD = 0x9E3779B97F4A7C15 - 2**64  # 2^64 over the golden ratio
 
 @jit
 def empty_table(longest: Any) -> Any:
-    """Return keys and total weights for a row; and by key the number of messages and earlier chunks.
+    """Return by slot: keys, sums, numbers of messages in this chunk, sums of the full chunks.
 
     The last two are used for rows of more than a chunk, if sums depend on their order.
     """
@@ -104,7 +104,7 @@ def heaviest_of_totals(places: Any, table: Any, count: Any, mask: Any) -> Any:
 def heaviest_in_chunks(slots: Any, places: Any, table: Any, count: Any) -> Any:
     """Return the place of the heaviest message of a row of more than a chunk, as `heaviest` does.
 
-    `sums` are those of the chunks that are not full.
+    `sums` are those of the chunks that are not full yet, `chunks` those of all full ones.
     """
     keys, sums, numbers, chunks = table
     mask = clear(keys, count)
@@ -136,7 +136,7 @@ def heaviest_in_chunks(slots: Any, places: Any, table: Any, count: Any) -> Any:
 
 @inline
 def heaviest(slots: Any, places: Any, table: Any, count: Any) -> Any:
-    """Return the place of the message of the greatest total weight in a row, the least of several.
+    """Return the place of a message whose key has the greatest total weight, the least such key.
 
     A total that is NaN is below all others.  While totals only grow, the greatest one is seen when its last
     weight is added.

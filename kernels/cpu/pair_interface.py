@@ -6,7 +6,7 @@ here are a program too, which counts the common neighbours of pairs.
 `constants` is a tuple of arrays with one element for each vertex; the array of a uniform constant
 has one element.  `edges` is a tuple of arrays with one element for each arc.  `values` is a tuple
 of numbers, the run's parameters.  `columns` is a tuple of arrays with one element for each pair.
-A `vertex` is what `load` returns.
+`u` and `v`, the pair, and `w`, a common neighbour, are what `load` returns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 __all__ = ["ANY", "EDGES", "is_enough", "load", "merge", "message", "nothing", "put"]
 
 ANY = False  # any message will do: reading may stop at the first one
-EDGES = False  # whether `put` reads the attributes of the edge between both
+EDGES = False  # whether `put` reads the attributes of the edge between u and v
 
 
 def load(constants: Any, vertex: Any) -> Any:

@@ -29,12 +29,12 @@ __all__ = ["fold_pairs", "value_pairs"]
 
 Array = npt.NDArray[Any]
 
-LONGER = 16  # how many times as long a row is in which elements are looked up
+LONGER = 16  # a row more than so many times as long as the other is searched, not merged
 
 
 @inline
 def arc_between(rows: Any, row: int, vertex: int) -> int:
-    """Return the arc of a row to a vertex, or −1; −1 also if no function reads it."""
+    """Return the arc of a row to a vertex; −1 if there is none or the program reads none."""
     found = -1
     if EDGES:
         offsets, indices = rows
@@ -134,7 +134,7 @@ def value_pairs(
 ) -> None:
     """Compute the values of pairs from the numbers of their common neighbours.
 
-    It is for programs whose message is one and the same whole number, which is added up.
+    It is for programs whose messages are all the same integer, combined by addition.
 
     Parameters
     ----------

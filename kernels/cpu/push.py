@@ -123,8 +123,8 @@ def push_fused(
 
     `queues` are the marks and two near lists, used in turn; the frontier is in the first.  `sizes`
     are the length of the frontier and its number of arcs, updated.  `limits` are the most arcs of a
-    frontier for a single thread, the most arcs in all, and the most supersteps.  `history` receives
-    the active vertices and the arcs read of each superstep.
+    frontier for a single thread, the most arcs and vertices in all, and the most supersteps.
+    `history` receives the numbers of active vertices and of their arcs in each superstep.
     """
     offsets, indices = adjacency
     marks, near, spare = queues

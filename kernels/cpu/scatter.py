@@ -1,7 +1,7 @@
 """Scatter and absorb: active vertices send into inboxes, then each receiver applies its messages.
 
 It is for programs whose combine is not idempotent, so that each message must count exactly once.
-One thread scatters, in the order of the frontier, so sums do not depend on the number of cores.
+One thread scatters, in the order of the frontier, so sums do not depend on the number of threads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Search in ascending rows.
+"""Galloping search in ascending rows.
 
-Values that ascend too are found one from the place of the last, with steps that double (Demaine,
-López-Ortiz and Munro, SODA 2000).
+Ascending values are looked up one after the other, each from the place of the last, with steps that
+double (Demaine, López-Ortiz and Munro, SODA 2000).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def search(
     """Go on with the search until it ends, or has followed at least `most` arcs.
 
     Tarjan's algorithm with Pearce's arrays: `low` serves as low-link and as mark, so an arc costs one
-    read.  The vertex after which an arc was interrupted is looked at again, which merges its low-link.
+    read.  On the return from a child, the arc to it is read again, which merges its low-link.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def search(
         0 where a vertex is new; else the least preorder number, from 1, that is known to be reachable;
         the greatest value of the type where the component is known.
     root : ndarray of int64, shape (vertices,)
-        The first vertex found of each component; -1 where it is not known.
+        By vertex: the first visited vertex of its component; -1 where it is not known.
     arc : ndarray of int64, shape (vertices,)
-        The next arc of each vertex of the path.
+        The next arc to follow, of each vertex of the path.
     path, begun : ndarray of int, shape (vertices,)
         Vertices of the path from the start, and their preorder numbers.
     stack : ndarray of int, shape (vertices,)

@@ -1,9 +1,9 @@
 """Assign codes to distinct texts, and sort them, eight bytes at a time.
 
-Texts are concatenated in an array of bytes; `ends` has the begin of each text and the end of the
+Texts are byte strings, concatenated in one array; `ends` has the start of each and the end of the
 last.  The number of slots of a table is a power of two, and the caller keeps a third of them empty.
-The low bits of a slot, as many as number the slots, hold a code.  The other bits hold the bits of
-the text's hash that did not choose the slot.  An empty slot is -1.
+Of a slot's bits, the lowest log2(slots) hold a code.  The others hold the bits of the text's hash
+that did not choose the slot.  An empty slot is -1.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def hash_text(ends: Int64, data: Bytes, hashes: Int64, lo: int, hi: int) -> None
 
 @jit
 def place_texts(hashes: Int64, first: int, shift: int, table: Int32) -> None:
-    """Enter the codes from `first` on of distinct texts with the given hashes."""
+    """Insert distinct texts with the given hashes; their codes are consecutive from `first`."""
     mask = len(table) - 1
     for place in range(len(hashes)):
         key = hashes[place] >> shift
@@ -90,7 +90,7 @@ def intern_text(
     codes: Any,
     own: Int32,
 ) -> None:
-    """Write the codes of the texts of a part, which has one in `2**shift` of all hashes.
+    """Write the codes of the texts of a part: those whose hashes end in the `shift` bits of `part`.
 
     New texts are appended to `known`, and their ends to `known_ends`; eight bytes of `known` stay
     free.  `state` and `own` are as in `intern_integers`.
@@ -224,7 +224,7 @@ def sort_ties(
 
 @jit
 def end_texts(ends: Ends, codes: Int32, out: Ends) -> None:
-    """Write where each of the texts `codes` begins and the last one ends, one behind the other."""
+    """Write the `ends` of the texts `codes`, concatenated in this order."""
     at = np.int64(0)
     out[0] = 0
     for place in range(len(codes)):
@@ -237,7 +237,7 @@ def end_texts(ends: Ends, codes: Int32, out: Ends) -> None:
 def gather_texts(
     ends: Ends, known: Bytes, codes: Int32, out_ends: Ends, out: Bytes, lo: int, hi: int
 ) -> None:
-    """Copy the texts `codes[lo:hi]` to their places."""
+    """Copy the texts `codes[lo:hi]` to their places, given by `out_ends`."""
     for place in range(lo, hi):
         at = np.int64(ends[codes[place]])
         begin = out_ends[place]

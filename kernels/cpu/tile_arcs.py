@@ -20,10 +20,10 @@ def fill_tiles(
     sources: Any,
     places: Any,
 ) -> None:
-    """Write source and row of the arcs of the rows [low, high), tile by tile, each in its order.
+    """Write source and row of the arcs of the rows [low, high) by tile, and within a tile by row.
 
-    A block has 2^`bits` sources.  `firsts` becomes the first arc of each tile, and the end of the last
-    one.  `sources` are within the block, `places` are rows from `low` on.
+    A block has 2^`bits` sources.  `firsts` becomes the first arc of each tile, and the end of the
+    last one.  `sources` are counted from the start of the block, `places` from the row `low`.
     """
     blocks = len(firsts) - 1
     firsts[:] = 0

@@ -52,8 +52,8 @@ def fold_tiles(
 ) -> None:
     """Combine the messages to the rows [low, high) in `inbox`.
 
-    `firsts` has the first arc of each tile; `sources` and `places` are 16 bits an arc, from the start
-    of the block and of the range.  `edges` are in the order of the tiles.
+    `firsts` has the first arc of each tile; `sources` and `places` are uint16, counted from the
+    start of the block and of the range.  `edges` are in the order of the tiles.
     """
     for row in range(low, high):
         put_message(inbox, row, nothing())

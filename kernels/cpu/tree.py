@@ -78,11 +78,11 @@ def search_ties(
     queue: Any,
     limits: Any,
 ) -> Any:
-    """Give undecided vertices the least decided tight in-neighbour, level by level.
+    """Give undecided vertices the least tight in-neighbour of the previous level, level by level.
 
-    `queue` begins with the vertices that the previous level decided.  `limits` are their number,
-    the number of this level, and the most levels to do.  Return the length of the queue, and where
-    in it the last level begins.
+    Rows are of out-neighbours.  `queue` begins with the vertices that the previous level decided.
+    `limits` are their number, the number of this level, and the most levels to do.  Return the
+    length of the queue, and where in it the last level begins.
     """
     offsets, indices = adjacency
     first = 0

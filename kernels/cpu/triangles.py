@@ -103,7 +103,7 @@ def count_triangles(
     marks: Array,
     counts: Integers,
 ) -> int:
-    """Count the triangles of each vertex whose least vertex is a pivot.
+    """Count for each vertex its triangles whose least vertex is a pivot.
 
     Parameters
     ----------
@@ -112,8 +112,9 @@ def count_triangles(
     head_offsets, head_indices : ndarray
         The same of the pivots' neighbours; rows that are not at hand are empty.
     pivots : ndarray of int64
+        Labels.
     marks : ndarray of int, shape (vertices,)
-        Scratch: never a pivot's label where it is not a neighbour of it.
+        Scratch: an entry may equal a pivot only at a greater neighbour of that pivot.
     counts : ndarray of int64, shape (vertices,)
         Added to.
 
@@ -166,7 +167,7 @@ def weigh_triangles(
     pivots, counts
         See `count_triangles`.
     marks : ndarray of int64, shape (vertices,)
-        Scratch, as in `count_triangles`; four times a label, and the directions of the edge.
+        Scratch, as in `count_triangles`; an entry is 4 * pivot + the directions of the edge.
 
     Returns
     -------
@@ -206,14 +207,14 @@ def support_edges(
     supports: Array,
     head_supports: Array,
 ) -> int:
-    """Count the triangles of each edge whose least vertex is a pivot.
+    """Count for each edge its triangles whose least vertex is a pivot.
 
     Parameters
     ----------
     offsets, indices, head_offsets, head_indices, pivots
         See `count_triangles`.
     places : ndarray of int64, shape (vertices,)
-        Scratch, −1 at first and at the end: the arc to each neighbour of a pivot.
+        Scratch, −1 at first and at the end: the arc of the current pivot to each neighbour.
     supports : ndarray of int, shape (arcs,)
         By arc of the rows; added to.
     head_supports : ndarray of int, shape (head arcs,)

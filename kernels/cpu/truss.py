@@ -1,8 +1,8 @@
 """Truss numbers by peeling edges: remove the edges in the fewest triangles, level after level.
 
-It runs in one thread, as the peeling of vertices does: the remaining edges are scanned once for
-each level at which an edge falls, and edges that fall are queued (Wang and Cheng, "Truss
-decomposition in massive networks", PVLDB 2012; the scans are those of PKT, Kabir and Madduri 2017).
+It runs in one thread, as the peeling of vertices does: the remaining edges are scanned for each
+level at which an edge falls, and edges that fall are queued (Wang and Cheng, "Truss decomposition
+in massive networks", PVLDB 2012; the scans are those of PKT, Kabir and Madduri 2017).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def lower_triangles(
     queue: Integers,
     size: int,
 ) -> tuple[int, int]:
-    """Take the triangles of an edge that is removed from the supports of their other edges.
+    """Remove an edge: lower the supports of the two other edges of each of its triangles.
 
-    Returns the new length of the queue, and arcs read.
+    No support falls below `level`.  Returns the new length of the queue, and arcs read.
     """
     offsets, indices, edges = rows
     if offsets[one + 1] - offsets[one] > offsets[other + 1] - offsets[other]:
@@ -110,14 +110,14 @@ def peel_edges(
     queue : ndarray of int64, shape (edges,)
         Scratch.
     target : int
-        Remove only edges that fall to this support; -1 to peel all levels.
+        Remove only edges whose support is, or becomes, at most this; -1 to peel all levels.
     budget : int
-        Checked between levels.
+        Arcs; checked between levels.
 
     Returns
     -------
     count : int
-        Number of edges in `left`; 0 at the end.
+        Number of edges in `left`; 0 at the end, even if edges above `target` are left.
     read : int
         Number of arcs read.
     """

@@ -1,4 +1,4 @@
-"""Read, mix and order unaligned eight-byte words of byte arrays.
+"""Read unaligned eight-byte words of byte arrays, mix them, and reverse their bytes.
 
 Numba reads arrays one element at a time, so these functions emit LLVM instructions.  Words are
 int64 and little-endian, as on every processor that Numba compiles for.  If compilation is switched
@@ -31,7 +31,7 @@ def plain_load_word(data: Any, at: Any) -> int:
 
 
 def plain_fold(one: Any, other: Any) -> int:
-    """Return the exclusive or of both halves of the 128-bit product."""
+    """Return the exclusive or of both halves of the unsigned 128-bit product."""
     product = (int(one) & _MASK) * (int(other) & _MASK)
     return _signed(product ^ product >> 64)
 
