@@ -148,17 +148,17 @@ class HITS(ArrayLoop):
         refuse_negative(graph, "weights must be 0 or more: shift them, or give weight=None")
         refuse_great(graph, float(graph.number_of_arcs))
         nstart = 1.0 if self._nstart is None else self._nstart
-        if is_one_number(nstart):
+        everywhere = is_one_number(nstart)
+        if everywhere:
             self._first = np.full(1, number_for_all(nstart, "nstart", np.float64))
         else:
             self._first = as_host(graph.vertex_values(nstart, "nstart", np.float64)[0])
         check_start(graph, self._first)
         self.near = near = Neighbourhood(graph, on_device=on_device)
-        own = near.xp.empty(near.part.owned)
-        own[:] = near.xp.asarray(
-            self._first if len(self._first) == 1 else self._first[: near.part.owned]
-        )
-        self._hubs = near.part.with_ghosts(own)
+        if everywhere:
+            self._hubs = near.xp.full(near.part.size, float(self._first[0]))
+        else:
+            self._hubs = near.part.with_ghosts(self._first[: near.part.owned])
         self._authorities = near.xp.zeros(near.part.size)
         self._queue: Any = None  # made by the first step: `restore` replaces the arrays
         self.converged = near.part.graph.number_of_arcs == 0
