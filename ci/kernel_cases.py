@@ -226,7 +226,9 @@ def _loops() -> list[Case]:
         bipartite = graph_of(Edges(*ends, edges.n, None, directed))
         cases.append(("", _loop(ws.MaximalBipartiteMatching(left[::2], 0), bipartite)))
         for kind in NUMBERS:
-            cases.append(("", _loop(_sources(ws.SSSP), _weighted(edges, kind, directed=directed))))
+            valued = _weighted(edges, kind, directed=directed)
+            cases.append(("", _loop(_sources(ws.SSSP), valued)))
+            cases.append(("", partial(ws.minimum_spanning_forest, valued, engine="cuda")))
         plain = graph_of(Edges(edges.source, edges.destination, edges.n, None, directed))
         cases.append(("", _loop(_sources(ws.SSSP), plain)))
     cases.append(("", partial(_resume_components, graph)))

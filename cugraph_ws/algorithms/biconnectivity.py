@@ -86,8 +86,8 @@ def bridges(
     )
     refuse_checkpoints(options, "bridges has")
     opened.check_edge_names()
-    part, chosen, *_ = Biconnectivity().found(opened, "bridges", options)
-    return cast(FrameT, edge_frame(part, chosen, {}))
+    part, arcs, *_ = Biconnectivity().found(opened, "bridges", options)
+    return cast(FrameT, edge_frame(part, arcs, {}))
 
 
 @accepts_dask_frames

@@ -52,7 +52,7 @@ class ListedEdges(ArrayLoop):
         Returns
         -------
         part : Part
-        chosen : array of bool, shape (arcs,)
+        arcs : array of int64
         *others
         total : int
         """
@@ -95,10 +95,8 @@ class ListedEdges(ArrayLoop):
         `count` is summed over the ranks.
         """
         part = self.near.part
-        chosen = self.near.xp.zeros(len(part.csc.indices), np.bool_)
-        chosen[arcs] = True
         total, sent = part.halo.totals(count)
         self.converged, self.done = True, 1
-        self._finish(part, chosen, *others, total)
+        self._finish(part, arcs, *others, total)
         read = part.graph.number_of_arcs
         return Step(0, read, direction="link", filter="all", bytes_sent=sent)

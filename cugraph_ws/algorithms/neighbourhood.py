@@ -32,6 +32,7 @@ __all__ = [
     "Neighbourhood",
     "Operation",
     "edge_frame",
+    "frame_of_arcs",
     "numbers_of",
     "order_of_pairs",
     "priorities",
@@ -422,15 +423,15 @@ def row_of_arcs(part: Part) -> Array:
     return row_numbers(part.xp, part.csc.offsets, len(part.csc.indices))
 
 
-def edge_frame(part: Part, chosen: Array, extra: Mapping[str, Array]) -> Any:
+def edge_frame(part: Part, arcs: Array, extra: Mapping[str, Array]) -> Any:
     """Return edges into owned vertices as a frame; collective.
 
     Parameters
     ----------
     part : Part
-    chosen : array of bool, shape (arcs,), or None
-        Which arcs of `part.csc` to return; all if None.
-    extra : mapping of str to array, each of shape (arcs,)
+    arcs : array of int64, or None
+        The arcs of `part.csc` to return, as for `frame_of_arcs`; all edges if None.
+    extra : mapping of str to array, each of shape (all arcs,)
         Further columns.
 
     Returns
@@ -438,17 +439,40 @@ def edge_frame(part: Part, chosen: Array, extra: Mapping[str, Array]) -> Any:
     DataFrame
         As `Graph.edge_frame`: sorted by destination, then source; an undirected edge once.
     """
-    xp, graph = part.xp, part.graph
-    if chosen is None:
-        arcs, rows = xp.arange(len(part.csc.indices)), row_of_arcs(part)
+    xp = part.xp
+    if arcs is None:
+        chosen, rows = xp.arange(len(part.csc.indices)), row_of_arcs(part)
     else:
-        arcs = xp.flatnonzero(chosen)
-        rows = xp.searchsorted(part.csc.offsets[1:], arcs, side="right")
-    source = part.numbers[part.csc.indices[arcs]].astype(np.int64)
+        chosen, rows = arcs, xp.searchsorted(part.csc.offsets[1:], arcs, side="right")
+    source = part.numbers[part.csc.indices[chosen]].astype(np.int64)
     destination = part.numbers[rows].astype(np.int64)
-    if not graph.directed:
+    if arcs is None and not part.graph.directed:
         once = xp.flatnonzero(source <= destination)
-        arcs, source, destination = arcs[once], source[once], destination[once]
+        chosen, source, destination = chosen[once], source[once], destination[once]
+    return frame_of_arcs(part, chosen, source, destination, extra)
+
+
+def frame_of_arcs(
+    part: Part, arcs: Array, source: Array, destination: Array, extra: Mapping[str, Array]
+) -> Any:
+    """Return edges into owned vertices as a frame, given the numbers of their ends; collective.
+
+    Parameters
+    ----------
+    part : Part
+    arcs : array of int64
+        Arcs of `part.csc`, of an undirected edge the one to the greater vertex.  Ascending if vertex
+        numbers are positions; parallel arcs are ascending in any case.
+    source, destination : array of int64, shape (len(arcs),)
+    extra : mapping of str to array, each of shape (all arcs,)
+        Further columns.
+
+    Returns
+    -------
+    DataFrame
+        As for `edge_frame`.
+    """
+    xp, graph = part.xp, part.graph
     if not part.numbers_are_positions:  # else arcs are in this order
         order = order_of_pairs(xp, destination, source, graph.number_of_vertices)
         arcs, source, destination = arcs[order], source[order], destination[order]

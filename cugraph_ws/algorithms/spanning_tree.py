@@ -1,6 +1,7 @@
 """Minimum spanning forests by Borůvka's method: components merge along the lightest edge out of each.
 
 Edges are ordered by weight, then by their place in the graph's edge frame, so the forest is unique.
+On the CPU each step is over whole arrays, on a GPU all rounds are one launch.
 An edge that is not in the forest of a subset of the edges is not in the forest of all edges.  So each
 rank first finds the forest of its own edges, and then all ranks find the forest of these forests.
 """
@@ -13,8 +14,9 @@ import numpy as np
 
 from cugraph_ws.algorithms.blocks import Lower, spanning_forest
 from cugraph_ws.algorithms.listed_edges import ListedEdges
-from cugraph_ws.algorithms.neighbourhood import edge_frame
+from cugraph_ws.algorithms.neighbourhood import frame_of_arcs
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
+from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
@@ -22,7 +24,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.ordered_words import GREATEST, ordered_words
+from cugraph_ws.runtime.ordered_words import weight_words
 
 __all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
 
@@ -160,8 +162,8 @@ def _forest(graph: GraphView, options: RunOptions) -> tuple[Any, int]:
     """Return the frame of the forest, and its number of edges; collective."""
     refuse_checkpoints(options, "spanning trees have")
     graph.check_edge_names()
-    part, chosen, edges = SpanningForest().found(graph, SpanningForest.name, options)
-    return edge_frame(part, chosen, {}), edges
+    part, arcs, one, other, edges = SpanningForest().found(graph, SpanningForest.name, options)
+    return frame_of_arcs(part, arcs, one, other, {}), edges
 
 
 class SpanningForest(ListedEdges):
@@ -170,31 +172,46 @@ class SpanningForest(ListedEdges):
     name = "minimum_spanning_forest"
     reads_weights = True
 
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Read the edges; on a GPU they are listed by the kernels."""
+        super().start(graph, on_device=on_device)
+        self._loops: Any = loops("spanning_tree", on_device=True) if on_device else None
+
     def step(self) -> Step:
         """Find the forest."""
-        part, xp = self.near.part, self.near.xp
-        arcs, tail, head, one, other = self.edges_once()
-        weight = self._weights()[arcs]
-        mine = lightest_forest(xp, part.size, (tail, head), (one, other), weight, self.lower)
+        part = self.near.part
+        arcs, one, other, words = self._own_forest()
         if not part.halo.alone:
-            mine = mine[self._together(one[mine], other[mine], weight[mine])]
-        return self.end(arcs[mine], count=len(mine))
+            mine = self._together(one, other, words)
+            arcs, one, other = arcs[mine], one[mine], other[mine]
+        return self.end(arcs, one, other, count=len(arcs))
 
-    def _weights(self) -> Array:
-        """Return the weight of each arc, ones without weights."""
-        part, name = self.near.part, self.near.part.graph.weight
+    def _own_forest(self) -> tuple[Array, Array, Array, Array]:
+        """Return the forest of this rank's edges: arcs, numbers of both ends, and weights as words."""
+        part, xp = self.near.part, self.near.xp
+        name = part.graph.weight
+        if part.on_device:
+            return cast("tuple[Array, Array, Array, Array]", self._loops.forest_of_part(part, name))
+        arcs, tail, head, one, other = self.edges_once()
         if name is None:
-            return self.near.xp.zeros(len(part.csc.indices), np.int64)
-        values = part.arc_values(name)
-        return values if values.dtype.kind == "i" else values.astype(np.float64)
+            weight = xp.zeros(len(arcs), np.int64)
+        else:
+            weight = part.arc_values(name)[arcs]
+        mine = xp.sort(
+            lightest_forest(xp, part.size, (tail, head), (one, other), weight, self.lower)
+        )
+        return arcs[mine], one[mine], other[mine], weight_words(weight[mine])
 
-    def _together(self, one: Array, other: Array, weight: Array) -> Array:
+    def _together(self, one: Array, other: Array, words: Array) -> Array:
         """Return which of this rank's edges are in the forest of all ranks' edges; collective."""
-        xp, n = self.near.xp, self.near.part.graph.number_of_vertices
-        (ones, others, weights), first = self.of_all_ranks(one, other, weight)
-        ends = ones, others
+        part, xp, n = self.near.part, self.near.xp, self.near.part.graph.number_of_vertices
+        (ones, others, all_words), first = self.of_all_ranks(one, other, words)
         chosen = xp.zeros(len(ones), np.bool_)
-        chosen[lightest_forest(xp, n, ends, ends, weights, self.lower)] = True
+        if part.on_device:
+            chosen[self._loops.forest_of_edges(n, ones, others, all_words)] = True
+        else:
+            ends = ones, others
+            chosen[lightest_forest(xp, n, ends, ends, all_words, self.lower)] = True
         return chosen[first : first + len(one)]
 
 
@@ -255,11 +272,4 @@ def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
     if not len(one):
         return xp.arange(0)
     order = xp.argsort(other * (int(one.max()) + 1) + one, kind="stable")
-    return order[xp.argsort(_words(xp, weight)[order], kind="stable")]
-
-
-def _words(xp: Any, weight: Array) -> Array:
-    """Return an int64 for each weight that compares like it, NaN last, for radix sorts."""
-    if weight.dtype.kind == "i":
-        return weight
-    return xp.where(xp.isnan(weight), GREATEST, ordered_words(weight + 0.0))  # no -0.0
+    return order[xp.argsort(weight_words(weight)[order], kind="stable")]

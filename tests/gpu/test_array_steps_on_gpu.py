@@ -75,3 +75,24 @@ def test_the_highest_ranks(graph: str, top: int) -> None:
         )
     assert found.seed.tolist() == expected.seed.tolist()
     np.testing.assert_allclose(found.pagerank, expected.pagerank, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, None])
+@pytest.mark.parametrize("name", ["many edges", "equal weights", "chain"])
+def test_spanning_forests(name: str, dtype: Any) -> None:
+    """Light edges first; many ties; a chain of 100,000 vertices that all join in one round."""
+    n = 100_000
+    edges = (
+        Edges(np.arange(n - 1), np.arange(1, n), n, None) if name == "chain" else rmat(13, 40, 3)
+    )
+    count = len(edges.source)
+    drawn = {"many edges": np.random.default_rng(2).random(count), "chain": np.arange(count)}
+    weight = drawn.get(name, np.ones(count))
+    if dtype is np.int64 and name == "many edges":
+        weight = weight * 1e6
+    given = None if dtype is None else weight.astype(dtype)
+    with build(Edges(edges.source, edges.destination, edges.n, given)) as graph:
+        found, expected = (
+            ws.minimum_spanning_forest(graph, engine=engine) for engine in ("cuda", "cpu")
+        )
+    pd.testing.assert_frame_equal(found, expected)
