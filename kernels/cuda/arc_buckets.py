@@ -1,9 +1,9 @@
 """Group arcs by row in three steps: two that spread their keys over buckets, one that sorts each bucket.
 
-The key of an arc is the place where its row starts, above its source.  Rows are in the order of falling length, and a
-bucket is the rows that start in one span of places: about as many arcs for any bucket, and rows of about
-one length.  What is spread goes through shared memory, so that neighbours are written together; a bucket
-is sorted in shared memory (Satish, Harris and Garland, "Designing efficient sorting algorithms for
+The key of an arc is the place where its row starts, in the bits above its source.  Rows are in the order of
+falling length, and a bucket is the rows that start in one span of places: about as many arcs for any bucket, and
+rows of about one length.  What is spread goes through shared memory, so that neighbours are written together; a
+bucket is sorted in shared memory (Satish, Harris and Garland, "Designing efficient sorting algorithms for
 manycore GPUs", IPDPS 2009: a block sorts what its memory holds, and merges by rank).
 
 Slots and `columns` are those of `build`.  With `keep`, arcs take their slot along, and with `carry` a value.
@@ -99,8 +99,8 @@ def hand_out(
 ) -> Any:
     """Take room for the tile's arcs of each bucket; return how many arcs there are.
 
-    `counts` becomes where those of a bucket begin in the tile, `goes` what leads from a place in the
-    tile to one in the output.
+    `counts` becomes where those of a bucket begin in the tile, `goes` what is added to a place in the
+    tile for the place in the output.
     """
     total = np.int32(0)
     warp = thread() // 32
@@ -146,7 +146,7 @@ def spread_columns(
     shift: Any, bins: Any, stride: Any, tile: Any, cursors: Any, values: Any, keep: Any, carry: Any,
     keys: Any, order: Any, carried: Any,
 ) -> None:  # fmt: skip
-    """Write the keys of all arcs, those of a bucket together: a bucket is the key without `shift` bits.
+    """Write the keys of all arcs, those of a bucket together: key >> `shift` is its bucket.
 
     A row starts at `starts[end - low]`, a source is at `positions[end - low]`.  `cursors` says where the
     next key of each of the `bins` buckets goes, one in every `stride` places.
@@ -371,7 +371,7 @@ def sort_kept_buckets(
     keys: Any, order: Any, values: Any, begins: Any, first: Any, last: Any, source_bits: Any,
     span: Any, most: Any, room: Any, both: Any, carry: Any, indices: Any, edges: Any, carried: Any,
 ) -> None:  # fmt: skip
-    """Write rows as `sort_buckets` does, parallel edges in input order; and the arcs' edges, or values."""
+    """Write rows as `sort_buckets` does, parallel edges in input order; and each arc's edge or, with `carry`, value."""
     row_ends = dynamic_shared(0, span, np.int32)
     row_begins = dynamic_shared(4 * span, most, np.uint16)
     held = dynamic_shared(4 * span + 2 * most, most + room, np.int64)

@@ -3,8 +3,8 @@
 A shard is a range of the CSC's arcs, as many as have room in a block's shared memory.  What an arc
 reads of its source comes in an order that is good for global memory: by source (G-Shards), or from
 slots that `fill_slots` has written, a window of sources after the other (Concatenated Windows).  A
-block puts it where the arc is in the CSC, and folds rows there.  So each row is folded in one order,
-without atomics, and edge attributes are read in the order of the CSC.
+block puts it into shared memory, at the arc's place in the CSC, and folds rows there.  So each row is
+folded in one order, without atomics, and edge attributes are read in the order of the CSC.
 
 A row that crosses the end of a shard is cut.  Each shard leaves what it has of it in `parts`, and
 `finish_shards` folds the parts in the order of the shards.  That also serves hubs, whose rows are
@@ -62,7 +62,7 @@ def fill_slots(
 ) -> None:  # fmt: skip
     """Write what arcs read of the sources of each window to the arcs' slots.
 
-    `tasks` is, for each task, its window and its first and last item, and the number of tasks.  An
+    `tasks` is, for each task, its window and where its items begin and end, and the number of tasks.  An
     item is a slot in the order of windows: `sources` has its source within the window, of `width`
     sources, and `mapper`, for each group of items, the group of slots.  `size` is the number of
     positions.

@@ -232,7 +232,7 @@ def held(
 
 @inline
 def settle(new: Any, old: Any, place: Any, states: Any, damping: Any) -> Any:
-    """Scale a new message, mix it with the old one, and return its largest change."""
+    """Scale a new message, mix its logarithm with the old one, and return the largest change."""
     largest = new[place]
     for state in range(1, states):
         largest = max(largest, new[place + state])
@@ -345,8 +345,7 @@ def send_potts(
     rows, part, reverse, totals, old, new, damping, shape, changes
         As in `send_coupled`.
     strengths : float64[arcs]
-        Logarithm of how much likelier two ends are to be in one state than in two given ones; in
-        the order of `rows`.
+        Logarithm of the coupling of equal states over that of different ones; in the order of `rows`.
     """
     weights = shared(1024, np.float64)
     offsets, indices = rows

@@ -68,7 +68,10 @@ def put_word(bitmap: Any, first: Any, active: Any) -> None:
 
 @inline
 def list_words(words: Any, first: Any, slot: Any, listed: Any, offsets: Any) -> Any:
-    """List the vertices of 32 words, one in each lane, from slot on; return their out-arcs."""
+    """List the vertices of 32 words from `first` on; return the lane's share of their out-arcs.
+
+    Each lane holds a word, and the slot of the first vertex in it.
+    """
     arcs = np.int64(0)
     mask = ballot(FULL, words != 0)
     while mask != 0:

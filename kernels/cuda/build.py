@@ -2,8 +2,8 @@
 
 An edge between two vertices is one arc, or with `both` two: then slot 2e of the arcs is edge e, and
 slot 2e + 1 the same edge turned around, which a self-loop does not have.  `columns` are the
-edges' destinations and sources just as they came, integers from `low`; `positions` translates them
-less `low`.
+edges' destinations and sources just as they came, integers from `low`; the position of an end is
+`positions[end - low]`.
 
 The order of the arcs comes from sorting 64-bit keys, part by part: a part is a range of rows.
 `cuts` says which: the number of parts, then the first row and first arc of each, and of the end.
@@ -188,7 +188,8 @@ def cut_rows(
 ) -> None:
     """Cut the rows into parts of at most a share of the arcs, but for rows longer than that.
 
-    One thread, a bisection for each part: any two neighbours are together larger than a share.
+    One thread, a bisection for each part.  Two neighbouring parts have together more than a share of the
+    arcs, or more than `most_rows` rows.
     """
     if worker() == 0:
         arcs = offsets[size]
@@ -286,7 +287,7 @@ def four_sources(
 
 @inline
 def rank_of(row: Any, bounds: Any, parts: Any, counts: Any) -> Any:
-    """Return which part a row is in, -1 for none, and how many of the warp's slots so far are before it.
+    """Return which part a row is in, -1 for none, and its rank among the warp's slots of that part so far.
 
     `bounds` are the first rows of the parts, and the end; `counts` are of the warp's slots so far, by
     part.
@@ -470,6 +471,6 @@ def mark_ways(
 
 @kernel
 def gather(values: Any, order: Any, count: Any, out: Any) -> None:
-    """Write values in another order."""
+    """Write `values[order[i]]` to `out[i]`."""
     for place in range(worker(), count, workers()):
         out[place] = values[load_once(order, place)]

@@ -1,9 +1,9 @@
 """Union-find over edges, a thread for each arc.
 
 ECL-CC (Jaiganesh and Burtscher, HPDC 2018), as in `kernels.cpu.components`: trees are hooked, the
-larger root under the smaller, by compare-and-swap, and climbing halves the way.  The forest is one
-of positions, so a root is its tree's vertex of the highest in-degree; `least_numbers` finds the
-labels afterwards.
+larger root under the smaller, by compare-and-swap, and `find` halves paths.  The forest is one of
+positions, so a root is its tree's vertex of the highest in-degree; `least_numbers` finds the labels
+afterwards.
 
 Parents are read and written while others hook and halve.  That does no harm: a parent changes
 only from an ancestor to a higher one, so whichever is read is an ancestor.  Where a stale one decides
@@ -151,7 +151,7 @@ def link_rows(
     offsets: Any, indices: Any, parent: Any, first: Any, last: Any, tree: Any, root: Any, queue: Any,
     counts: Any,
 ) -> None:  # fmt: skip
-    """Link vertices of a range that are outside a tree with all vertices in their rows.
+    """Link the vertices of a range that are outside a tree to all their neighbours.
 
     A warp takes the rows of 32 vertices, and its lanes share out their arcs; longer rows than `PIECE`
     are queued for `link_pieces`.
@@ -183,7 +183,7 @@ def link_rows(
             wanted = not has(tree, row)
         if any_of(FULL, wanted):
             begin, length = np.int64(0), np.int64(0)
-            # By number: it may have been hooked a moment ago
+            # Its bit may be stale: it may have been hooked a moment ago
             if wanted and row != root and load_fresh(parent, row) != root:
                 begin = offsets[row]
                 length = offsets[row + 1] - begin
@@ -298,10 +298,10 @@ def show_tree(tree: Any, positions: Any, count: Any, words: Any) -> None:
 
     Parameters
     ----------
-    tree : uint32[words of all vertices]
+    tree : uint32[words]
     positions : int[count]
     count : int
-    words : uint32[words of count]
+    words : uint32[ceil(count / 32)]
     """
     for first in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
         entry = first + lane()
@@ -340,7 +340,7 @@ def adopt(parent: Any, ghosts: Any, count: Any, words: Any, first: Any) -> None:
         The forest.
     ghosts, count : int
         Their first position, and how many there are.
-    words : uint32[words of count]
+    words : uint32[ceil(count / 32)]
         A bit for each: whether it is in its owner's tree.
     first : int64[1]
         The first of those ghosts; the others are hooked under it.
@@ -397,7 +397,7 @@ def least_numbers(parent: Any, numbers: Any, least: Any, size: Any) -> None:
     numbers : int[size]
         The number of the vertex at each position.
     least : int[size]
-        A copy of `numbers`; that of every root is lowered.
+        A copy of `numbers`; that of every root is lowered to the least in its tree.
     size : int
         Vertices.
     """

@@ -241,7 +241,7 @@ def peel(
     count, level : int
         Vertices in the list, and the last level that was peeled, -1 at first.
     budget : int
-        Of vertices sifted and rows peeled; looked at between levels.
+        Vertices sifted and pieces of rows peeled, after which no further level begins.
     """
     turn, work, swapped = 0, 0, 0
     peeled, read = 0, 0

@@ -67,7 +67,7 @@ def update_edges(
     shape: Any, adjacency: Any, edges: Any, state: Any, constants: Any, parameters: Any, sums: Any,
     number: Any, changed: Any,
 ) -> None:  # fmt: skip
-    """Write the state of all arcs after superstep `number`; add to `changed` how many are new."""
+    """Write the state of all arcs after superstep `number`; add to `changed` how many have changed."""
     vertices, rows, arcs = shape
     offsets, _ = adjacency
     values = with_sums(parameters, sums, vertices, np.int64(number))

@@ -52,7 +52,7 @@ def put_sums(pieces: Any, count: Any, sums: Any) -> None:
 
 @kernel
 def products(vectors: Any, count: Any, sums: Any) -> None:
-    """Write each block's part of the products of any two changes: aa, ab, … ae, bb, … ee."""
+    """Write each block's part of the inner products of all pairs of changes: aa, ab, … ae, bb, … ee."""
     first, second, third, fourth, fifth, sixth = vectors
     pieces = shared(PIECES, np.float64)
     aa, ab, ac, ad, ae = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -98,9 +98,9 @@ def products(vectors: Any, count: Any, sums: Any) -> None:
 
 @kernel
 def combine(vectors: Any, factors: Any, count: Any, combined: Any, sums: Any) -> None:
-    """Combine the last five vectors, with 0 in place of less.
+    """Combine the last five vectors, with 0 in place of negative values.
 
-    Write each block's sums of the sizes of the combined changes, and of what was below 0.
+    Write each block's sums of the absolute combined changes, and of how far values were below 0.
     """
     first, second, third, fourth, fifth, sixth = vectors
     of_a, of_b, of_c, of_d, of_e = factors

@@ -123,7 +123,7 @@ def add_counts(control: Any, count: Any, arcs: Any) -> None:
 
 @inline
 def arcs_of(bits: Any, base: Any, offsets: Any) -> Any:
-    """Return the out-arcs of a lane's vertices, whose bits are 32 apart from `base` on."""
+    """Return the number of out-arcs of a lane's vertices; bit i stands for vertex base + 32 * i."""
     arcs = np.int64(0)
     while bits != 0:
         vertex = base + 32 * (ffs(bits) - 1)
@@ -155,7 +155,7 @@ def compare(
     vertices: Any, before: Any, state: Any, constants: Any, parameters: Any, sums: Any, number: Any,
     offsets: Any, bitmap: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Make a frontier's bitmap of the vertices changed since a state, and count as `enlist` does."""
+    """Make a frontier's bitmap of the vertices that have become active since `before`; count as `enlist` does."""
     values = with_sums(parameters, sums, vertices, number)
     count, arcs = np.int64(0), np.int64(0)
     warp = (block() * threads() + thread()) // 32
@@ -215,7 +215,7 @@ def apply_message(
     vertex: Any, old: Any, received: Any, promising: Any, after: Any, later: Any, state: Any,
     constants: Any, values: Any, limit: Any,
 ) -> Any:  # fmt: skip
-    """Apply a message to a vertex, last seen as `old`; return whether it is the first to change it."""
+    """Apply a message to a vertex, last seen as `old`; return whether it is the first to activate it."""
     activated, due = False, True
     latest = keep(old)
     while promising:
@@ -234,7 +234,7 @@ def apply_message(
         add(later, vertex)
         activated = False
     if activated:
-        # The answer of the atomic is known without waiting: a vertex settles only once.
+        # If the vertex is settled now, nothing waits for the atomic's answer: it settles only once.
         first = add(after, vertex)
         if not (SETTLES and is_settled(replace(old, latest), values)):
             activated = first
@@ -275,7 +275,7 @@ def walk(
     later: Any, listed: Any, bins: Any, counters: Any, which: Any, offsets: Any, state: Any,
     constants: Any, values: Any, limit: Any,
 ) -> Any:  # fmt: skip
-    """Process the arcs of the lanes' rows; return the out-arcs of the vertices that changed.
+    """Process the arcs of the lanes' rows; return how many out-arcs the lane's newly listed vertices have.
 
     Four windows of 32 arcs are loaded before the first message is applied, to have more loads in flight.
     """
@@ -442,9 +442,9 @@ def traverse(
     edges : two tuples of arrays of [arcs]
         The program's edge attributes, in the order of `forward` and of `backward`.
     state, constants : tuples of arrays of [vertices]
-    bitmaps : two of uint32[vertices / 32]
+    bitmaps : two of uint32[ceil(vertices / 32)]
         The frontiers of even and of odd supersteps; the one that is not current is scratch.
-    later : uint32[vertices / 32]
+    later : uint32[ceil(vertices / 32)]
         For programs with a priority: active vertices that are not due.
     queue : tuple of (int[n], int32[n])
         Scratch; n is the number of pieces of all rows that are longer than a piece.
@@ -458,9 +458,9 @@ def traverse(
         Arcs of a frontier above which the launch ends, but not before its first superstep.
     settings : tuple of int
         The direction; the room in a list; the vertices and the arcs that a single block handles; the
-        share of unread arcs from which a frontier is pulled; how many vertices a limit of priorities
-        should admit; the arcs after which the launch ends; the position from which a pulling vertex
-        begins to read its row; and how many vertices have in-neighbours: the first ones.
+        k for which a frontier with more than 1/k of the unread arcs is pulled; how many vertices a limit
+        of priorities should admit; the arcs after which the launch ends; the position from which a pulling
+        vertex begins to read its row; and how many vertices have in-neighbours: the first ones.
         The launch ends before a superstep that is to be pulled, unless `pull_alone` has begun it.
     horizon : float64[8]
         The limit of priorities, and the values from which the next one is computed.

@@ -49,7 +49,7 @@ def list_held(
     """List the ghosts of an outbox that lists `places` of its vertices.
 
     `listed` gets the indices of ghosts, and `picked` their entries, from `found[slot]` on, which is raised by their
-    number.  There are `vertices` in `ghosts`.
+    number.  `ghosts` has `vertices` entries.
     """
     step = blocks() * threads()
     for base in range(entry_of_thread() - lane(), count, step):  # all lanes come along

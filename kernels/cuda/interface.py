@@ -177,7 +177,7 @@ def code_of(vertex: Any) -> Any:
 
 
 def code_at(codes: Any, worth: Any, vertex: Any) -> Any:
-    """Read a vertex's code; of floats only if that is worth it, or there is none."""
+    """Return a vertex's code; of a float, the code for none unless reading is `worth` it."""
     return codes[vertex]
 
 
@@ -187,7 +187,7 @@ def load_coded(code: Any, state: Any, constants: Any, vertex: Any) -> Any:
 
 
 def message_near(source: Any, target: Any, edges: Any, arc: Any, values: Any) -> Any:
-    """Return the message along an arc, beside which the lane reads others: what is read stays cached."""
+    """Return the message along an arc; its attributes stay cached, since the lane reads arcs beside it."""
     return message(source, target, edges, arc, values)
 
 
@@ -202,7 +202,7 @@ def no_terms() -> Any:
 
 
 def shuffle_terms_xor(mask: Any, sums: Any, bits: Any) -> Any:
-    """Return the terms of the lane whose number differs in `bits`."""
+    """Return the terms of lane `lane() ^ bits`."""
     return ()
 
 
@@ -226,7 +226,7 @@ def shuffle_message_down(mask: Any, gathered: Any, distance: Any) -> Any:
 
 
 def shuffle_message_xor(mask: Any, gathered: Any, bits: Any) -> Any:
-    """Return the message of the lane whose number differs in `bits`."""
+    """Return the message of lane `lane() ^ bits`."""
     return shuffle_xor(mask, gathered, bits)
 
 
@@ -238,7 +238,7 @@ def shared_messages() -> Any:
 def swap(state: Any, vertex: Any, old: Any, new: Any) -> Any:
     """Give a vertex a new state if it has still the old one; return whether it had.
 
-    There where a state is one number.
+    Used only where a state is one number.
     """
     return atomic_compare_and_swap(state[0], vertex, old[0], new[0]) == old[0]
 
@@ -259,7 +259,7 @@ def put_source(held: Any, place: Any, source: Any) -> None:
 
 
 def shared_sources(capacity: Any) -> Any:
-    """Return shared memory for what is read of so many vertices, a multiple of 8."""
+    """Return shared memory for what is read of `capacity` vertices, a multiple of 8."""
     return (dynamic_shared(0, capacity, np.int64),)
 
 

@@ -52,7 +52,7 @@ def find(indices: Any, low: Any, high: Any, value: Any) -> Any:
 
 @inline
 def row_bounds(offsets: Any, others: Any, row: Any, other: Any) -> Any:
-    """Return where the shorter of two rows begins, its length, the other's bounds, and which is it."""
+    """Return where the shorter of two rows begins, its length, the other's bounds, and 1 if it is the second."""
     begin, low = np.int64(offsets[row]), np.int64(others[other])
     end, high = np.int64(offsets[row + 1]), np.int64(others[other + 1])
     turned = np.int32(0)

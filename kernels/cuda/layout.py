@@ -174,7 +174,8 @@ CURSOR = 16  # numbers from one cursor to the next, so that no two are in one li
 GROUP_BITS = 3
 GROUP = 1 << GROUP_BITS  # slots that are written together: a sector of four-byte values
 NO_PLACE = 0xFFFF  # of a slot that fills a group up, or has no arc
-# Buckets of arcs: entries of a row that are sorted by comparing all with all; bits for a place in a bucket
+# Buckets of arcs: 2**RUN_BITS entries of a row are sorted by comparing all with all; LOCAL_BITS hold a
+# place in a bucket
 RUN_BITS = 5
 LOCAL_BITS = 16
 # After so many places in shared memory one is left free, so that rows of 2, 4, 8 … arcs begin in

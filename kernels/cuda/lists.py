@@ -1,4 +1,4 @@
-"""Dense supersteps that list the messages of each row: for the most frequent, and `gather_list`.
+"""Dense supersteps that list the messages of each row: for `mode` and `gather_list`.
 
 A superstep is a few launches.  `list_messages` computes the message of each arc and puts it where it
 belongs in its row.  Modes are counted in tables (`modes`); if that is not exact, or messages are wanted by
@@ -58,7 +58,8 @@ def list_messages(
 ) -> None:  # fmt: skip
     """Write the message of each arc to its place in `slots`.
 
-    `rows` are the arcs' destinations, read if messages are; `places` are empty if any order will do.
+    `rows` are the arcs' destinations, read only if messages read them; `places` are empty if any order
+    will do.
     """
     if control[STOP] != 0:
         return

@@ -137,7 +137,7 @@ def propose(
     mate : int[vertices]
         -1 for a free vertex.
     best : int[vertices]
-        The choice of each vertex, -1 for none; looked for again only where it is free no more.
+        The choice of each vertex, -1 for none, -2 at first; chosen again only where it is no longer free.
     free : int[count]
         Vertices.
     count : int
@@ -246,7 +246,7 @@ def accept(mate: Any, best: Any, free: Any, count: Any, left: Any, counts: Any) 
 def find_inside(
     offsets: Any, indices: Any, left: Any, numbers: Any, size: Any, arcs: Any, found: Any
 ) -> None:
-    """Find the least vertex number whose row has a neighbour of the same side.
+    """Find the least number of a vertex with a neighbour on the same side.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ __all__ = ["add_runs", "greatest_of_runs", "least_of_runs"]
 
 @kernel
 def add_runs(values: Any, order: Any, starts: Any, runs: Any, zero: Any, out: Any) -> None:
-    """Add up the values of every run, from `zero`, whose type the sums are of.
+    """Add up the values of every run, starting with `zero`, in its type.
 
     Run i is the edges `order[starts[i]]` to `order[starts[i + 1] - 1]`.
     """

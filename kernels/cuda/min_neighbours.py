@@ -47,7 +47,7 @@ def sort_in(
 
 @inline
 def least_of_lanes(number: Any, position: Any, lanes: Any) -> Any:
-    """Return the least number of so many neighbouring lanes, and where that vertex is."""
+    """Return the least number of each group of `lanes` neighbouring lanes, and where that vertex is."""
     bits = np.int32(lanes >> 1)
     while bits > 0:
         other, at = shuffle_xor(FULL, number, bits), shuffle_xor(FULL, position, bits)
@@ -63,8 +63,8 @@ def list_least(
 ) -> None:
     """Write where the four in-neighbours of least number are, of each row of [low, high).
 
-    Each row has `lanes` threads: a power of two, 32 at most.  `least` are four of int[high], by falling
-    rank; where there are fewer neighbours, -1.
+    Each row has `lanes` threads: a power of two, 32 at most.  `least` are four of int[high], the
+    least number first; -1 where there are fewer neighbours.
     """
     lanes = np.int32(lanes)
     here = np.int32(block() * threads() + thread())

@@ -1,8 +1,9 @@
 """The heaviest of the messages of each row: counted in hash tables, as labels are; see `communities`.
 
 Messages are of any type of up to 64 bits, so they are counted by keys: integers in the order of the messages,
-equal for equal ones.  Weights are integers, or floats whose sums are exact in any order.  A free slot has the key `FREE`.  A message with that key is counted behind the
-table, in a slot of its own; there any other key says that it came.
+equal for equal ones.  Weights are integers, or floats whose sums are exact in any order.  A free slot has the
+key `FREE`.  A message with that key is counted behind the table, in a slot of its own; there any other key says
+that it came.
 """
 
 from __future__ import annotations
@@ -167,8 +168,8 @@ def choose_by_block(
 def measure_weights(bits: Any, arcs: Any, digits: Any, top: Any, found: Any) -> None:
     """Find the least unit and the greatest exponent of weights that are floats.
 
-    A number is odd in units of 2 to the power of what is found, less a constant; exponents are as the bits
-    have them.  Of zeros there is neither.
+    A weight's unit is the greatest power of 2 that divides it.  `found` gets the least unit's exponent plus the
+    bias and `digits`, and the greatest weight's exponent plus the bias.  Zeros have neither.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ def unpack_updates(
     """Update ghosts from a received buffer, and add those that are active to the frontier.
 
     Entries are read as by `unpack`.  `offsets` are of the rows of out-neighbours; `entries` is the
-    frontier's list, which has `room` for so many.
+    frontier's list, with places for `room` vertices.
     """
     number = np.int64(count)
     if slot >= 0:

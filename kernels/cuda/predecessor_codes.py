@@ -108,8 +108,8 @@ def weigh_codes(
     counts : int64[SUMS]
         See `count_codes`.
     giving, worth : int
-        The cost of sending a number along an arc, as a multiple of reading an arc; and the least number
-        of arcs that need not be read if numbers are sent.
+        The cost of sending a number along an arc, as a multiple of reading an arc; and how many arcs must
+        be saved from being read for numbers to be sent.
     told : uint8[SUMS + 1]
         Output: 1 for each sender's code, then for each receiver's code, then whether there are any.
     control : int64[32]
@@ -201,7 +201,7 @@ def ask(
     at: Any, vertex: Any, own: Any, before: Any, numbers: Any, edges: Any, state: Any, constants: Any,
     values: Any, codes: Any,
 ) -> Any:  # fmt: skip
-    """Return the number of an in-neighbour if it leads to a vertex, else the one for none; -1 is no vertex."""
+    """Return the number of the in-neighbour at a position if its arc `leads`, else `NOBODY`; -1 is none."""
     position = np.int64(at) if at >= 0 else np.int64(vertex)
     source = load_coded(code_at(codes, True, position), state, constants, position)
     if leads(at >= 0, source, own, before, edges, np.int64(0), values):

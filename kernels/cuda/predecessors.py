@@ -102,7 +102,7 @@ def leads(
 
 @inline
 def number_if(leading: Any, position: Any, vertex: Any, numbers: Any) -> Any:
-    """Return the number of an in-neighbour if it leads to a vertex, else the number that stands for none."""
+    """Return the number of an in-neighbour if its arc `leads`, else `NOBODY`."""
     number = np.int64(numbers[position if leading else vertex])
     return number if leading else np.int64(NOBODY)
 
@@ -172,7 +172,7 @@ def start_trees(
 ) -> None:  # fmt: skip
     """Set level 0 for the vertices, ghosts included, that are still in their first state.
 
-    If states have codes of one byte, `codes` is filled.  Counts whether most vertices have a code.
+    If states have codes of one byte, `codes` is filled, and `control[CODELESS]` counted; see `layout`.
     """
     values = with_sums(parameters, sums, vertices, number)
     without = np.int64(0)
@@ -250,7 +250,7 @@ def attach_or_list(
     first: Any, count: Any, vertex: Any, level: Any, levels: Any, found: Any, left: Any,
     control: Any, which: Any,
 ) -> Any:  # fmt: skip
-    """Give `level` to a vertex that has found a predecessor, else list it; return whether it was found."""
+    """Give `level` to a vertex that has found a predecessor, else list it; return 1 if it has, else 0."""
     attached = np.int64(0)
     waits = False
     if first + lane() < count and levels[vertex] == WAITING:

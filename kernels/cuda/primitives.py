@@ -2,7 +2,7 @@
 
 The only module that knows Numba's CUDA target.  Kernels are launched in one dimension, in blocks of
 whole warps.  Array arguments are bare pointers (`CPointer`): an index is a displacement, never
-negative, and nobody knows a length.  Names follow the CUDA C++ programming guide.
+negative, and lengths are not known.  Names follow the CUDA C++ programming guide.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def kernel(function: Any) -> Any:
 
 
 def bounded(threads: int) -> Any:
-    """Say how many threads a block of a kernel has at most: registers are shared out accordingly."""
+    """Limit a kernel's blocks to `threads` threads; to fewer if its registers would spill."""
 
     def mark(function: Any) -> Any:
         function.most_threads = threads
@@ -81,7 +81,7 @@ def bounded(threads: int) -> Any:
 
 
 def lean(registers: int) -> Any:
-    """Say how many registers a thread of a kernel has at most, if those are enough: more warps wait at once."""
+    """Limit a kernel's threads to `registers` registers, so that more warps are resident; not if some would spill."""
 
     def mark(function: Any) -> Any:
         function.most_registers = registers
@@ -156,7 +156,7 @@ def fence_system() -> None:
 
 @inline
 def pause() -> None:
-    """Wait a moment for another GPU."""
+    """Sleep for about 40 ns, in a loop that waits for another GPU."""
     cuda.nanosleep(np.uint32(40))
 
 
@@ -198,7 +198,7 @@ def all_of(mask: Any, predicate: Any) -> Any:
 
 @inline
 def match(mask: Any, value: Any) -> Any:
-    """Return a bit for each lane of `mask`, set where the value is the caller's."""
+    """Return a bit for each lane of `mask`, set where the value equals the calling lane's."""
     return np.uint32(cuda.match_any_sync(mask, value))
 
 
@@ -222,7 +222,7 @@ def shuffle_down(mask: Any, value: Any, distance: Any) -> Any:
 
 @inline
 def shuffle_xor(mask: Any, value: Any, bits: Any) -> Any:
-    """Return the value of the lane whose number differs in `bits`."""
+    """Return the value of lane `lane() ^ bits`."""
     return cuda.shfl_xor_sync(mask, value, bits)
 
 
@@ -252,7 +252,7 @@ def shared(typing_context: Any, size: Any, dtype: Any) -> Any:
 def dynamic_shared(typing_context: Any, start: Any, size: Any, dtype: Any) -> Any:
     """Return an array of `size` elements in the shared memory that the launch asks for.
 
-    It begins `start` bytes into that memory; a multiple of the size of an element.
+    It begins `start` bytes into that memory, a multiple of the element's size.
     """
     kind = types.CPointer(dtype.dtype)
 
@@ -303,7 +303,7 @@ def _assembler(
 ) -> Any:
     """Emit one instruction; `operands` are pairs of a value and its constraint.
 
-    A `pure` one may be moved, and left out where nobody uses its result.
+    A `pure` one may be moved, and is left out where its result is not used.
     """
     kinds = ir.FunctionType(result_type, [value.type for value, _ in operands])
     places = ",".join([*([f"={result}"] if result else []), *(place for _, place in operands)])

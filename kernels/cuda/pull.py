@@ -108,8 +108,8 @@ def pull_first_arcs(
 ) -> Any:  # fmt: skip
     """Read a few in-arcs of a vertex, from position `lead` on and then from the front.
 
-    The first is most often enough; further ones are read by fours.  Returns whether the vertex has changed,
-    how many arcs were read, and whether it is settled.
+    The first is most often enough; further ones are read by fours.  Returns whether the vertex has become
+    active, how many arcs were read, and whether it is settled.
     """
     activated = False
     new = keep(own)

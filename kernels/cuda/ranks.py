@@ -67,9 +67,10 @@ def place_of(number: Any, low: Any, owned: Any, words: Any, ranks: Any) -> Any:
 def find_places(
     numbers: Any, rows: Any, low: Any, owned: Any, words: Any, ranks: Any, places: Any
 ) -> None:
-    """Write the place of each number: less `low` if that is one of `owned`, else behind those; or -1.
+    """Write the place of each number, -1 if it has none.
 
-    `ranks` is for each word of bits how many bits there are up to its end.
+    Numbers from `low` to low + `owned` - 1 come first, then those with a bit.  `ranks` is for each word
+    how many bits are set up to its end.
     """
     for row in range(block() * threads() + thread(), rows, blocks() * threads()):
         places[row] = place_of(np.int64(load_once(numbers, row)), low, owned, words, ranks)
@@ -91,9 +92,9 @@ def name_vertices(
         At least one.
     named : int[rows]
         The first id where there is no place.
-    mask : uint32[words of rows]
+    mask : uint32[ceil(rows / 32)]
     counts : int64[2]
-        Those below 0, and those that are not, but have no place, are added.
+        Added to: numbers below 0, and others without a place.
     """
     missing, strange = np.int64(0), np.int64(0)
     for first in range(block() * threads() + thread() - lane(), rows, blocks() * threads()):

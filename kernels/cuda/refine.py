@@ -193,7 +193,7 @@ def write_header(
 
 @kernel
 def sum_headers(headers: Any, words: Any, ranks: Any, sums: Any) -> None:
-    """Add up the aggregates of all ranks, by rank; each has a header of `words` numbers."""
+    """Add up the aggregates of all ranks, in order of rank; each has a header of `words` numbers."""
     for term in range(block() * threads() + thread(), TERMS, blocks() * threads()):
         everyone = headers[FIGURES + term]
         for rank in range(1, ranks):

@@ -32,7 +32,7 @@ def mark_below(numbers: Any, rows: Any, limit: Any, mask: Any, nulls: Any) -> No
     numbers : number[rows]
     rows : int
     limit : number
-    mask : uint32[words of rows]
+    mask : uint32[ceil(rows / 32)]
     nulls : int64[1]
     """
     count = np.int64(0)

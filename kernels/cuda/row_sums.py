@@ -1,4 +1,4 @@
-"""Sums over all rows of neighbours, in any order of rows.
+"""Sums of neighbours' values by row; rows need not be sorted by length.
 
 Rows of three classes: a block adds up each piece of the longest rows, a warp each long row, and 32 lanes
 32 consecutive short ones by warp segmentation (Khorasani, Gupta, Bhuyan 2015; see `superstep.py`), which

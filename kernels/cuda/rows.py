@@ -44,7 +44,7 @@ __all__ = [
 
 @inline
 def scan(value: Any) -> Any:
-    """Return the sum of the values, int32, of this lane and those below it."""
+    """Return the inclusive prefix sum of the lanes' values, int32."""
     total = np.int32(value)
     distance = 1
     while distance < 32:
@@ -99,7 +99,7 @@ def owner(ends: Any, place: Any) -> Any:
 
 @inline
 def reserve(counters: Any, which: Any, wanted: Any) -> Any:
-    """Count `wanted` (int32) places up for every lane, with one atomic; return the lane's first."""
+    """Reserve `wanted` (int32) places for every lane, with one atomic; return the lane's first."""
     ends = scan(wanted)
     total = shuffle(FULL, ends, 31)
     first = np.int64(0)
@@ -145,8 +145,7 @@ def take_rows(
     Parameters
     ----------
     stage : int
-        0: a row of the list, or nothing of one longer than a piece, which is queued; 1: one of the pieces
-        that were.
+        0: a row of the list, or nothing of one longer than a piece, which is queued; 1: a queued piece.
     listed, count
         The list, and its length.
     first : int
@@ -178,7 +177,7 @@ def take_rows(
 
 @inline
 def arc_at(place: Any, ends: Any, start: Any, row: Any, begin: Any, width: Any) -> Any:
-    """Return the row and the arc that a place among the warp's shares stands for."""
+    """Return the row and the arc of a place among the warp's shares; each arc has `width` places."""
     mine = owner(ends, place)
     source = shuffle(FULL, row, mine)
     arc = shuffle(FULL, begin, mine) + (place - shuffle(FULL, start, mine)) // width

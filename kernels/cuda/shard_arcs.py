@@ -65,7 +65,7 @@ def find_pieces(
     sources: Any, arcs: Any, capacity: Any, width: Any, windows: Any, count: Any, pieces: Any,
     begins: Any, sizes: Any,
 ) -> None:  # fmt: skip
-    """Find the arcs of each shard from each of `count` windows of sources; there are `pieces`."""
+    """Write first arc and size of all `pieces`: of each shard's arcs from each of `count` windows of sources."""
     for piece in range(block() * threads() + thread(), pieces, blocks() * threads()):
         shard = np.int64(piece) // count
         least = np.int64(windows[piece - shard * count]) * width

@@ -4,9 +4,9 @@ A vertex has a bit for each search, and the numbers of all searches lie side by 
 `vertex * width + search`; so what several searches have to do at a vertex is read and done together
 (MS-BFS: Then et al., "The more the merrier", VLDB 2015).  The width is a power of two, at most 32.
 
-All three searches go in two stages, each ended by a barrier.  First the queued vertices change
-their out-neighbours, which are marked with the bits of what changed, and listed when marked first;
-then the listed vertices take their marks over and queue their rows.
+Each level of all three searches has two stages, each ended by a barrier.  First the queued vertices
+change their out-neighbours, which are marked with the bits of what changed, and listed when marked
+first; then the listed vertices take their marks over and queue their rows.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def take_over(
     turn: Any,
     closes: Any,
 ) -> None:
-    """Turn the listed vertices' marks into what they spread next; with `closes`, shut those bits."""
+    """Turn the listed vertices' marks into what they spread next; with `closes`, clear those of `waiting`."""
     waiting, marks, spread = words
     rows, pieces = queue
     for first in range(block() * threads() + thread() - lane(), count, blocks() * threads()):
@@ -226,8 +226,8 @@ def search_lengths(
     """Shorten paths until none can be shortened.  Cooperative.
 
     Distances are not negative, so they are ordered like the integers of the same bits, which are
-    what is lowered.  Whoever reads one a moment too early passes on a length that is still one of a path,
-    and the vertex is marked to pass on the shorter one.
+    what is lowered.  A thread that reads one a moment too early passes on a length that is still one of
+    a path, and the vertex is marked to pass on the shorter one.
 
     Parameters
     ----------
@@ -246,8 +246,8 @@ def search_lengths(
     distance : tuple of two arrays of [vertices * width]
         Distances in the type of `weights`, and the same memory as integers of that size; 0 for
         starts, infinite (int64: 2**62) for others.
-    scratch : tuple of two such arrays of [threads]
-        One memory, too.
+    scratch : tuple of two such arrays of [threads of the grid]
+        The same memory in two types, too.
     width, count : int
     cutoff : float
         Greatest length of a path.

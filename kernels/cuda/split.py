@@ -185,8 +185,8 @@ def mark_given(
 ) -> None:  # fmt: skip
     """Mark, for each pair of vertices with several edges, in which directions they were given.
 
-    Arcs lead to the rows from the position `first_row` on.  At the pair's first arc in the row of the
-    larger vertex, `given` has a byte for either of `ways`; ends are in the order of vertices.
+    Arcs lead to the rows from the position `first_row` on; their ends are ids less the least, which index
+    `positions`.  At the pair's first arc in the row of the larger id, `given` has a byte for either of `ways`.
     """
     for arc in range(worker(), arcs, workers()):
         head, tail = np.int64(load_once(heads, arc)), np.int64(load_once(tails, arc))

@@ -105,7 +105,7 @@ def follow(
     listed : int64[count]
         Vertices to begin with, in each way.
     count, ways : int
-        1 to follow out-arcs; 2 to follow in-arcs too, as a search of its own (`MARK`) or for each
+        `ways` is 1 to follow out-arcs; 2 to follow in-arcs too, as a search of its own (`MARK`) or for each
         vertex that is reached (`TRIM`).
     keys : int64[n]
         `MARK`: only the arcs between equal ones are followed.  `LOWER`: −1 for the vertices to be
@@ -120,7 +120,7 @@ def follow(
     room : int
         Most pieces of a round.
     sizes : int64[3]
-        0.
+        Zeros.
     """
     warp, warps = (block() * threads() + thread()) >> 5, (blocks() * threads()) >> 5
     for way in range(ways):

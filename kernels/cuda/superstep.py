@@ -269,7 +269,7 @@ def fold_lanes(gathered: Any, lanes: Any) -> Any:
 def finish(
     vertex: Any, gathered: Any, found: Any, edges: Any, memory: Any, values: Any, tally: Any
 ) -> Any:
-    """Give a vertex its new state, and count it in."""
+    """Give a vertex its new state, and add it to the tally."""
     state, fresh, constants, outbox, flags = memory
     active, total, greatest, sums = tally
     old = load_own(state, constants, vertex)
@@ -463,7 +463,7 @@ def superstep(
     `shape` is the number of vertices, where the middle and the low class begin and where the latter
     ends, how many blocks work on hubs and on the middle class, how many blocks have worked on other
     positions before, and whether others are to follow.  Ghosts lie behind the owned and have no rows.
-    `hubs` is, for each chunk of a hub's arcs, the hub and the chunk's first and last arc, for each hub
+    `hubs` is, for each chunk of a hub's arcs, the hub and where the chunk begins and ends, for each hub
     its first chunk and a count of those done, the chunks' outcomes and whether they found anything, and
     the number of chunks.
     """

@@ -1,11 +1,11 @@
 """Predecessor trees grow from the vertices attached last, along their out-arcs.
 
-`predecessors.grow` visits all undecided vertices in every level.  That is much work where paths are as wide
-as each other, since nearly all vertices are undecided for many levels.  Here only the vertices that the last
-level attached read their out-neighbours, so each arc is read once.  A vertex belongs to the first level that
-reaches it, and gets the least number of that level.  Both are in one word, of which the minimum is kept, so one
-barrier a level is enough.  If few vertices are the better in-neighbours of many, their numbers are sent in the
-same way, as level -1 (`kernels/cuda/predecessor_codes.py`).
+`predecessors.grow` visits all undecided vertices in every level.  That is much work where many paths are equally
+wide, since nearly all vertices are undecided for many levels.  Here only the vertices that the last level
+attached read their out-neighbours, so each arc is read once.  A vertex belongs to the first level that reaches
+it, and gets the least number of that level.  Both are in one word, of which the minimum is kept, so one barrier
+a level is enough.  If few vertices are the better in-neighbours of many, their numbers are sent in the same way,
+as level -1 (`kernels/cuda/predecessor_codes.py`).
 
 A level finds the same vertices as in `predecessors.grow`: an undecided vertex has no equally good in-neighbour
 that was attached before the last level.
@@ -76,7 +76,7 @@ __all__ = ["grow_forward", "list_attached", "mark_levels", "pack_attached", "unp
 
 @inline
 def add_to_list(attached: Any, vertex: Any, offsets: Any, listed: Any, control: Any) -> Any:
-    """Append the attached vertices of a warp to the list; return the lane's out-arcs."""
+    """Append the attached vertices of a warp to the list; return the number of the lane's out-arcs."""
     arcs = np.int64(0)
     if any_of(FULL, attached):
         slot = reserve(control, COUNT, np.int32(attached))
@@ -136,7 +136,7 @@ def pack_attached(
     positions: Any, count: Any, bits: Any, found: Any, marked: Any, control: Any, attached: Any,
     slot: Any,
 ) -> None:  # fmt: skip
-    """Mark which of some vertices the last launch, of one level, has attached; count them.
+    """Mark which of some vertices the last launch, of one level, attached; write how many it attached in all.
 
     A launch that began with an empty list leaves the number of the level unchanged; vertices of that
     level were sent before, and are not sent again.
@@ -176,7 +176,7 @@ def lead(
     place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any, found: Any,
     key: Any, numbers: Any,
 ) -> Any:  # fmt: skip
-    """Return an arc's target, its source, its word, and whether the word is less than the target's.
+    """Return an arc's target and source, the arc, its word, and whether that is less than the target's.
 
     A target that has a better in-neighbour holds a number less than any word of a level, so for most arcs
     no other array is read.
@@ -194,7 +194,7 @@ def give(
     other: Any, source: Any, arc: Any, number: Any, less: Any, codes: Any, receivers: Any,
     numbers: Any, edges: Any, state: Any, constants: Any, values: Any, found: Any,
 ) -> None:  # fmt: skip
-    """Keep the number of a better in-neighbour if it is less, and its arc is tight and to a receiver."""
+    """Keep the number of a better in-neighbour if it is less, and its arc is tight and leads to a receiver."""
     code = np.uint8(0)
     if less:
         code = np.uint8(code_at(codes, True, other))
@@ -212,7 +212,7 @@ def attach(
     other: Any, source: Any, arc: Any, word: Any, less: Any, sure: Any, levels: Any, numbers: Any,
     edges: Any, state: Any, constants: Any, values: Any, found: Any, offsets: Any,
 ) -> Any:  # fmt: skip
-    """Keep a word if it is less and its arc is tight; return whether it is the first, and out-arcs."""
+    """Keep a word if it is less and its arc is tight; return whether it is the first, and then the out-degree."""
     first, degree = False, np.int64(0)
     tight = less and sure != 0
     waits = False

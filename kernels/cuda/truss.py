@@ -62,6 +62,7 @@ def drop_edges(
     supports : int64[edges]
         Lowered, but not below the level.
     falling : int64[count]
+        The edges of this round.
     count : int
     level : int
     queue : int64[edges]

@@ -137,7 +137,7 @@ def rows_a_warp(entries: Any, warps: Any) -> Any:
 
 @inline
 def is_over(count: Any, work: Any, done: Any, steps: Any, leave: Any) -> Any:
-    """Return whether a launch ends before a superstep's calls."""
+    """Return whether a launch ends before a superstep's marking."""
     return count == 0 or done == steps or (done > 0 and work > leave)
 
 
@@ -175,7 +175,7 @@ def call(place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, in
 
 @inline
 def enter(other: Any, there: Any, marks: Any) -> Any:
-    """Set a called vertex's bit; return whether this thread was the first to set it."""
+    """Mark a vertex if `there`; return whether this thread was the first to set its bit."""
     if there and (np.int64(load_fresh(marks, other >> 5)) >> (other & 31)) & 1 == 0:
         return add(marks, other)
     return False
@@ -183,7 +183,7 @@ def enter(other: Any, there: Any, marks: Any) -> Any:
 
 @inline
 def write_down(first: Any, other: Any, slot: Any, room: Any, listed: Any, offsets: Any) -> Any:
-    """List a vertex at its `first` call, if there is room; return its number of in-arcs."""
+    """List a vertex when it is `first` marked, if there is room; return its in-degree, 0 later."""
     degree = np.int64(0)
     if first:
         degree = offsets[other + 1] - offsets[other]
@@ -197,7 +197,7 @@ def call_all(
     share: Any, row: Any, begin: Any, indices: Any, marks: Any, listed: Any, room: Any,
     counters: Any, which: Any, offsets: Any,
 ) -> Any:  # fmt: skip
-    """Call the vertices that the arcs of the lanes' rows lead to; return the in-arcs of new ones."""
+    """Mark the vertices that the arcs of the lanes' rows lead to; return the in-arcs of the lane's new ones."""
     ends = scan(share)
     start = np.int32(ends - share)
     total = shuffle(FULL, ends, 31)
@@ -221,7 +221,7 @@ def call_all(
 def list_in_order(
     words: Any, warp: Any, warps: Any, marks: Any, listed: Any, offsets: Any, shares: Any
 ) -> None:
-    """List called vertices by position, and clear the bits; each warp takes a range of the bitmap."""
+    """List marked vertices by position, and clear the bits; each warp takes a range of the bitmap."""
     span = (words + warps - 1) // warps
     begin = min(np.int64(warp) * span, words)
     end = min(begin + span, words)
@@ -329,7 +329,7 @@ def answer(
     Returns
     -------
     (int64, int64)
-        Whether it has become active, and its number of out-neighbours.
+        Whether it has become active; and its out-degree if so, else 0.
     """
     written, activated = False, False
     if found:
@@ -404,14 +404,14 @@ def pull_worklist(
     flags : two of uint8[vertices]
         Active vertices of the first superstep, and scratch for the next one.  After an odd number of
         supersteps they have changed places, as the first two lists have.
-    marks : uint32[vertices / 32]
-        Bits of called vertices; zeros.
+    marks : uint32[ceil(vertices / 32)]
+        Bits of marked vertices; zeros before and after.
     queue : tuple of (int[n], int32[n])
         Scratch; n is the number of pieces of all rows that are longer than a piece.
     parts : tuple of (tuple of arrays of [n], uint8[n])
         Scratch: the combined messages of a piece, and whether there were any.
     lists : three of int[vertices]
-        Vertices changed in the last superstep, and in the one before; called vertices.
+        Vertices changed in the last superstep, and in the one before; marked vertices.
     parameters, sums
         What the program reads.
     number, steps : int
