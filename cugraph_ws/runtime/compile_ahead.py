@@ -1,9 +1,9 @@
 """Compile kernels before a call needs them, in processes of their own.
 
 If a kernel is missing from the disk cache, a call will soon need others.  `kernels/cuda/together.json` lists
-the kernels that calls launch together; the others are compiled on the other cores meanwhile.  The processes
-import only the compiler, and write to the cache.  Only speed depends on them: a call compiles a kernel itself
-unless a process is compiling it, and the lock of a process ends with it.
+the kernels that calls launch together; the others are compiled on the other cores meanwhile.  A process
+imports the compiler only, and is forked for each kernel; the forks write to the cache.  Only speed depends on
+them: a call compiles a kernel itself unless a process is compiling it, and the lock of a process ends with it.
 """
 
 from __future__ import annotations
@@ -48,17 +48,25 @@ PREFIX = "cugraph_ws_cuda_"  # of the names of programs' modules
 T = TypeVar("T")
 MOST = 16  # processes
 ROOM = 1 << 29  # bytes of memory assumed for each process
-IDLE = 10.0  # seconds after which a process without work ends
+IDLE = 30.0  # seconds without work after which the processes end
 # Kernels that take longest to compile, longest first
 SLOW = (
     "traverse", "superstep", "gather_shards", "pull_worklist", "grow_forward", "choose", "list_tight_arcs",
 )  # fmt: skip
+# The package's own file would import the whole library.
 CHILD = """
-import sys
+import sys, types
 sys.path[:] = {path!r}
+package = sys.modules["cugraph_ws"] = types.ModuleType("cugraph_ws")
+package.__path__ = {folders!r}
 from cugraph_ws.runtime.compile_worker import main
-main()
+main({most})
 """
+# The process may have a single thread, and does not need a GPU
+SURROUNDINGS = {
+    "CUDA_VISIBLE_DEVICES": "-1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}  # fmt: skip
 
 
 Capability = tuple[int, int]
@@ -208,57 +216,75 @@ class Pool:
     processes : int
         Most processes at a time.
     command : list of str, optional
-        Command line of a process; by default `compile_worker`.
+        Command line of the process that starts them; by default `compile_worker`.
     """
 
     def __init__(self, processes: int, command: list[str] | None = None) -> None:
         self._most = processes
-        self._command = command or [sys.executable, "-c", CHILD.format(path=sys.path)]
+        self._command = command or [sys.executable, "-c", _child(processes)]
         self._ready = threading.Condition()
         self._waiting: dict[Job, None] = {}
+        self._later: dict[Job, None] = {}
         self._seen: set[Job] = set()
-        self._running = self._idle = 0
-        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._running = False
+        self._busy = 0  # jobs that are being done
+        self._process: subprocess.Popen[bytes] | None = None
 
-    def add(self, jobs: list[Job]) -> None:
-        """Queue jobs that have not been queued before, and start processes for them."""
+    def add(self, jobs: list[Job], *, later: bool = False) -> None:
+        """Queue jobs that have not been queued before, and start the process that does them.
+
+        Parameters
+        ----------
+        jobs : list of Job
+        later : bool
+            Whether they are done after all other jobs, unless these are added again.
+        """
         with self._ready:
             for job in jobs:
-                if job not in self._seen:
-                    self._seen.add(job)
+                if job in self._later and not later:
+                    del self._later[job]
                     self._waiting[job] = None
-            wanted = min(self._most - self._running, len(self._waiting) - self._idle)
+                elif job not in self._seen:
+                    (self._later if later else self._waiting)[job] = None
+                self._seen.add(job)
             self._ready.notify_all()
-            for _ in range(wanted):
-                self._running += 1
+            if self._queued and self._most > 0 and not self._running:
+                self._running = True
                 threading.Thread(target=self._serve, daemon=True, name="compile ahead").start()
+
+    @property
+    def _queued(self) -> bool:
+        return bool(self._waiting or self._later)
 
     def take(self, job: Job) -> None:
         """Remove a job from the queue, because the caller does it itself."""
         with self._ready:
             self._seen.add(job)
             self._waiting.pop(job, None)
+            self._later.pop(job, None)
 
-    def _next(self) -> Job | None:
-        """Wait for a job; return None if none is queued for `IDLE` seconds or the pool is closed."""
+    def _next(self, process: subprocess.Popen[bytes]) -> Job | None:
+        """Wait for a job and a core; return None after `IDLE` seconds, or if the process has ended."""
         with self._ready:
-            self._idle += 1
-            self._ready.notify_all()
-            try:
-                self._ready.wait_for(lambda: self._waiting or not self._most, IDLE)
-                if not self._waiting:
-                    return None
-                job = next(iter(self._waiting))
-                del self._waiting[job]
-                return job
-            finally:
-                self._idle -= 1
+            self._ready.wait_for(
+                lambda: (
+                    self._process is not process or (self._queued and self._busy < self._most)
+                ),
+                IDLE,
+            )
+            if self._process is not process or not self._queued or self._busy >= self._most:
+                return None
+            queue = self._waiting or self._later
+            job = next(iter(queue))
+            del queue[job]
+            self._busy += 1
+            return job
 
     def wait(self) -> None:
         """Wait until all jobs are done or no process is left."""
         with self._ready:
             self._ready.wait_for(
-                lambda: not self._running or (not self._waiting and self._idle == self._running)
+                lambda: not self._running or (not self._queued and not self._busy)
             )
 
     def close(self) -> None:
@@ -266,31 +292,29 @@ class Pool:
         with self._ready:
             self._most = 0
             self._waiting.clear()
+            self._later.clear()
+            if self._process is not None:
+                self._process.terminate()
+            self._process = None
             self._ready.notify_all()
-            for process in self._processes:
-                process.terminate()
 
     def _serve(self) -> None:
-        """Start a process and feed it until there is no work or it has ended."""
+        """Start the process and feed it until there is no work or it has ended."""
         with contextlib.suppress(
             OSError
         ):  # it cannot start, or was killed: calls compile themselves
             process = subprocess.Popen(  # noqa: S603 - this interpreter, with words made here
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, env={**os.environ, **SURROUNDINGS},
             )  # fmt: skip
             with process:
                 with self._ready:
-                    self._processes.add(process)
+                    self._process = process
                     if not self._most:  # closed meanwhile
                         process.terminate()
-                try:
-                    self._feed(process)
-                finally:
-                    with self._ready:
-                        self._processes.remove(process)
+                self._feed(process)
         with self._ready:
-            self._running -= 1
+            self._running, self._busy, self._process = False, 0, None
             self._ready.notify_all()
 
     def _feed(self, process: subprocess.Popen[bytes]) -> None:
@@ -299,12 +323,36 @@ class Pool:
         if not process.stdout.readline():  # it could not begin, so no other could
             self._most = 0
             return
-        while job := self._next():
-            process.stdin.write(json.dumps(job).encode() + b"\n")
-            process.stdin.flush()
-            if not process.stdout.readline():  # killed
-                return
-        process.stdin.close()
+        counter = threading.Thread(
+            target=self._count, args=(process,), daemon=True, name="compiled ahead"
+        )
+        counter.start()
+        try:
+            while job := self._next(process):
+                process.stdin.write(json.dumps(job).encode() + b"\n")
+                process.stdin.flush()
+        finally:
+            with contextlib.suppress(OSError):
+                process.stdin.close()  # it ends
+            counter.join()
+
+    def _count(self, process: subprocess.Popen[bytes]) -> None:
+        """Count the jobs that are done, until the process ends."""
+        assert process.stdout is not None
+        for _ in process.stdout:
+            with self._ready:
+                self._busy -= 1
+                self._ready.notify_all()
+        with self._ready:
+            if self._process is process:
+                self._process = None
+            self._ready.notify_all()
+
+
+def _child(most: int) -> str:
+    """Return the code of the process that compiles."""
+    folders = list(sys.modules["cugraph_ws"].__path__)
+    return CHILD.format(path=sys.path, folders=folders, most=most)
 
 
 _pool: Pool | None = None

@@ -1,24 +1,33 @@
 """A process that compiles kernels for another one; see `compile_ahead`.
 
-Each line of its input is a job, which it answers with a line.  It ends at the end of its input.
+Each line of its input is a job, which it answers with a line when it is done or has failed.  A fork of this
+process does the job, so that the compiler is imported, and first used, only once.  So there must be no other
+thread in this process, and nothing of CUDA's driver.  It ends at the end of its input.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
 import signal
 import sys
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from selectors import EVENT_READ, DefaultSelector
+from typing import IO, Any
 
 from cugraph_ws.runtime.compile_ahead import Job
-from cugraph_ws.runtime.device_compiler import compile_if_free
+from cugraph_ws.runtime.device_compiler import Capability, compile_if_free, compile_kernel
 from cugraph_ws.runtime.generated import import_text, kernel_file
 
 __all__ = ["main"]
+
+INPUT, READ = 0, 1 << 16
+# A kernel that takes little time, besides what the compiler's first use takes
+FIRST = ("build", "take_low", ("int64*", "int64", "int64", "int32*"))
 
 
 def _typed(kinds: Any) -> Any:
@@ -38,18 +47,94 @@ def _function(job: Job) -> Callable[[], Any]:
     return imported
 
 
-def main() -> None:
-    """Compile the jobs on the standard input until it ends."""
+def _compile(job: Job) -> None:
+    source = job.text or kernel_file("cuda", job.module).read_text("utf-8")
+    with contextlib.suppress(Exception):  # the call that needs the kernel reports the error
+        compile_if_free(source, job.name, job.kinds, job.capability, _function(job))
+
+
+def _use_first(capability: Capability) -> None:
+    """Compile a small kernel, and keep what that has made out of garbage collections."""
+    module, name, kinds = FIRST
+    with contextlib.suppress(Exception):
+        compile_kernel(_function(Job(module, "", name, kinds, capability))(), kinds, capability)
+    gc.freeze()
+
+
+class _Server:
+    """Reads jobs and forks a process for each, `most` at a time."""
+
+    def __init__(self, most: int, answers: IO[str]) -> None:
+        self._most, self._answers = most, answers
+        self._selector = DefaultSelector()
+        self._selector.register(INPUT, EVENT_READ)
+        self._waiting: deque[Job] = deque()
+        self._running: dict[int, int] = {}  # a pipe that ends with the process, and the process
+        self._begun = False
+
+    def serve(self) -> None:
+        """Do the jobs until there are no more."""
+        rest = b""
+        ended = False
+        while not ended or self._waiting or self._running:
+            for key, _ in self._selector.select():
+                if key.fd != INPUT:
+                    self._end(key.fd)
+                    continue
+                read = os.read(INPUT, READ)
+                *lines, rest = (rest + read).split(b"\n")
+                for line in lines:
+                    module, text, name, kinds, capability = json.loads(line)
+                    self._waiting.append(Job(module, text, name, _typed(kinds), tuple(capability)))
+                if not read:
+                    ended = True
+                    self._selector.unregister(INPUT)
+            while self._waiting and len(self._running) < self._most:
+                self._begin(self._waiting.popleft())
+
+    def _begin(self, job: Job) -> None:
+        if not self._begun:
+            _use_first(job.capability)
+            self._begun = True
+        ours, theirs = os.pipe()
+        process = os.fork()
+        if not process:
+            try:
+                signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # frees the lock of an entry
+                self._answers.close()
+                _compile(job)
+            finally:
+                os._exit(0)
+        os.close(theirs)
+        self._running[ours] = process
+        self._selector.register(ours, EVENT_READ)
+
+    def _end(self, pipe: int) -> None:
+        self._selector.unregister(pipe)
+        os.close(pipe)
+        os.waitpid(self._running.pop(pipe), 0)
+        print("done", file=self._answers, flush=True)
+
+    def stop(self) -> None:
+        """End the processes."""
+        for process in self._running.values():
+            os.kill(process, signal.SIGTERM)
+        sys.exit()
+
+
+def main(most: int) -> None:
+    """Compile the jobs on the standard input until it ends.
+
+    Parameters
+    ----------
+    most : int
+        Most processes at a time.
+    """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # other output must not be taken for an answer
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # frees the lock of an entry
+    server = _Server(most, answers)
+    signal.signal(signal.SIGTERM, lambda *_: server.stop())
     import numba.cuda  # noqa: F401 - takes longest
 
     print("begun", file=answers, flush=True)
-    for line in sys.stdin:
-        module, text, name, kinds, capability = json.loads(line)
-        job = Job(module, text, name, _typed(kinds), tuple(capability))
-        source = text or kernel_file("cuda", module).read_text("utf-8")
-        with contextlib.suppress(Exception):  # the call that needs the kernel reports the error
-            compile_if_free(source, name, job.kinds, job.capability, _function(job))
-        print("done", file=answers, flush=True)
+    server.serve()

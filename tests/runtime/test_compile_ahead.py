@@ -1,6 +1,8 @@
 """Kernels are compiled ahead in other processes, and nothing but time depends on those."""
 
 import json
+import os
+import subprocess
 import sys
 
 import launched_together
@@ -14,7 +16,7 @@ from cugraph_ws.runtime.compile_ahead import Job, Pool, together
 from cugraph_ws.runtime.generated import kernel_file
 
 JOBS = [Job("build", "", f"kernel_{number}", ("int64*",), (9, 0)) for number in range(4)]
-# Answers as a worker does, and writes down what it was given
+# Answers as the process that compiles does, and writes down what it was given
 ECHO = """
 import json, sys
 print(flush=True)
@@ -151,6 +153,37 @@ def test_what_a_call_compiles_is_not_compiled_ahead(pool):
     assert JOBS[0].name not in done()
 
 
+def test_what_is_for_later_is_done_after_the_rest(tmp_path):
+    """Unless a call needs it."""
+    log = tmp_path / "log"
+    log.touch()
+    made = Pool(1, echo(log))
+    try:
+        with made._ready:  # nothing begins yet
+            made.add(JOBS[:3], later=True)
+            made.add(JOBS[3:])
+            made.add(JOBS[2:3])
+            made.add(JOBS[3:], later=True)  # it is queued already
+            made.take(JOBS[1])
+        made.wait()
+    finally:
+        made.close()
+    assert log.read_text().split() == [JOBS[place].name for place in (3, 2, 0)]
+
+
+def test_as_many_jobs_are_given_as_there_are_processes(tmp_path):
+    log = tmp_path / "log"
+    log.touch()
+    silent = "import sys, time\nprint(flush=True)\nfor line in sys.stdin: open(sys.argv[1], 'a').write('x ')"
+    made = Pool(3, [sys.executable, "-c", silent, str(log)])
+    try:
+        made.add(JOBS)
+        eventually(lambda: len(log.read_text().split()) == 3)
+        assert len(made._waiting) == 1
+    finally:
+        made.close()
+
+
 def test_a_process_that_ends_loses_its_job_only(tmp_path):
     log = tmp_path / "log"
     log.touch()
@@ -175,11 +208,11 @@ def test_processes_end_with_the_pool(tmp_path):
     log.touch()
     made = Pool(2, echo(log, "import time; time.sleep(600)"))
     made.add(JOBS)
-    eventually(lambda: len(log.read_text().split()) == 2)
-    processes = list(made._processes)
+    eventually(lambda: log.read_text().split())
+    process = made._process
     made.close()
     eventually(lambda: not made._running)
-    assert [process.poll() is not None for process in processes] == [True, True]
+    assert process.poll() is not None
 
 
 @pytest.mark.parametrize(
@@ -190,6 +223,66 @@ def test_processes_are_limited(asked, least, most, monkeypatch):
     assert least <= compile_ahead._processes() <= most
     monkeypatch.setattr(compile_ahead, "available_memory", lambda: 0)
     assert compile_ahead._processes() == 0
+
+
+SERVED = """
+import os, sys, threading, time
+from cugraph_ws.runtime import compile_worker
+
+def do(job):
+    assert threading.active_count() == 1
+    with open(sys.argv[1], "a") as log:
+        log.write(f"{job.name} {os.getpid()}\\n")
+    if job.name == "kernel_0":
+        os.kill(os.getpid(), 9)
+    if job.name == "kernel_3":
+        time.sleep(600)
+
+compile_worker._compile, compile_worker._use_first = do, lambda _: None
+compile_worker.main(2)
+"""
+
+
+def test_each_job_has_a_process_of_its_own(tmp_path):
+    """One that is killed loses its job only, and all end with the pool."""
+    pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+    log = tmp_path / "log"
+    log.touch()
+    made = Pool(2, [sys.executable, "-c", SERVED, str(log)])
+    try:
+        made.add(JOBS[:3])
+        made.wait()
+        made.add(JOBS[3:])
+        eventually(lambda: len(log.read_text().splitlines()) == len(JOBS))
+    finally:
+        made.close()
+    names, processes = zip(*(line.split() for line in log.read_text().splitlines()), strict=True)
+    assert sorted(names) == [job.name for job in JOBS]
+    assert len(set(processes)) == len(JOBS)
+
+    def ended(process):
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    eventually(lambda: all(map(ended, processes)))
+
+
+def test_the_process_imports_the_compiler_only():
+    """And has one thread, so that it can be forked; nor does it see a GPU."""
+    pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+    report = (
+        "; import os; print(len(os.listdir('/proc/self/task')), 'pyarrow' in sys.modules, "
+        "'cugraph_ws.algorithms' in sys.modules, os.environ['CUDA_VISIBLE_DEVICES'])"
+    )
+    code = compile_ahead._child(1).rstrip() + report
+    surroundings = {**os.environ, **compile_ahead.SURROUNDINGS}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=surroundings, capture_output=True, check=True, input=b"",
+    )  # fmt: skip
+    assert done.stderr.split() == [b"1", b"False", b"False", b"-1"], "its own output goes there"
 
 
 @pytest.mark.skipif(not COMPILED, reason="it compiles")
