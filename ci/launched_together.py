@@ -3,12 +3,15 @@
     python ci/launched_together.py
 
 The calls of `cugraph-ws warm-up` run on small graphs in the tests' emulator, and every launch is recorded.
+Each call is made twice on a graph, since a second one may read what the first has made, and on graphs of every
+kind in `GRAPHS`: among them such as large graphs are treated.
 """
 
 import json
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,24 +19,60 @@ from unittest.mock import patch
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import numpy as np
 import pandas as pd
 import stand_in_cudf
 from emulator.device import EmulatedDevice, EmulatedKernels
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms import louvain
+from cugraph_ws.backends.cuda import bucketing, layout_choice, planner, predecessors, rows
 from cugraph_ws.backends.cuda.listed_programs import listing_of
+from cugraph_ws.backends.cuda.loops import similarity, triangles
 from cugraph_ws.cli import warm_up
-from cugraph_ws.runtime.compile_ahead import LIST
+from cugraph_ws.runtime.compile_ahead import LIST, MAKING
 from cugraph_ws.runtime.device import installed
 from cugraph_ws.runtime.signature import kind_of
 
-__all__ = ["TYPES", "Group", "groups", "text_of"]
+__all__ = ["GRAPHS", "LARGE", "TYPES", "Group", "graphs", "groups", "large", "text_of"]
 
 # A call, its kernels (program or "", module or "", name, types), and texts of programs with theirs
 Group = dict[str, Any]
 VERTICES, EDGES = 24, 40
 # Types of ids and of weights of the recorded calls
 TYPES = (("int64", "float64"), ("int32", "float32"))
+
+
+# What makes the library treat small graphs as large ones
+LARGE: dict[Any, dict[str, Any]] = {
+    bucketing: {"LEAST_ARCS": 1, "SPAN": 16, "TILE": 128, "MOST_BINS": 4, "LENGTHS": (32, 40)},
+    layout_choice: {"LEAST_ARCS": 0, "COST": 0.5, "GAINS": ((1.0, 0.1),)},
+    louvain: {"ON_HOST": 0},
+    planner: {"LEAST_HEAVY": 0},
+    predecessors: {
+        "MANY_ARCS": 0, "WORTH": 0, "TIGHT_FROM": 0, "TIGHT_PART": 1,
+    },
+    rows: {"LONG_ROW": 4},
+    similarity: {"LEAST_MARKED": 1, "WORTH": 1 << 20},
+    triangles: {"LEAST_HASHED": 0},
+}  # fmt: skip
+SHARED = 12 * (128 + 4) + 512  # bytes of a block's shared memory that buckets of such graphs take
+# Kinds of graphs: whether they are treated as large ones, whether some ids are missing, and the distance of ids
+GRAPHS = ((False, False, 1), (True, True, 1), (False, False, 1 << 20))
+BEYOND = (
+    2 * VERTICES + 1
+)  # an id that makes others missing; odd, as those of a bipartite graph's right side
+EVERY_VERTEX = ("belief_propagation", "conductance", "modularity")  # take a value for each vertex
+
+
+@contextmanager
+def large(device: EmulatedDevice) -> Iterator[None]:
+    """Treat the graphs of the `with` block as large ones."""
+    with ExitStack() as patches:
+        for module, values in LARGE.items():
+            patches.enter_context(patch.multiple(module, **values))
+        patches.enter_context(patch.object(device, "shared_memory", SHARED))
+        yield
 
 
 class _Noted(EmulatedKernels):
@@ -77,12 +116,29 @@ class Recorder(EmulatedDevice):
 
 
 def recorded(task: warm_up.Task, ids: str) -> Recorder:
-    """Run a task of warm-up on an emulated device, and return what it launched."""
+    """Make the calls of a task of warm-up on an emulated device, and return what they launched."""
     recorder = Recorder()
+    for as_large, gaps, distance in GRAPHS:
+        record(task, ids, recorder, as_large=as_large, gaps=gaps, distance=distance)
+    return recorder
+
+
+def record(
+    task: warm_up.Task, ids: str, recorder: Recorder, *, as_large: bool, gaps: bool, distance: int
+) -> None:
+    """Make the calls of a task on one kind of graph."""
 
     def frame(_: warm_up.Task, columns: dict[str, Any]) -> Any:
+        if gaps and "source" in columns and task.name not in EVERY_VERTEX:
+            more = {"source": [warm_up.HUB], "destination": [BEYOND]}
+            columns = {
+                name: np.append(column, more.get(name, column[-1:])).astype(column.dtype)
+                for name, column in columns.items()
+            }
         typed = {
-            name: column.astype(ids) if name in ("source", "destination", "vertex") else column
+            name: column.astype(ids) * distance
+            if name in ("source", "destination", "vertex")
+            else column
             for name, column in columns.items()
         }
         return stand_in_cudf.DataFrame(pd.DataFrame(typed))
@@ -91,34 +147,53 @@ def recorded(task: warm_up.Task, ids: str) -> Recorder:
         installed(recorder),
         patch.multiple(warm_up, VERTICES=VERTICES, EDGES=EDGES, _frame=frame),
         stand_in_cudf.installed(),
+        large(recorder) if as_large else nullcontext(),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")  # edges listed in both directions
-        warm_up.compile_task(ws, task)
-    return recorder
+        if task.name == warm_up.GRAPH:
+            with warm_up.graph_of(task) as graph:
+                ws.weakly_connected_components(graph)  # its labels are int32
+                ws.bfs(graph, warm_up.HUB)  # its predecessors are int64
+        elif distance > 1:  # only the making of a graph depends on it
+            warm_up.graph_of(task).close()
+        else:
+            warm_up.compile_task(ws, task)
 
 
 def groups(
     names: Sequence[str] = tuple(sorted(warm_up.CALLS)), types: Sequence[tuple[str, str]] = TYPES
 ) -> list[Group]:
     """Return for each call of functions the kernels that it launches."""
-    found: list[Group] = []
-    for ids, weights in types:
-        for task in sorted(warm_up.tasks(names, ["cuda"], [weights])):
-            made = recorded(task, ids)
-            plain = [["", *one] for one in made.plain]
-            own, programs = [], []
-            for text, noted in made.programs.items():
-                kernels = [[text.program.name, "", *one] for one in noted]
-                own += kernels
-                listed = listing_of(text.program, text.interface, text.loops)
-                if listed is not None:
-                    programs.append([listed, sorted(kernels, key=repr)])
-            call = str(task) if ids == TYPES[0][0] else f"{task}, {ids} ids"
-            found.append(
-                {"call": call, "kernels": sorted(plain + own, key=repr), "programs": programs}
-            )
+    return [
+        _group(task, ids)
+        for ids, weights in types
+        for task in sorted(warm_up.tasks(names, ["cuda"], [weights]))
+    ]
+
+
+def graphs() -> list[Group]:
+    """Return for graphs of all types the kernels that make them, and those that write ids into results."""
+    tasks = warm_up.graphs(warm_up.WEIGHTS)
+    found = [_group(task, ids) for ids, _ in TYPES for task in tasks]
+    for group in found:
+        kept = [one for one in group["kernels"] if one[1] in (*MAKING, "ranks")]
+        group.update(kernels=kept, programs=[])
     return found
+
+
+def _group(task: warm_up.Task, ids: str) -> Group:
+    made = recorded(task, ids)
+    plain = [["", *one] for one in made.plain]
+    own, programs = [], []
+    for text, noted in made.programs.items():
+        kernels = [[text.program.name, "", *one] for one in noted]
+        own += kernels
+        listed = listing_of(text.program, text.interface, text.loops)
+        if listed is not None:
+            programs.append([listed, sorted(kernels, key=repr)])
+    call = str(task) if ids == TYPES[0][0] else f"{task}, {ids} ids"
+    return {"call": call, "kernels": sorted(plain + own, key=repr), "programs": programs}
 
 
 def text_of(found: list[Group]) -> str:
@@ -150,7 +225,7 @@ def text_of(found: list[Group]) -> str:
 
 def main() -> None:
     """Write the list."""
-    LIST.write_text(text_of(groups()), "utf-8")
+    LIST.write_text(text_of(groups() + graphs()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
@@ -33,6 +33,7 @@ __all__ = ["CALLS", "warm_up_command"]
 VERTICES = 1 << 12
 EDGES = 1 << 16
 HUB = 0  # a vertex with an edge to every vertex, and one from every vertex
+FAR = 1  # a vertex with few edges: a search from it has a small frontier and a large one
 COUPLING = [[0.51, 0.49], [0.49, 0.51]]
 
 CHILD = f"""
@@ -50,6 +51,9 @@ LOOSE = 1.0  # a tolerance that is reached by the first superstep
 EXTRAPOLATED = {
     "tol": 0.0, "max_iter": 9, "extrapolate": "always", "fail_on_nonconvergence": False,
 }  # fmt: skip
+
+GRAPH = "graph"  # a task that makes a graph, and calls nothing
+WEIGHTS = ("float64", "float32", "int64", "int32")
 
 Engine = Literal["cpu", "cuda"]
 
@@ -113,7 +117,7 @@ CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "articulation_points": _nothing,
     "belief_propagation": _beliefs,
     "betweenness_centrality": lambda _: {"k": [HUB, 1]},
-    "bfs": lambda _: {"start": HUB},
+    "bfs": lambda _: {"start": FAR},
     "bridges": _nothing,
     "circuit": lambda _: {"sources": {HUB: 1.0, 1: 0.0}, "tol": LOOSE},
     "closeness_centrality": lambda _: {"vertices": [HUB, 1]},
@@ -149,20 +153,21 @@ CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "pagerank": lambda _: EXTRAPOLATED,
     "personalized_pagerank": lambda _: {"seeds": [HUB, 1], "tol": LOOSE},
     "sorensen": lambda _: {"vertex_pair": "edges"},
-    "sssp": lambda _: {"start": HUB},
+    "sssp": lambda _: {"start": FAR},
     "strongly_connected_components": _nothing,
     "subgraph": lambda _: {"vertices": [HUB, 1]},
     "topological_levels": _nothing,
     "triangle_count": _nothing,
     "truss_number": _nothing,
     "weakly_connected_components": _nothing,
-    "widest_path": lambda _: {"start": HUB},
+    "widest_path": lambda _: {"start": FAR},
 }
 WEIGHTED = {
     "circuit", "conductance", "eigenvector_centrality", "heat", "hits", "katz_centrality",
     "label_propagation", "leiden", "louvain", "modularity", "multi_source_sssp", "neural_network",
     "pagerank", "personalized_pagerank", "sssp", "widest_path",
 }  # fmt: skip
+PATHS = {"multi_source_sssp", "sssp", "widest_path"}
 # Functions with other kernels for graphs without weights
 PLAIN_TOO = {
     "eigenvector_centrality", "hits", "katz_centrality", "label_propagation", "leiden", "louvain",
@@ -199,6 +204,22 @@ def tasks(names: Sequence[str], engines: Sequence[Engine], weights: Sequence[str
     return sorted(found, key=lambda task: not task.name.startswith(searches))
 
 
+def graphs(weights: Iterable[str]) -> list[Task]:
+    """Return the tasks that make graphs on a GPU, with weights of some dtypes and without.
+
+    Parameters
+    ----------
+    weights : iterable of str
+        Dtypes.
+
+    Returns
+    -------
+    list of Task
+    """
+    kinds = dict.fromkeys(("", *weights))
+    return [Task(GRAPH, "cuda", one, directed) for one in kinds for directed in (True, False)]
+
+
 # ----------------------------------------------------------------------------------- the command
 
 
@@ -214,7 +235,7 @@ def tasks(names: Sequence[str], engines: Sequence[Engine], weights: Sequence[str
 )  # fmt: skip
 @click.option(
     "--weights", multiple=True, default=("float64",), show_default=True, metavar="DTYPE",
-    type=click.Choice(["float64", "float32", "int64", "int32"]),
+    type=click.Choice(WEIGHTS),
     help="The type of the weights that will be used; can be repeated.",
 )  # fmt: skip
 @click.option(
@@ -355,17 +376,37 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
             each.result()
 
 
+def listed_calls(wanted: Iterable[Task]) -> list[str]:
+    """Return the listed calls whose kernels tasks may need on a GPU, with graphs of any ids.
+
+    Parameters
+    ----------
+    wanted : iterable of Task
+
+    Returns
+    -------
+    list of str
+    """
+    on_gpu = [task for task in wanted if task.engine == "cuda"]
+    made = graphs(task.weights for task in on_gpu) if on_gpu else []
+    ids = ("", ", int32 ids")
+    return [*map(str, on_gpu), *(f"{task}{kind}" for task in made for kind in ids)]
+
+
 def _compile_listed(wanted: Sequence[Task], processes: int) -> Event:
     """Compile the kernels that tasks are listed to launch on a GPU; return an event that is set at the end."""
-    from cugraph_ws.backends.cuda.listed_programs import jobs_of
     from cugraph_ws.runtime.compile_ahead import Pool
     from cugraph_ws.runtime.driver import installed_gpus
 
-    calls = [str(task) for task in wanted if task.engine == "cuda"]
+    calls = listed_calls(wanted)
+    pool = Pool(processes)
+    if calls:
+        pool.begin()  # it takes as long as the imports here
     done = Event()
 
     def compile_all() -> None:
-        pool = Pool(processes)
+        from cugraph_ws.backends.cuda.listed_programs import jobs_of
+
         try:
             for gpu in installed_gpus()[:1] if calls else ():
                 pool.add(jobs_of(calls, gpu.capability))
@@ -396,8 +437,7 @@ def compile_tasks(package: Any, given: str) -> None:
         for name, engine, weights, directed, parameters in json.loads(given)
     ]
     if any(task.engine == "cuda" for task in several):
-        with suppress(ImportError):
-            import cudf  # noqa: F401 - takes seconds, and is needed
+        _use_libraries()
     sys.stdin.read()  # until the calls may begin
     for task in several:
         problem = ""
@@ -406,6 +446,15 @@ def compile_tasks(package: Any, given: str) -> None:
         except Exception as error:
             problem = f"{type(error).__module__}.{type(error).__qualname__}: {error}"
         print(f"{ANSWER}{json.dumps(problem)}", flush=True)
+
+
+def _use_libraries() -> None:
+    """Import the libraries of frames and arrays on a GPU, and use them first: both take seconds."""
+    with suppress(Exception):  # the calls report what is wrong
+        import cudf
+        import cupy
+
+        cudf.DataFrame({"number": cupy.arange(3)})["number"].sum()
 
 
 def compile_task(package: Any, task: Task) -> None:
@@ -418,10 +467,14 @@ def compile_task(package: Any, task: Task) -> None:
     task : Task
     """
     if task.name in CALLS:
-        with _graph(task, ["weight"] if task.weights else []) as graph:
+        with graph_of(task) as graph:
             arguments = CALLS[task.name](graph)
             function = getattr(package, task.name)
             function(graph, **arguments, engine=task.engine)
+            if (
+                task.engine == "cuda"
+            ):  # what the first call has made may let the second use other kernels
+                function(graph, **arguments, engine="cuda")
             if task.engine == "cpu" and task.name in TILED:
                 function(graph, **arguments, engine="cpu", layout="tiles")
         return
@@ -435,6 +488,20 @@ def compile_task(package: Any, task: Task) -> None:
         shares = program.shares(given) if isinstance(program, Phases) else [given]
         for one, own in zip(programs_of(program), shares, strict=True):
             run(one, graph, engine=task.engine, max_iter=3, **own)
+
+
+def graph_of(task: Task) -> Any:
+    """Return the graph that a task's function is called with.
+
+    Parameters
+    ----------
+    task : Task
+
+    Returns
+    -------
+    Graph
+    """
+    return _graph(task, ["weight"] if task.weights else [])
 
 
 def _graph(task: Task, columns: Sequence[str]) -> Any:
@@ -456,6 +523,8 @@ def _graph(task: Task, columns: Sequence[str]) -> Any:
     edges: dict[str, Any] = {"source": source, "destination": destination}
     for column in columns:  # coefficients of `heat` may not add up to more than 1
         edges[column] = np.full(len(source), 0 if task.name == "heat" else 1, task.weights)
+        if task.name in PATHS:  # several paths of the same length, and edges of none
+            edges[column] = np.arange(len(source)).astype(task.weights) % 4
     return Graph(
         _frame(task, edges),
         weight="weight" if "weight" in columns else None,

@@ -21,6 +21,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.machine_code import cache_folder, code_folder
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.paths import kernels_folder
@@ -28,11 +29,13 @@ from cugraph_ws.runtime.signature import Kind
 
 __all__ = [
     "LIST",
+    "MAKING",
     "PREFIX",
     "VARIABLE",
     "Capability",
     "Job",
     "Pool",
+    "followers",
     "has_programs",
     "listed_as",
     "longest_first",
@@ -48,6 +51,15 @@ PREFIX = "cugraph_ws_cuda_"  # of the names of programs' modules
 T = TypeVar("T")
 MOST = 16  # processes
 ROOM = 1 << 29  # bytes of memory assumed for each process
+GRAPH = "graph,"  # how the names of listed calls begin that only make a graph
+MAKING = ("arc_buckets", "build", "numbering", "split")  # modules of kernels that make graphs
+# Functions whose kernels are compiled after the first graph's, if there are enough processes: those that are
+# called most, and searches, whose kernels take longest
+NEXT = (
+    "bfs", "core_number", "pagerank", "sssp", "weakly_connected_components", "widest_path",
+)  # fmt: skip
+ENOUGH = 4
+RARE = ("finish_shards", "gather_shards")  # launched on very large graphs only
 IDLE = 30.0  # seconds without work after which the processes end
 # Kernels that take longest to compile, longest first
 SLOW = (
@@ -135,7 +147,7 @@ def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> l
     Returns
     -------
     list of Launch
-        The other launches of more than half of the listed calls that launch this kernel, slowest to
+        The other launches of at least half of the listed calls that launch this kernel, slowest to
         compile first.  If the program is not listed, calls count that launch the same kernel of another
         program for the same types.
     """
@@ -153,7 +165,7 @@ def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> l
         for launch in made
     )
     return longest_first(
-        [each for each, times in counts.items() if 2 * times > len(with_it) and each != one]
+        [each for each, times in counts.items() if 2 * times >= len(with_it) and each != one]
     )
 
 
@@ -230,6 +242,11 @@ class Pool:
         self._busy = 0  # jobs that are being done
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def processes(self) -> int:
+        """Most processes at a time."""
+        return self._most
+
     def add(self, jobs: list[Job], *, later: bool = False) -> None:
         """Queue jobs that have not been queued before, and start the process that does them.
 
@@ -248,7 +265,13 @@ class Pool:
                     (self._later if later else self._waiting)[job] = None
                 self._seen.add(job)
             self._ready.notify_all()
-            if self._queued and self._most > 0 and not self._running:
+            if self._queued:
+                self.begin()
+
+    def begin(self) -> None:
+        """Start the process that does jobs, unless it is running."""
+        with self._ready:
+            if self._most > 0 and not self._running:
                 self._running = True
                 threading.Thread(target=self._serve, daemon=True, name="compile ahead").start()
 
@@ -267,9 +290,7 @@ class Pool:
         """Wait for a job and a core; return None after `IDLE` seconds, or if the process has ended."""
         with self._ready:
             self._ready.wait_for(
-                lambda: (
-                    self._process is not process or (self._queued and self._busy < self._most)
-                ),
+                lambda: self._process is not process or (self._queued and self._busy < self._most),
                 IDLE,
             )
             if self._process is not process or not self._queued or self._busy >= self._most:
@@ -283,9 +304,7 @@ class Pool:
     def wait(self) -> None:
         """Wait until all jobs are done or no process is left."""
         with self._ready:
-            self._ready.wait_for(
-                lambda: not self._running or (not self._queued and not self._busy)
-            )
+            self._ready.wait_for(lambda: not self._running or (not self._queued and not self._busy))
 
     def close(self) -> None:
         """Drop queued jobs and end the processes."""
@@ -384,6 +403,9 @@ def _started() -> Pool | None:
 def needed(job: Job) -> None:
     """Start to compile ahead what will be launched with a kernel that a call is about to compile.
 
+    A kernel that makes graphs is missing in a new cache.  Then the kernels of some functions follow those that
+    the graph needs.
+
     Parameters
     ----------
     job : Job
@@ -394,8 +416,52 @@ def needed(job: Job) -> None:
         return
     pool.take(job)
     program = _program(job.module) if job.text else ""
-    launches = together(program, "" if job.text else job.module, job.name, job.kinds)
-    pool.add(_jobs(launches, job, program))
+    launch: Launch = program, "" if job.text else job.module, job.name, job.kinds
+    jobs = _jobs(together(*launch), job, program)
+    if program:
+        # A run may take several texts of the library's programs; their list is exact.
+        exact = [one for one in _jobs_of(_calls_with(launch), job) if one.text]
+        if job in exact:
+            rare = [one for one in exact if one.name in RARE and job.name not in RARE]
+            jobs = longest_first([one for one in jobs if not one.text] + exact)
+            jobs = [one for one in jobs if one not in rare]
+    pool.add(jobs)
+    if job.module in MAKING and pool.processes >= ENOUGH:
+        for calls in followers(launch):
+            pool.add([one for one in _jobs_of(calls, job) if one.name not in RARE], later=True)
+
+
+def followers(launch: Launch) -> tuple[list[str], list[str]]:
+    """Return listed calls that may follow the launch of a kernel that makes graphs.
+
+    Parameters
+    ----------
+    launch : Launch
+
+    Returns
+    -------
+    graphs : list of str
+        Those that make graphs with it.
+    functions : list of str
+        Those of `NEXT` on such a graph; without weights, if it makes graphs without weights too.
+    """
+    calls = _calls_with(launch)
+    graphs = [call for call in calls if call.startswith(GRAPH)]
+    functions = [call for call in calls if call.partition(",")[0] in NEXT]
+    plain = [call for call in functions if "weights" not in call]
+    return graphs, plain or functions
+
+
+def _calls_with(launch: Launch) -> list[str]:
+    return [call for call, made in _calls() if launch in made]
+
+
+def _jobs_of(calls: list[str], beside: Job) -> list[Job]:
+    """Return all kernels of listed calls."""
+    if not calls:  # of what no list is needed
+        return []
+    found: list[Job] = provider("listed programs").jobs_of(calls, beside.capability)
+    return found
 
 
 def _program(module: str) -> str:

@@ -34,6 +34,8 @@ PROVIDERS = {
     # runs of vertex programs: `set_up`
     "cpu runs": "cugraph_ws.backends.cpu.setup",
     "cuda runs": "cugraph_ws.backends.cuda.setup",
+    # what calls are listed to launch: `jobs_of`
+    "listed programs": "cugraph_ws.backends.cuda.listed_programs",
     # a rank's rows of all neighbours on the device: `symmetrised`
     "symmetrised rows": "cugraph_ws.backends.cuda.symmetrised_rows",
     # graphs made of another: `contracted`, `induced`

@@ -177,9 +177,14 @@ def test_a_cache_that_cannot_be_used_is_said(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "engine", "layouts"),
-    [("pagerank", "cpu", [None, "tiles"]), ("pagerank", "cuda", [None]), ("bfs", "cpu", [None])],
+    [
+        ("pagerank", "cpu", [None, "tiles"]),
+        ("pagerank", "cuda", [None] * 2),
+        ("bfs", "cpu", [None]),
+    ],
 )
 def test_large_graphs_need_loops_over_tiles_too(name, engine, layouts):
+    """And on a GPU a second call may use what the first has made."""
     asked = []
     package = SimpleNamespace(**{name: lambda graph, **given: asked.append(given.get("layout"))})
     compile_task(package, Task(name, engine))
@@ -211,6 +216,9 @@ def test_calls_begin_when_what_is_listed_is_compiled(monkeypatch):
         def __init__(self, processes):
             assert processes == 12
 
+        def begin(self):
+            order.append("begun")
+
         def add(self, jobs):
             order.append([job.name for job in jobs])
 
@@ -228,7 +236,8 @@ def test_calls_begin_when_what_is_listed_is_compiled(monkeypatch):
     for _, _, problem in warm_up._each(tasks(["pagerank"], ["cuda"], [])[:1], 16):
         gate.set()
         order.append(problem)
-    jobs, *others = order
+    begun, jobs, *others = order
+    assert begun == "begun"
     assert "superstep" in jobs
     assert others == ["closed", ""]
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 from cugraph_ws.backends.cuda.codegen import Variant, interface_source, module_source
@@ -73,6 +74,11 @@ def text_of(listed: list[Any]) -> str:
     )
 
 
+@lru_cache
+def _text(listed: str) -> str:
+    return text_of(json.loads(listed))
+
+
 def jobs_of(calls: Iterable[str], capability: Capability) -> list[Job]:
     """Return the kernels that calls launch, those that take longest to compile first.
 
@@ -100,7 +106,7 @@ def jobs_of(calls: Iterable[str], capability: Capability) -> list[Job]:
                 jobs[Job(module, "", name, tupled(kinds), capability)] = None
         for number, kernels in programs:
             if number not in texts:
-                text = text_of(listed["programs"][number])
+                text = _text(json.dumps(listed["programs"][number]))
                 texts[number] = module_with(listed["programs"][number][1], text), text
             for place in kernels:
                 _, _, name, kinds = listed["launches"][place]
