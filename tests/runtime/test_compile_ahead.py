@@ -114,6 +114,75 @@ def test_an_unknown_program_is_taken_for_one_with_the_same_kernel():
     assert together("Yours", "", "initialise", ("int64",)) == []
 
 
+class Queues:
+    """A pool that compiles nothing."""
+
+    def __init__(self, processes):
+        self.processes = processes
+        self.taken, self.first, self.later = [], [], []
+
+    def take(self, job):
+        self.taken.append(job)
+
+    def add(self, jobs, *, later=False):
+        (self.later if later else self.first).extend(jobs)
+
+
+@pytest.fixture
+def queued(monkeypatch):
+    """Returns what a call that lacks a kernel queues."""
+
+    def run(job, processes=15):
+        pool = Queues(processes)
+        monkeypatch.setattr(compile_ahead, "_started", lambda: pool)
+        compile_ahead.needed(job)
+        assert pool.taken == [job]
+        return pool
+
+    return run
+
+
+def listed_job(name, call="sssp, cuda, float64 weights"):
+    return next(one for one in jobs_of([call], (9, 0)) if one.name == name)
+
+
+@pytest.mark.parametrize("name", ["initialise", "traverse", "superstep"])
+def test_all_texts_of_a_program_are_queued(queued, name):
+    """SSSP has one for its frontier and one for gathers; the first kernel that is missing queues both."""
+    job = listed_job(name)
+    pool = queued(job)
+    expected = {one for one in jobs_of(["sssp, cuda, float64 weights"], (9, 0)) if one.text}
+    assert len({one.text for one in expected}) == 2
+    assert expected - {job} <= set(pool.first)
+    assert {one for one in pool.first if one.text} <= expected
+    assert pool.later == []
+
+
+def test_a_program_of_a_user_is_compiled_from_its_text(queued):
+    known = listed_job("initialise")
+    text = known.text + "# changed"
+    job = known._replace(text=text, module=compile_ahead.module_with("Mine", text))
+    queue = queued(job).first
+    assert {one.text for one in queue} == {"", text}
+    assert "traverse" in {one.name for one in queue}
+
+
+def test_layouts_of_very_large_graphs_are_left_to_calls(queued):
+    names = {one.name for one in queued(listed_job("take_stock", "pagerank, cuda")).first}
+    assert "superstep" in names
+    assert not names & set(compile_ahead.RARE)
+
+
+@pytest.mark.parametrize("processes", [3, 4])
+def test_functions_follow_a_graph_where_processes_are_enough(queued, processes):
+    job = Job("split", "", "find_range", ("int64*", "int64", "int64*"), (9, 0))
+    pool = queued(job, processes)
+    assert {one.module for one in pool.first} >= {"build", "numbering"}
+    names = [one.name for one in pool.later]
+    assert ("traverse" in names) == (processes == 4)
+    assert not set(names) & set(compile_ahead.RARE)
+
+
 @pytest.mark.parametrize("content", [None, b"{", b"[]", b"\xff"])
 def test_a_list_that_cannot_be_read_is_none(content, tmp_path, monkeypatch):
     path = tmp_path / "list.json"
