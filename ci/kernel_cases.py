@@ -214,6 +214,7 @@ def _loops() -> list[Case]:
         ]
         cases += [("", partial(_hashed, loop, graph)) for loop in TRIANGLES]
         cases += [("", partial(_marked, graph)), ("", partial(_paths_by_levels, graph))]
+        cases.append(("", partial(_paths_on_ranks, graph)))
         cases += [("", partial(_communities, graph)), ("", partial(_cut_rows, graph))]
         apart = graph_of(replace(edges, weight=1.0 + edges.weight, directed=directed))
         for function in (ws.closeness_centrality, ws.betweenness_centrality):
@@ -266,8 +267,17 @@ def _hashed(loop: Any, graph: ws.Graph) -> None:
 
 def _paths_by_levels(graph: ws.Graph) -> None:
     """Count shortest paths with a few launches for each level."""
-    with patch.object(betweenness, "LONG", -1):
+    with patch.multiple(betweenness, LONG=-1, MANY=0):
         ws.run(ws.Betweenness([0, 3]), graph, engine="cuda")
+
+
+def _paths_on_ranks(graph: ws.Graph) -> None:
+    """Count shortest paths by array operations, on two ranks."""
+
+    def find(comm: Any) -> None:
+        ws.run(ws.Betweenness([0, 3]), thread_ranks.share(graph, comm), engine="cuda")
+
+    thread_ranks.over_links(2, find)
 
 
 def _marked(graph: ws.Graph) -> None:

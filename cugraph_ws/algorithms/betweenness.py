@@ -46,6 +46,8 @@ WIDTH = 32  # most sources of a batch
 CELLS = 1 << 27  # most entries of a matrix by vertex and source
 ARCS = 1 << 16  # arcs that are scored at a time
 HIGH = 1e150  # numbers of paths above this are scaled down
+LOW = 1e-305  # and not below this: a vertex that is reached has more than 0 paths
+AT_ONCE = 8  # most batches that a single GPU searches in one
 
 
 @accepts_dask_frames
@@ -264,14 +266,17 @@ class Betweenness(ArrayLoop):
         self.near = near = Neighbourhood(graph, on_device=on_device)
         self._score = near.xp.zeros(near.part.size)
         largest = max(graph.comm.allgather(near.part.size))
-        self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
+        self._group = self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
         self._arcs = near.xp.zeros(len(near.part.csc.indices) if self._edges else 0)
-        # On a single GPU, the levels of a graph without hubs are found in one launch.
-        self._fused = (
-            on_device
-            and near.part.halo.alone
-            and loops("betweenness", on_device=True).has_short_rows(near.part)
-        )
+        # A single GPU has kernels for whole levels; on ranks and on a CPU they are array operations.
+        self._alone = on_device and near.part.halo.alone
+        self._by_entries = False
+        if self._alone:
+            device_loops = loops("betweenness", on_device=True)
+            self._by_entries = device_loops.has_short_rows(near.part)
+        if self._by_entries:
+            at_once = min(AT_ONCE, CELLS // (self._width * near.part.size))
+            self._width *= device_loops.batches_at_once(near.part, self._width, at_once)
         if self.converged:
             self._end()
 
@@ -284,13 +289,16 @@ class Betweenness(ArrayLoop):
         near, part = self.near, self.near.part
         sources = self._sources[self.done : self.done + self._width]
         levels, paths, dependency, shares, read = self._search(sources)
-        reached = levels[: part.owned] > 0
-        own = near.xp.where(reached, dependency[: part.owned] + self._endpoints, 0.0)
-        self._score[: part.owned] += own.sum(axis=1)
-        if self._endpoints:
-            self._add_sources(sources, reached)
-        if self._edges:
-            self._score_edges(levels, paths, shares)
+        sources = sources[: levels.shape[1]]
+        for first in range(0, len(sources), self._group):  # sums do not depend on the width
+            columns = slice(first, first + self._group)
+            reached = levels[: part.owned, columns] > 0
+            own = near.xp.where(reached, dependency[: part.owned, columns] + self._endpoints, 0.0)
+            self._score[: part.owned] += own.sum(axis=1)
+            if self._endpoints:
+                self._add_sources(sources[columns], reached)
+            if self._edges:
+                self._score_edges(levels[:, columns], paths[:, columns], shares[:, columns])
         self.done += len(sources)
         if self.converged:
             self._end()
@@ -299,16 +307,28 @@ class Betweenness(ArrayLoop):
         return Step(left, read, direction="push", filter="list", bytes_sent=sent)
 
     def _search(self, sources: Array) -> tuple[Array, Array, Array, Array, int]:
-        """Return levels, numbers of paths, dependencies, dependencies per path, and rows read."""
+        """Return levels, numbers of paths, dependencies, dependencies per path, and rows read.
+
+        They may be those of the first sources alone.
+        """
         near = self.near
-        if self._fused:
-            _, rows = near.owned_among(sources)
-            found = loops("betweenness", on_device=True).Levels(near.part, rows, HIGH)
-            return found.levels, found.paths, *found.depend(), found.rows
+        if self._alone:
+            return self._search_alone(near.owned_among(sources)[1])
         levels, paths, stack, scales = self._count(sources)
         shares = near.xp.zeros(paths.shape)
         dependency = self._depend(levels, paths, stack, scales, shares)
         return levels, paths, dependency, shares, sum(map(len, stack))
+
+    def _search_alone(self, rows: Array) -> tuple[Array, Array, Array, Array, int]:
+        """Do as `_search` on a single GPU, by the sources' positions."""
+        device_loops = loops("betweenness", on_device=True)
+        if self._by_entries:
+            found = device_loops.ByEntries(self.near.part, rows, HIGH, LOW)
+            if found.crowded:  # so it will be from other sources
+                self._by_entries, self._width, found = False, self._group, None
+        if not self._by_entries:
+            found = device_loops.ByRows(self.near.part, rows[: self._group], HIGH, LOW)
+        return found.levels, found.paths, *found.depend(), found.rows(self._group)
 
     def columns(self) -> dict[str, Column]:
         """Return the scaled scores of owned vertices."""
@@ -372,7 +392,7 @@ class Betweenness(ArrayLoop):
         own = as_host(counts.max(axis=0)) if len(counts) else np.zeros(counts.shape[1])
         top = np.max(comm.allgather(own.tolist()), axis=0)
         scale = xp.asarray(np.where(top < HIGH, 1.0, top))
-        return counts / scale, scale
+        return xp.where(counts > 0, xp.maximum(counts / scale, LOW), 0.0), scale
 
     def _depend(
         self, levels: Array, paths: Array, stack: list[Array], scales: list[Array], shares: Array
@@ -445,7 +465,7 @@ class WeightedBetweenness(Betweenness):
             )
         refuse_great(graph, float(graph.number_of_vertices))
         super().start(graph, on_device=on_device)
-        self._fused = False
+        self._alone = False
 
     def _count(self, sources: Array) -> tuple[Array, Array, list[Array], list[Array]]:
         """Return levels and numbers of paths by position and source; and the rows of each level."""

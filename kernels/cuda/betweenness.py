@@ -1,8 +1,10 @@
 """Brandes' algorithm on many levels in one launch, for graphs without long rows.
 
-A lane has a column: a source.  A level takes two steps: the neighbours of its vertices are listed, then each
-of them adds up the paths that reach it, in the order of its row.  So sums are those of `folds`, bit by bit.
-The levels of a road network are thousands, and few vertices each: the host would take most of the time.
+A level is a list of entries: pairs of a vertex and a source that reaches it there.  A thread has an entry,
+since a vertex of a road network is seldom in a level of two sources.  A step adds up the paths to the
+entries of a level, in the order of their rows, and lists the next level; so a level waits for one barrier.
+Sums are those of `folds`, bit by bit.  The levels of a road network are thousands, and few entries each:
+the host would take most of the time.
 """
 
 from __future__ import annotations
@@ -15,15 +17,20 @@ from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
     atomic_add,
-    atomic_exchange,
+    atomic_compare_and_swap,
+    atomic_max,
     atomic_or,
+    ballot,
     block,
     blocks,
+    ffs,
     inline,
     kernel,
     lane,
     lean,
     load_fresh,
+    match,
+    popc,
     product,
     shuffle,
     store_fresh,
@@ -32,35 +39,36 @@ from cugraph_ws.kernels.cuda.primitives import (
     threads,
 )
 
-__all__ = ["add_dependencies", "count_paths"]
+__all__ = ["add_dependencies", "count_paths", "count_rows"]
 
-READERS, FRONT, OVER = (
-    0,
-    3,
-    6,
-)  # counters, three of each: of this level, of the next, and one to be cleared
+FOUND, OVER = 0, 3  # counters, three of each: of this step, of the next, and of the last
 
 
 @inline
-def four_of(indices: Any, arc: Any, last: Any) -> Any:
-    """Return four neighbours of a row from an arc on, the last one again if there are fewer."""
-    end = last - 1
+def own_warp() -> Any:
+    """Return the warp's number: neighbouring ones are in different blocks, so few use many of them."""
+    return np.int64(thread() >> 5) * blocks() + block()
+
+
+@inline
+def four_of(indices: Any, arc: Any, left: Any, columns: Any, column: Any) -> Any:
+    """Return the entries of four neighbours of a row from an arc on, the last again if `left` are fewer."""
     return (
-        np.int64(indices[arc]),
-        np.int64(indices[min(arc + 1, end)]),
-        np.int64(indices[min(arc + 2, end)]),
-        np.int64(indices[min(arc + 3, end)]),
+        np.int32(indices[arc] * columns + column),
+        np.int32(indices[arc + min(left - 1, 1)] * columns + column),
+        np.int32(indices[arc + min(left - 1, 2)] * columns + column),
+        np.int32(indices[arc + min(left - 1, 3)] * columns + column),
     )
 
 
 @inline
-def levels_of(levels: Any, four: Any, columns: Any, column: Any) -> Any:
-    """Return the levels of four vertices: their loads wait together."""
+def levels_of(levels: Any, four: Any) -> Any:
+    """Return the levels of four entries: their loads wait together."""
     return (
-        load_fresh(levels, four[0] * columns + column),
-        load_fresh(levels, four[1] * columns + column),
-        load_fresh(levels, four[2] * columns + column),
-        load_fresh(levels, four[3] * columns + column),
+        load_fresh(levels, four[0]),
+        load_fresh(levels, four[1]),
+        load_fresh(levels, four[2]),
+        load_fresh(levels, four[3]),
     )
 
 
@@ -74,211 +82,161 @@ def value_at(values: Any, there: Any, entry: Any) -> Any:
 
 
 @inline
-def sum_at_level(
-    rows: Any, vertex: Any, wanted: Any, level: Any, columns: Any, column: Any, levels: Any,
-    values: Any,
-) -> Any:  # fmt: skip
-    """Return the sum of the values of a row's neighbours of a level, in the order of the row."""
-    offsets, indices = rows
-    arc, last, total = np.int64(offsets[vertex]), np.int64(offsets[vertex + 1]), 0.0
-    while arc < last:
-        four = four_of(indices, arc, last)
-        found = levels_of(levels, four, columns, column)
-        one = value_at(values, wanted and found[0] == level, four[0] * columns + column)
-        two = value_at(
-            values, wanted and found[1] == level and arc + 1 < last, four[1] * columns + column
-        )
-        three = value_at(
-            values, wanted and found[2] == level and arc + 2 < last, four[2] * columns + column
-        )
-        last_one = value_at(
-            values, wanted and found[3] == level and arc + 3 < last, four[3] * columns + column
-        )
-        total = total + one + two + three + last_one
-        arc += 4
-    return total
+def added(total: Any, values: Any, level: Any, found: Any, four: Any, left: Any) -> Any:
+    """Add the values of the first `left` of four entries that are in a level, one after the other."""
+    one = value_at(values, found[0] == level and left > 0, four[0])
+    two = value_at(values, found[1] == level and left > 1, four[1])
+    three = value_at(values, found[2] == level and left > 2, four[2])
+    last_one = value_at(values, found[3] == level and left > 3, four[3])
+    return total + one + two + three + last_one
 
 
 @inline
-def call_reader(
-    other: Any, fresh: Any, depth: Any, stamps: Any, held: Any, mine: Any, sizes: Any, which: Any,
-    readers: Any,
-) -> Any:  # fmt: skip
-    """Hold a vertex to be listed if it is new in a column, and not listed yet."""
-    if any_of(FULL, fresh):
-        before = np.int32(0)
+def claimed(levels: Any, entry: Any, free: Any, level: Any) -> Any:
+    """Put an entry into the next level if it has none; return whether this thread did."""
+    won = False
+    if free:
+        won = atomic_compare_and_swap(levels, entry, np.int32(-1), np.int32(level + 1)) < 0
+    return won
+
+
+@inline
+def append(won: Any, four: Any, sizes: Any, which: Any, stack: Any, base: Any) -> None:
+    """Append the entries that the lanes of a warp have won."""
+    one, two = ballot(FULL, won[0]), ballot(FULL, won[1])
+    three, last_one = ballot(FULL, won[2]), ballot(FULL, won[3])
+    if (one | two | three | last_one) != 0:
+        second = popc(one)
+        third = second + popc(two)
+        fourth = third + popc(three)
+        first = np.int64(0)
         if lane() == 0:
-            before = np.int32(atomic_exchange(stamps, other, np.int32(depth + 1)))
-        if shuffle(FULL, before, 0) != depth + 1:
-            if lane() == held:
-                mine = np.int32(other)
-            held = np.int32(held + 1)
-            if held == 32:
-                flush(held, mine, sizes, which, readers, np.int64(0))
-                held = np.int32(0)
-    return held, mine
+            first = np.int64(atomic_add(sizes, which, np.int64(fourth + popc(last_one))))
+        first = base + shuffle(FULL, first, 0)
+        below = np.uint32((np.int64(1) << np.int64(lane())) - 1)
+        if won[0]:
+            store_fresh(stack, first + popc(one & below), four[0])
+        if won[1]:
+            store_fresh(stack, first + second + popc(two & below), four[1])
+        if won[2]:
+            store_fresh(stack, first + third + popc(three & below), four[2])
+        if won[3]:
+            store_fresh(stack, first + fourth + popc(last_one & below), four[3])
 
 
 @inline
-def flush(held: Any, mine: Any, sizes: Any, which: Any, into: Any, base: Any) -> None:
-    """Append the vertices that a warp's first `held` lanes have to a list."""
-    first = np.int64(0)
-    if lane() == 0 and held > 0:
-        first = np.int64(atomic_add(sizes, which, np.int64(held)))
-    first = shuffle(FULL, first, 0)
-    if lane() < held:
-        store_fresh(into, base + first + lane(), mine)
+def divide(
+    begin: Any, end: Any, columns: Any, stack: Any, paths: Any, scales: Any, number: Any, least: Any
+) -> None:  # fmt: skip
+    """Divide the numbers of paths of a level by the greatest of their column, if that is high."""
+    place = begin + own_warp() * 32 + lane()
+    while place < end:
+        entry = np.int64(load_fresh(stack, place))
+        scale = load_fresh(scales, number * columns + entry % columns)
+        store_fresh(paths, entry, max(load_fresh(paths, entry) / scale, least))
+        place += np.int64(blocks() * threads())
 
 
 @lean(64)
 @kernel
 def count_paths(
-    ins: Any, outs: Any, columns: Any, levels: Any, paths: Any, stack: Any, ends: Any, scales: Any,
-    parts: Any, readers: Any, stamps: Any, sizes: Any, level: Any, rounds: Any, bound: Any,
+    ins: Any, outs: Any, same: Any, columns: Any, levels: Any, paths: Any, stack: Any, ends: Any,
+    scales: Any, sizes: Any, level: Any, rounds: Any, most: Any, bound: Any, least: Any,
 ) -> None:  # fmt: skip
-    """Find the vertices of further levels, and the numbers of paths to them.
+    """Find the entries of further levels, and the numbers of paths to those of levels before the last.
 
     A cooperative launch.
 
     Parameters
     ----------
-    ins, outs : tuple of (int64[n + 1], int[arcs])
-        Rows of in-neighbours and of out-neighbours.
+    ins : tuple of (int64[n + 1], int[arcs])
+        Rows of in-neighbours.
+    outs : tuple of (int64[n + 1], int[arcs])
+        Rows of out-neighbours.
+    same : int
+        1 if these are the in-neighbours; 0 if not.
     columns : int
-        32 at most.
     levels : int32[n * columns]
         By vertex, then column; −1 if not reached.  Updated.
-    paths : float64[n * columns]
-        Updated.
+    paths : tuple of (float64[n * columns], int64[n * columns])
+        The same memory, as numbers and as words.  Updated for entries of levels above 0.
     stack : int32[n * columns]
-        The vertices of each level, one level after the other.  Updated.
+        The entries of each level, one level after the other.  Updated.
     ends : int64[rounds + 2]
         Where the first level begins and ends in the stack; then the ends of those found.
-    scales : float64[rounds * 32]
-        1; what the paths of a level are divided by is written.
-    parts : float64[warps * 32]
-        Room.
-    readers : int32[n]
-        Room.
-    stamps : int32[n]
-        The level for which a vertex was listed last, less than the first here.
-    sizes : int64[9]
-        0 at first; kept between launches.
+    scales : tuple of (float64[rounds * columns], int64[rounds * columns])
+        The same memory; 1.  What the paths of a level are divided by is written, from the first
+        level on.
+    sizes : int64[6]
+        0.
     level, rounds : int
         The first level, and the most that are to be found.
+    most : int
+        Entries of a level that is gone on from, at most.
     bound : float
         Numbers of paths from it on are divided.
+    least : float
+        Quotients below it are raised to it: a vertex that is reached has more than 0 paths.
     """
-    warp, warps = (block() * threads() + thread()) >> 5, (blocks() * threads()) >> 5
+    warp, step = own_warp(), np.int64(blocks() * threads())
     begin, end = np.int64(load_fresh(ends, 0)), np.int64(load_fresh(ends, 1))
-    column = min(np.int64(lane()), np.int64(columns) - 1)
-    number, now = np.int64(0), np.int32(0)
-    while number < rounds and begin < end:
-        depth, then = np.int32(level + number), np.int32(now + 1 if now < 2 else 0)
-        held, mine = np.int32(0), np.int32(0)
-        place = begin + warp
-        while place < end:
-            vertex = np.int64(load_fresh(stack, place))
-            here = load_fresh(levels, vertex * columns + column) == depth
-            arc, last = np.int64(outs[0][vertex]), np.int64(outs[0][vertex + 1])
-            while arc < last:
-                four = four_of(outs[1], arc, last)
-                found = levels_of(levels, four, columns, column)
-                held, mine = call_reader(
-                    four[0], here and found[0] < 0, depth, stamps, held, mine, sizes, READERS + now,
-                    readers,
-                )  # fmt: skip
-                if arc + 1 < last:
-                    held, mine = call_reader(
-                        four[1], here and found[1] < 0, depth, stamps, held, mine, sizes,
-                        READERS + now, readers,
-                    )  # fmt: skip
-                if arc + 2 < last:
-                    held, mine = call_reader(
-                        four[2], here and found[2] < 0, depth, stamps, held, mine, sizes,
-                        READERS + now, readers,
-                    )  # fmt: skip
-                if arc + 3 < last:
-                    held, mine = call_reader(
-                        four[3], here and found[3] < 0, depth, stamps, held, mine, sizes,
-                        READERS + now, readers,
-                    )  # fmt: skip
-                arc += 4
-            place += warps
-        flush(held, mine, sizes, READERS + now, readers, np.int64(0))
-        sync_grid()
-        count, held, high = np.int64(load_fresh(sizes, READERS + now)), np.int32(0), False
-        place = np.int64(warp)
-        while place < count:
-            vertex = np.int64(load_fresh(readers, place))
-            entry = vertex * columns + column
-            unknown = load_fresh(levels, entry) < 0
-            total = sum_at_level(ins, vertex, unknown, depth, columns, column, levels, paths)
-            hit = total > 0.0 and lane() < columns
-            if hit:
-                store_fresh(levels, entry, np.int32(depth + 1))
-                store_fresh(paths, entry, total)
-                high = high or total >= bound
-            if any_of(FULL, hit):
-                if lane() == held:
-                    mine = np.int32(vertex)
-                held = np.int32(held + 1)
-                if held == 32:
-                    flush(held, mine, sizes, FRONT + now, stack, end)
-                    held = np.int32(0)
-            place += warps
-        flush(held, mine, sizes, FRONT + now, stack, end)
-        if any_of(FULL, high) and lane() == 0:
+    number, now, width = np.int64(0), np.int32(0), np.int32(columns)
+    while number < rounds and begin < end and end - begin <= most:
+        depth = np.int32(level + number)
+        high = False
+        first = begin + warp * 32
+        while first < end:
+            here = first + lane() < end
+            entry = np.int32(load_fresh(stack, min(first + lane(), end - 1)))
+            vertex = np.int32(np.uint32(entry) // np.uint32(width))
+            column = np.int32(entry - vertex * width)
+            total, way = 0.0, np.int32(0)
+            while way < 2 - same:  # in-neighbours are added, out-neighbours are claimed
+                offsets, indices = ins[0], ins[1]
+                if way == 1:
+                    offsets, indices = outs[0], outs[1]
+                arc, last = np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])
+                if not here:
+                    last = arc
+                while any_of(FULL, arc < last):
+                    left = np.int32(last - arc if last - arc < 4 else 4)
+                    four, found = (entry, entry, entry, entry), (depth, depth, depth, depth)
+                    if left > 0:
+                        four = four_of(indices, arc, left, width, column)
+                        found = levels_of(levels, four)
+                    if way + same == 1:
+                        won = (
+                            claimed(levels, four[0], found[0] < 0, depth),
+                            claimed(levels, four[1], found[1] < 0, depth),
+                            claimed(levels, four[2], found[2] < 0, depth),
+                            claimed(levels, four[3], found[3] < 0, depth),
+                        )
+                        append(won, four, sizes, FOUND + now, stack, end)
+                    if way == 0 and depth > 0:
+                        total = added(total, paths[0], depth - 1, found, four, left)
+                    arc += 4
+                way = np.int32(way + 1)
+            if here and depth > 0:
+                store_fresh(paths[0], entry, total)
+                if total >= bound:
+                    high = True
+                    atomic_max(scales[1], number * width + column, load_fresh(paths[1], entry))
+            first += step
+        if high:
             atomic_or(sizes, OVER + now, np.int64(1))
+        then = np.int32(now + 1 if now < 2 else 0)
         if warp == 0 and lane() == 0:
-            old = 3 - now - then
-            store_fresh(sizes, READERS + old, np.int64(0))
-            store_fresh(sizes, FRONT + old, np.int64(0))
-            store_fresh(sizes, OVER + old, np.int64(0))
+            store_fresh(sizes, FOUND + then, np.int64(0))
+            store_fresh(sizes, OVER + then, np.int64(0))
         sync_grid()
-        begin, end = end, end + np.int64(load_fresh(sizes, FRONT + now))
-        if load_fresh(sizes, OVER + now) != 0:
-            scale_level(
-                columns, levels, paths, stack, begin, end, scales, parts, number, depth + 1, bound
-            )
+        found_now, over = np.int64(load_fresh(sizes, FOUND + now)), load_fresh(sizes, OVER + now)
+        if over != 0:
+            divide(begin, end, width, stack, paths[0], scales[0], number, least)
+            sync_grid()
+        begin, end = end, end + found_now
         if warp == 0 and lane() == 0:
             store_fresh(ends, number + 2, end)
         number, now = number + 1, then
-
-
-@inline
-def scale_level(
-    columns: Any, levels: Any, paths: Any, stack: Any, begin: Any, end: Any, scales: Any,
-    parts: Any, number: Any, depth: Any, bound: Any,
-) -> None:  # fmt: skip
-    """Divide the numbers of paths of a level by the greatest of their column, if that is high."""
-    warp, warps = (block() * threads() + thread()) >> 5, (blocks() * threads()) >> 5
-    column = min(np.int64(lane()), np.int64(columns) - 1)
-    most = 0.0
-    place = begin + warp
-    while place < end:
-        entry = np.int64(load_fresh(stack, place)) * columns + column
-        if load_fresh(levels, entry) == depth:
-            most = max(most, load_fresh(paths, entry))
-        place += warps
-    store_fresh(parts, np.int64(warp) * 32 + lane(), most)
-    sync_grid()
-    if warp == 0:
-        place = np.int64(0)
-        while place < warps:
-            most = max(most, load_fresh(parts, place * 32 + lane()))
-            place += 1
-        if most >= bound:
-            store_fresh(scales, number * 32 + lane(), most)
-    sync_grid()
-    scale = load_fresh(scales, number * 32 + column)
-    place = begin + warp
-    while place < end:
-        entry = np.int64(load_fresh(stack, place)) * columns + column
-        if lane() < columns and load_fresh(levels, entry) == depth:
-            store_fresh(paths, entry, load_fresh(paths, entry) / scale)
-        place += warps
-    sync_grid()
 
 
 @kernel
@@ -298,30 +256,66 @@ def add_dependencies(
     levels, paths, stack
         As `count_paths` left them.
     shares, dependency : float64[n * columns]
-        0; written for the vertices of levels but the first, and of all levels.
+        0; written for the entries of levels but the first, and of all levels.
     ends : int64[depth + 1]
         Where levels begin in the stack, and the last ends.
-    scales : float64[depth * 32]
-        What the paths of each level were divided by, from level 1 on.
+    scales : float64[depth * columns]
+        What the paths of each level were divided by.
     depth : int
         Number of levels.
     """
-    warp, warps = (block() * threads() + thread()) >> 5, (blocks() * threads()) >> 5
-    column = min(np.int64(lane()), np.int64(columns) - 1)
+    width = np.int32(columns)
     level = np.int64(depth) - 1
     while level >= 0:
-        place, end = np.int64(ends[level]) + warp, np.int64(ends[level + 1])
+        place = np.int64(ends[level]) + own_warp() * 32 + lane()
+        end = np.int64(ends[level + 1])
         while place < end:
-            vertex = np.int64(stack[place])
-            entry = vertex * columns + column
-            here = levels[entry] == level and lane() < columns
-            total = sum_at_level(outs, vertex, here, level + 1, columns, column, levels, shares)
-            if here:
-                found = product(paths[entry], total)
-                dependency[entry] = found
-                if level > 0:
-                    share = (1.0 + found) / paths[entry] / scales[(level - 1) * 32 + column]
-                    store_fresh(shares, entry, share)
-            place += warps
+            entry = np.int32(stack[place])
+            vertex = np.int32(np.uint32(entry) // np.uint32(width))
+            column = np.int32(entry - vertex * width)
+            arc, last, total = np.int64(outs[0][vertex]), np.int64(outs[0][vertex + 1]), 0.0
+            while arc < last:
+                left = np.int32(last - arc if last - arc < 4 else 4)
+                four = four_of(outs[1], arc, left, width, column)
+                found = levels_of(levels, four)
+                total = added(total, shares, level + 1, found, four, left)
+                arc += 4
+            value = product(paths[entry], total)
+            dependency[entry] = value
+            if level > 0:
+                share = (1.0 + value) / paths[entry] / scales[level * width + column]
+                store_fresh(shares, entry, share)
+            place += np.int64(blocks() * threads())
         sync_grid()
         level -= 1
+
+
+@kernel
+def count_rows(levels: Any, count: Any, columns: Any, group: Any, total: Any) -> None:
+    """Count the levels that each vertex is in, over all vertices and groups of columns.
+
+    Parameters
+    ----------
+    levels : int32[count * columns]
+        By vertex, then column; −1 if not reached.
+    count : int
+        Number of vertices.
+    columns : int
+    group : int
+        Columns of a group; 32 at most.
+    total : int64[1]
+        Added to.
+    """
+    mine = np.int64(0)
+    place, step = own_warp(), np.int64(blocks() * threads()) >> 5
+    while place < count:
+        first = np.int64(0)
+        while first < columns:
+            level = np.int32(-1)
+            if lane() < group and first + lane() < columns:
+                level = levels[place * columns + first + lane()]
+            if ffs(match(FULL, level)) - 1 == lane() and level >= 0:
+                mine += 1
+            first += group
+        place += step
+    atomic_add(total, 0, mine)

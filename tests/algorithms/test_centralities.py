@@ -309,23 +309,43 @@ def test_numbers_of_paths_beyond_floats(monkeypatch: pytest.MonkeyPatch) -> None
     np.testing.assert_allclose(scaled.betweenness_centrality, expected.betweenness_centrality)
 
 
-@pytest.mark.parametrize("high", [3.0, 1e150])
-@pytest.mark.parametrize("name", ["33 vertices", "grid, undirected", "duplicates"])
-def test_levels_in_one_launch_and_one_by_one(
+@pytest.mark.parametrize(
+    ("name", "high"), [("33 vertices", 3.0), ("grid, undirected", 3.0), ("duplicates", 1e150)]
+)
+def test_levels_of_one_gpu_are_those_of_array_operations(
     name: str, high: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are the same bits; a launch finds a few levels at most, and the next goes on."""
+    """They are the same bits, by entries and by rows, and however many batches are searched at once."""
     monkeypatch.setattr(betweenness, "HIGH", high)
     monkeypatch.setattr(betweenness, "WIDTH", 3)
-    monkeypatch.setattr(levels, "LEVELS", 2)
+    monkeypatch.setattr(levels, "LEVELS", 2)  # of a launch: the next goes on
+    monkeypatch.setattr(folds, "LONG", 4)  # arcs of a row of a block
+    ways: dict[str, dict[str, int]] = {
+        "by entries": {},
+        "crowded": {"FEW": 6, "PART": 1 << 30},
+        "by rows": {"LONG": 0},
+        "by listed rows": {"LONG": 0, "MANY": 1},
+    }
     with emulated(seed=1), build(GRAPHS[name]) as graph:
-        sources = [0, 1, 2, 3, 5] if graph.owned > 5 else [0, 1]
-        fused = ws.betweenness_centrality(graph, sources, engine="cuda")
-        monkeypatch.setattr(levels, "LONG", 0)
-        single = ws.betweenness_centrality(graph, sources, engine="cuda")
+        sources = [0, 1, 2, 5] if graph.owned > 5 else [0, 1]
+        found = {}
+        for way, constants in ways.items():
+            with monkeypatch.context() as patched:
+                for constant, value in constants.items():
+                    patched.setattr(levels, constant, value)
+                found[way] = ws.betweenness_centrality(graph, sources, engine="cuda")
         expected = ws.betweenness_centrality(graph, sources, engine="cpu")
-    assert fused.equals(single)
-    pd.testing.assert_frame_equal(fused, expected, rtol=1e-12)
+        start = ws.Betweenness.start
+
+        def start_in_arrays(loop: Any, *given: Any, **options: Any) -> None:
+            start(loop, *given, **options)
+            loop._alone, loop._width = False, loop._group
+
+        monkeypatch.setattr(ws.Betweenness, "start", start_in_arrays)
+        arrays = ws.betweenness_centrality(graph, sources, engine="cuda")
+    for way, frame in found.items():
+        assert frame.equals(arrays), way
+    pd.testing.assert_frame_equal(arrays, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", FEW)
