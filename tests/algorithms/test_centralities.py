@@ -309,6 +309,20 @@ def test_numbers_of_paths_beyond_floats(monkeypatch: pytest.MonkeyPatch) -> None
     np.testing.assert_allclose(scaled.betweenness_centrality, expected.betweenness_centrality)
 
 
+def test_few_paths_beside_very_many_reach_as_far() -> None:
+    """64 ** 270 paths lead along one chain, and one along the other."""
+    length = 270
+    many = [(place, place + 1) for place in range(length)] * 64
+    few = [(0, length + 1), *((length + place, length + place + 1) for place in range(1, length))]
+    source, destination = np.array(many + few).T
+    edges = Edges(source, destination, 2 * length + 1, None, True)
+    with build(edges) as graph:
+        found = ws.betweenness_centrality(graph, [0], False, endpoints=True, engine="cpu")
+    reached = found.betweenness_centrality / edges.n
+    assert reached[0] == 2 * length
+    assert reached[edges.n - 1] == 1
+
+
 @pytest.mark.parametrize(
     ("name", "high"), [("33 vertices", 3.0), ("grid, undirected", 3.0), ("duplicates", 1e150)]
 )
