@@ -48,7 +48,7 @@ LARGE: dict[Any, dict[str, Any]] = {
     betweenness: {"LONG": 4, "MANY": 1},
     bucketing: {"LEAST_ARCS": 1, "SPAN": 16, "TILE": 128, "MOST_BINS": 4, "LENGTHS": (32, 40)},
     layout_choice: {"LEAST_ARCS": 0, "COST": 0.5, "GAINS": ((1.0, 0.1),)},
-    louvain: {"ON_HOST": 0},
+    louvain: {"ON_HOST": 0, "ONE_BY_ONE": 0},
     planner: {"LEAST_HEAVY": 0},
     predecessors: {
         "MANY_ARCS": 0, "WORTH": 0, "TIGHT_FROM": 0, "TIGHT_PART": 1,
