@@ -294,3 +294,22 @@ def test_the_other_library_is_timed_at_our_accuracy(monkeypatch):
     assert found == {"HITS": 1e-7, "Katz": 1e-6, "eigenvector": 1e-7}
     errors = [[float(row[-1]) for row in table["rows"]] for table in section.tables]
     assert all(other > ours >= as_accurate for ours, other, as_accurate in errors)
+
+
+def test_a_library_that_does_not_converge_is_timed_by_default(monkeypatch):
+    known, timing = of("gpu.known"), of("timing")
+
+    def stuck(graph, tol=1e-3, **options):
+        if tol < 1e-3:
+            raise RuntimeError("HITS failed to converge")
+        return ws.hits(graph, tol=10 * tol)
+
+    monkeypatch.setattr(known, "cugraph_here", lambda: types.SimpleNamespace(hits=stuck))
+    monkeypatch.setattr(pd.Series, "to_cupy", pd.Series.to_numpy, raising=False)
+    section, work = timing.Section("known", "g"), known._works(None, None, None)["HITS"]
+    edges = pd.DataFrame({"source": [0, 1, 2, 3, 0], "destination": [1, 2, 3, 4, 2]})
+    with ws.Graph(edges, directed=False) as graph:
+        given = {"simple": graph}
+        assert known._as_accurate(section, "HITS", work, given, given) is None
+    assert section.tables[0]["rows"][-1][-1] == "does not converge"
+    assert not section.errors
