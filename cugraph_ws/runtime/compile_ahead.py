@@ -2,8 +2,8 @@
 
 If a kernel is missing from the disk cache, a call will soon need others.  `kernels/cuda/together.json` lists
 the kernels that calls launch together; the others are compiled on the other cores meanwhile.  A process
-imports the compiler only, and is forked for each kernel; the forks write to the cache.  Only speed depends on
-them: a call compiles a kernel itself unless a process is compiling it, and the lock of a process ends with it.
+imports the compiler only, and is forked for each kernel; the forks write to the cache.  The call waits for the
+fork that compiles its own kernel.  Only speed depends on them: what no fork has compiled, the call compiles.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ NEXT = (
 ENOUGH = 4
 RARE = ("finish_shards", "gather_shards")  # launched on very large graphs only
 IDLE = 30.0  # seconds without work after which the processes end
+PATIENCE = 120.0  # seconds after which a call no longer waits for a fork
 # Kernels that take longest to compile, longest first
 SLOW = (
     "traverse", "superstep", "gather_shards", "pull_worklist", "grow_forward", "choose", "list_tight_arcs",
@@ -237,7 +238,10 @@ class Pool:
         self._ready = threading.Condition()
         self._waiting: dict[Job, None] = {}
         self._later: dict[Job, None] = {}
+        self._urgent: dict[Job, None] = {}
         self._seen: set[Job] = set()
+        self._sent: list[Job] = []  # to the process, which answers with their numbers
+        self._done: set[Job] = set()
         self._running = False
         self._busy = 0  # jobs that are being done
         self._process: subprocess.Popen[bytes] | None = None
@@ -277,27 +281,49 @@ class Pool:
 
     @property
     def _queued(self) -> bool:
-        return bool(self._waiting or self._later)
+        return bool(self._urgent or self._waiting or self._later)
 
     def take(self, job: Job) -> None:
-        """Remove a job from the queue, because the caller does it itself."""
+        """Remove a job from the queue, because the caller waits for it or does it itself."""
         with self._ready:
             self._seen.add(job)
             self._waiting.pop(job, None)
             self._later.pop(job, None)
 
+    def do(self, job: Job) -> None:
+        """Do a job before all others, also if no core is left, and wait until it is done or has failed.
+
+        It is not done if no process can be started.  One that has not answered after `PATIENCE` seconds is
+        ended, and no other is started.
+        """
+        self.take(job)
+        with self._ready:
+            if self._most <= 0 or job in self._done:
+                return
+            if job not in self._sent:
+                self._urgent[job] = None
+                self._ready.notify_all()
+                self.begin()
+            answered = self._ready.wait_for(
+                lambda: job in self._done or not self._running, PATIENCE
+            )
+            self._urgent.pop(job, None)
+        if not answered:
+            self.close()
+
+    def _may_begin(self) -> bool:
+        return bool(self._urgent) or (self._queued and self._busy < self._most)
+
     def _next(self, process: subprocess.Popen[bytes]) -> Job | None:
         """Wait for a job and a core; return None after `IDLE` seconds, or if the process has ended."""
         with self._ready:
-            self._ready.wait_for(
-                lambda: self._process is not process or (self._queued and self._busy < self._most),
-                IDLE,
-            )
-            if self._process is not process or not self._queued or self._busy >= self._most:
+            self._ready.wait_for(lambda: self._process is not process or self._may_begin(), IDLE)
+            if self._process is not process or not self._may_begin():
                 return None
-            queue = self._waiting or self._later
+            queue = self._urgent or self._waiting or self._later
             job = next(iter(queue))
             del queue[job]
+            self._sent.append(job)
             self._busy += 1
             return job
 
@@ -310,8 +336,8 @@ class Pool:
         """Drop queued jobs and end the processes."""
         with self._ready:
             self._most = 0
-            self._waiting.clear()
-            self._later.clear()
+            for queue in (self._urgent, self._waiting, self._later):
+                queue.clear()
             if self._process is not None:
                 self._process.terminate()
             self._process = None
@@ -328,12 +354,12 @@ class Pool:
             )  # fmt: skip
             with process:
                 with self._ready:
-                    self._process = process
+                    self._process, self._sent = process, []
                     if not self._most:  # closed meanwhile
                         process.terminate()
                 self._feed(process)
         with self._ready:
-            self._running, self._busy, self._process = False, 0, None
+            self._running, self._busy, self._process, self._sent = False, 0, None, []
             self._ready.notify_all()
 
     def _feed(self, process: subprocess.Popen[bytes]) -> None:
@@ -356,11 +382,12 @@ class Pool:
             counter.join()
 
     def _count(self, process: subprocess.Popen[bytes]) -> None:
-        """Count the jobs that are done, until the process ends."""
+        """Note the jobs that are done, until the process ends."""
         assert process.stdout is not None
-        for _ in process.stdout:
+        for answer in process.stdout:
             with self._ready:
                 self._busy -= 1
+                self._done.add(self._sent[int(answer)])
                 self._ready.notify_all()
         with self._ready:
             if self._process is process:
@@ -401,15 +428,15 @@ def _started() -> Pool | None:
 
 
 def needed(job: Job) -> None:
-    """Start to compile ahead what will be launched with a kernel that a call is about to compile.
+    """Let a kernel be compiled that the cache lacks, and ahead of their launch those that will follow.
 
-    A kernel that makes graphs is missing in a new cache.  Then the kernels of some functions follow those that
-    the graph needs.
+    Returns when the kernel has been compiled, or when the call must compile it itself.  A kernel that makes
+    graphs is missing in a new cache.  Then the kernels of some functions follow those that the graph needs.
 
     Parameters
     ----------
     job : Job
-        The kernel that the call compiles.
+        The kernel that the call will launch.
     """
     pool = _started()
     if pool is None:
@@ -429,6 +456,7 @@ def needed(job: Job) -> None:
     if job.module in MAKING and pool.processes >= ENOUGH:
         for calls in followers(launch):
             pool.add([one for one in _jobs_of(calls, job) if one.name not in RARE], later=True)
+    pool.do(job)
 
 
 def followers(launch: Launch) -> tuple[list[str], list[str]]:

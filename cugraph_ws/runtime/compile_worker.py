@@ -1,6 +1,6 @@
 """A process that compiles kernels for another one; see `compile_ahead`.
 
-Each line of its input is a job, which it answers with a line when it is done or has failed.  A fork of this
+Each line of its input is a job.  When it is done or has failed, the answer is a line with its number, from 0.  A fork of this
 process does the job, so that the compiler is imported, and first used, only once.  So there must be no other
 thread in this process, and nothing of CUDA's driver.  It ends at the end of its input.
 """
@@ -26,6 +26,7 @@ from cugraph_ws.runtime.generated import import_text, kernel_file
 __all__ = ["main"]
 
 INPUT, READ = 0, 1 << 16
+URGENT = 4  # further jobs at a time: calls wait for them
 # A kernel that takes little time, besides what the compiler's first use takes
 FIRST = ("build", "take_low", ("int64*", "int64", "int64", "int32*"))
 
@@ -65,11 +66,13 @@ class _Server:
     """Reads jobs and forks a process for each, `most` at a time."""
 
     def __init__(self, most: int, answers: IO[str]) -> None:
-        self._most, self._answers = most, answers
+        self._most, self._answers = most + URGENT, answers
         self._selector = DefaultSelector()
         self._selector.register(INPUT, EVENT_READ)
-        self._waiting: deque[Job] = deque()
-        self._running: dict[int, int] = {}  # a pipe that ends with the process, and the process
+        self._waiting: deque[tuple[int, Job]] = deque()
+        self._came = 0  # jobs
+        # A pipe that ends with the process; the process, and the number of its job
+        self._running: dict[int, tuple[int, int]] = {}
         self._begun = False
 
     def serve(self) -> None:
@@ -85,14 +88,16 @@ class _Server:
                 *lines, rest = (rest + read).split(b"\n")
                 for line in lines:
                     module, text, name, kinds, capability = json.loads(line)
-                    self._waiting.append(Job(module, text, name, _typed(kinds), tuple(capability)))
+                    job = Job(module, text, name, _typed(kinds), tuple(capability))
+                    self._waiting.append((self._came, job))
+                    self._came += 1
                 if not read:
                     ended = True
                     self._selector.unregister(INPUT)
             while self._waiting and len(self._running) < self._most:
-                self._begin(self._waiting.popleft())
+                self._begin(*self._waiting.popleft())
 
-    def _begin(self, job: Job) -> None:
+    def _begin(self, number: int, job: Job) -> None:
         if not self._begun:
             _use_first(job.capability)
             self._begun = True
@@ -106,18 +111,19 @@ class _Server:
             finally:
                 os._exit(0)
         os.close(theirs)
-        self._running[ours] = process
+        self._running[ours] = process, number
         self._selector.register(ours, EVENT_READ)
 
     def _end(self, pipe: int) -> None:
         self._selector.unregister(pipe)
         os.close(pipe)
-        os.waitpid(self._running.pop(pipe), 0)
-        print("done", file=self._answers, flush=True)
+        process, number = self._running.pop(pipe)
+        os.waitpid(process, 0)
+        print(number, file=self._answers, flush=True)
 
     def stop(self) -> None:
         """End the processes."""
-        for process in self._running.values():
+        for process, _ in self._running.values():
             os.kill(process, signal.SIGTERM)
         sys.exit()
 

@@ -13,6 +13,7 @@ from conftest import COMPILED
 from cugraph_ws.backends.cuda.listed_programs import jobs_of
 from cugraph_ws.runtime import compile_ahead, device_compiler
 from cugraph_ws.runtime.compile_ahead import Job, Pool, together
+from cugraph_ws.runtime.compile_worker import FIRST
 from cugraph_ws.runtime.generated import kernel_file
 
 JOBS = [Job("build", "", f"kernel_{number}", ("int64*",), (9, 0)) for number in range(4)]
@@ -20,11 +21,11 @@ JOBS = [Job("build", "", f"kernel_{number}", ("int64*",), (9, 0)) for number in 
 ECHO = """
 import json, sys
 print(flush=True)
-for line in sys.stdin:
+for number, line in enumerate(sys.stdin):
     with open(sys.argv[1], "a") as log:
         log.write(json.loads(line)[2] + "\\n")
     {then}
-    print(flush=True)
+    print(number, flush=True)
 """
 
 
@@ -119,10 +120,13 @@ class Queues:
 
     def __init__(self, processes):
         self.processes = processes
-        self.taken, self.first, self.later = [], [], []
+        self.taken, self.first, self.later, self.done = [], [], [], []
 
     def take(self, job):
         self.taken.append(job)
+
+    def do(self, job):
+        self.done.append(job)
 
     def add(self, jobs, *, later=False):
         (self.later if later else self.first).extend(jobs)
@@ -136,7 +140,7 @@ def queued(monkeypatch):
         pool = Queues(processes)
         monkeypatch.setattr(compile_ahead, "_started", lambda: pool)
         compile_ahead.needed(job)
-        assert pool.taken == [job]
+        assert pool.taken == pool.done == [job]
         return pool
 
     return run
@@ -239,6 +243,49 @@ def test_what_is_for_later_is_done_after_the_rest(tmp_path):
     finally:
         made.close()
     assert log.read_text().split() == [JOBS[place].name for place in (3, 2, 0)]
+
+
+def test_what_a_call_waits_for_is_done_first(tmp_path):
+    """Also while all processes are busy; another call for it does not wait again."""
+    log = tmp_path / "log"
+    log.touch()
+    made = Pool(1, echo(log))
+    try:
+        with made._ready:  # nothing begins yet
+            made.add(JOBS[:3])
+            made._busy = 1
+        made.do(JOBS[3])
+        assert log.read_text().split() == [JOBS[3].name]
+        made.do(JOBS[3])
+        with made._ready:
+            made._busy = 0
+            made._ready.notify_all()
+        made.do(JOBS[2])  # it is queued, or being done, or done
+        made.wait()
+    finally:
+        made.close()
+    assert sorted(log.read_text().split()) == [job.name for job in JOBS]
+
+
+@pytest.mark.parametrize(
+    "command", [[sys.executable, "-c", "pass"], ["/nowhere/python"], echo("/dev/null", "exit()")]
+)
+def test_a_call_does_not_wait_for_a_process_that_is_gone(command):
+    made = Pool(2, command)
+    made.do(JOBS[0])
+    made.do(JOBS[1])
+    Pool(0, command).do(JOBS[0])
+    assert not made._done
+
+
+def test_a_call_does_not_wait_for_ever(monkeypatch, tmp_path):
+    monkeypatch.setattr(compile_ahead, "PATIENCE", 0.1)
+    made = Pool(2, echo(tmp_path / "log", "import time; time.sleep(600)"))
+    made.do(JOBS[0])
+    assert made.processes == 0
+    eventually(lambda: not made._running)
+    made.do(JOBS[1])
+    assert not made._done
 
 
 def test_as_many_jobs_are_given_as_there_are_processes(tmp_path):
@@ -382,3 +429,34 @@ def test_a_kernel_compiled_ahead_is_found(tmp_path, monkeypatch):
     binary = device_compiler.load_or_compile(text, name, kinds, (9, 0), refuse, refuse)
     assert binary.name == name
     assert binary.code.startswith(b"\x7fELF")
+
+
+@pytest.mark.skipif(not COMPILED, reason="it compiles")
+def test_a_call_compiles_nothing_itself(tmp_path, monkeypatch):
+    """A process compiles the kernel that a call waits for; one that cannot be compiled is the call's."""
+    pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+    monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(compile_ahead, "together", lambda *_: [])
+    monkeypatch.setattr(compile_ahead, "followers", lambda _: ([], []))
+    made = Pool(1)
+    monkeypatch.setattr(compile_ahead, "_started", lambda: made)
+    module, name, kinds = FIRST
+    text = kernel_file("cuda", module).read_text()
+
+    def ask(name):
+        job = Job(module, "", name, kinds, (9, 0))
+        return device_compiler.load_or_compile(
+            text,
+            name,
+            kinds,
+            (9, 0),
+            lambda: pytest.fail("the call compiles"),
+            lambda: compile_ahead.needed(job),
+        )
+
+    try:
+        assert ask(name).code.startswith(b"\x7fELF")
+        with pytest.raises(pytest.fail.Exception, match="the call compiles"):
+            ask("no_kernel")
+    finally:
+        made.close()
