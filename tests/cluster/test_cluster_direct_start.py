@@ -503,13 +503,13 @@ def held_up(name: str) -> None:
 def test_a_task_that_waits_for_a_thread_is_waited_for(pair, graph, tree):
     """The worker knows of it, though its only thread has other work."""
     ws.bfs(graph, 0)
-    (usual,) = set(pair.client.run(impatient, 0.1).values())
+    (usual,) = set(pair.client.run(impatient, 0.5).values())
     try:
         busy = [
             pair.client.submit(held_up, "over", workers=[one["worker"]], pure=False)
             for one in graph.partitions
         ]
-        threading.Timer(1.0, Event("over", client=pair.client).set).start()
+        threading.Timer(1.5, Event("over", client=pair.client).set).start()
         assert_same(ws.bfs(graph, 0), tree)
         wait(busy)
     finally:

@@ -1,11 +1,9 @@
 """Kernels are compiled ahead in other processes, and nothing but time depends on those."""
 
-import json
 import os
 import subprocess
 import sys
 
-import launched_together
 import pytest
 from clusters import eventually
 from conftest import COMPILED
@@ -41,42 +39,6 @@ def pool(tmp_path):
     yield made, lambda: log.read_text().split()
     made.close()
     eventually(lambda: not made._running)
-
-
-@pytest.mark.parametrize("part", range(4))
-def test_the_list_is_what_calls_launch(part):
-    """If not, run `python ci/launched_together.py`."""
-    names = sorted(launched_together.warm_up.CALLS)[part::4]
-    content = json.loads(compile_ahead.LIST.read_text())
-    known = {
-        name: {json.dumps(content["launches"][one]) for one in places}
-        for name, places, _ in content["calls"]
-    }
-    texts = {
-        name: sorted(json.dumps(content["programs"][one]) for one, _ in programs)
-        for name, _, programs in content["calls"]
-    }
-    graphs = launched_together.graphs() if part == 0 else []
-    for group in launched_together.groups(names, launched_together.TYPES[:1]) + graphs:
-        assert known[group["call"]] == {json.dumps(one) for one in group["kernels"]}, group["call"]
-        assert texts[group["call"]] == sorted(json.dumps(one) for one, _ in group["programs"])
-
-
-def test_texts_of_listed_programs_are_those_of_calls():
-    """The jobs of a call are the launches that its run makes, with the very texts."""
-    call = "sssp, cuda, float64 weights"
-    task = next(one for one in launched_together.warm_up.tasks(["sssp"], ["cuda"], ["float64"]))
-    made = launched_together.recorded(task, "int64")
-    expected = {
-        (text(), name, kinds) for text, noted in made.programs.items() for name, kinds in noted
-    }
-    jobs = jobs_of([call, call], (9, 0))
-    assert {(job.text, job.name, job.kinds) for job in jobs if job.text} == expected
-    assert {(job.module, job.name, job.kinds) for job in jobs if not job.text} == set(made.plain)
-    assert len(jobs) == len(set(jobs))
-    assert jobs[0].name in compile_ahead.SLOW, "what takes longest comes first"
-    names = {job.module for job in jobs if job.text}
-    assert all(one.startswith("cugraph_ws_cuda_SSSP_") for one in names)
 
 
 def test_the_list_names_kernels_that_exist():

@@ -16,6 +16,8 @@ from cugraph_ws.cli import warm_up
 from cugraph_ws.runtime.compile_ahead import _calls, followers
 from cugraph_ws.runtime.device import installed
 
+pytestmark = pytest.mark.xdist_group("warm_up")
+
 FUNCTIONS = (
     "bfs", "core_number", "hits", "multi_source_bfs", "pagerank", "sssp",
     "weakly_connected_components", "widest_path",
