@@ -36,12 +36,15 @@ class Done:
 
     @property
     def problem(self) -> str | None:
-        """The reason for a failure, with the last lines of the output; None if it succeeded."""
+        """The reason for a failure, with the last lines of the output; None if it succeeded.
+
+        Paths in the checkout are relative to it, since records name no machine's folders.
+        """
         if self.code == 0:
             return None
         ended = "it ran too long, or was ended with all others"
         why = ended if self.code is None else f"it ended with status {self.code}"
-        tail = "\n".join(self.text.strip().splitlines()[-25:])
+        tail = "\n".join(self.text.strip().splitlines()[-25:]).replace(f"{ROOT}{os.sep}", "")
         return f"{why}\n{tail}".strip()
 
 

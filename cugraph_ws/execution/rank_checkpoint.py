@@ -30,6 +30,7 @@ from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.atomic_files import sweep
 from cugraph_ws.runtime.communicator import Communicator
+from cugraph_ws.runtime.mixing import mixed
 from cugraph_ws.runtime.paths import native_path
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -41,7 +42,7 @@ Array = npt.NDArray[Any]
 PART = re.compile(r"\d+-\d+-\d+(-[0-9a-f]{16})?\.parquet")
 
 # Constants of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_GOLDEN = 0x9E3779B97F4A7C15
 
 
 class RankCheckpoints:
@@ -223,10 +224,8 @@ def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
 def _mixed(keys: npt.NDArray[np.uint64], values: Array) -> npt.NDArray[np.uint64]:
     """Return a mixed hash of keys and the bits of values."""
     wide = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
-    mixed = (keys ^ wide.view(np.uint64)) + np.uint64(_GOLDEN)
-    for shift, factor in ((30, _FIRST), (27, _SECOND)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))
+    words: npt.NDArray[np.uint64] = mixed((keys ^ wide.view(np.uint64)) + np.uint64(_GOLDEN))
+    return words ^ (words >> np.uint64(31))
 
 
 def _sum(comm: Communicator, keys: npt.NDArray[np.uint64]) -> str:

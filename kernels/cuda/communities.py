@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cuda.components import link
+from cugraph_ws.kernels.cuda.mixing import mixed
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -61,9 +62,6 @@ WARPS = 8  # of a block at most
 TURNS = 2  # in which lanes with one label add their weights together
 KINDS = 4  # of rows: by a thread, a warp, a block, and one of the first blocks
 GROUPS = 1024  # of vertices at most: 256 classes of 4 kinds
-# Of SplitMix64: see `cugraph_ws.runtime.mixing`
-FIRST = 0xBF58476D1CE4E5B9 - 2**64
-SECOND = 0x94D049BB133111EB - 2**64
 WHOLE = 2.0**52  # from here on a float64 has no fraction
 
 
@@ -677,9 +675,7 @@ def hash_classes(
         which = np.int64(most)
         if everyone or stirred[vertex] >= enough[vertex]:
             stirred[vertex] = 0
-            word = np.int64(vertex) + salt
-            word = (word ^ ((word >> 30) & 0x3FFFFFFFF)) * FIRST
-            word = (word ^ ((word >> 27) & 0x1FFFFFFFFF)) * SECOND
+            word = mixed(np.int64(vertex) + salt)
             which = ((word >> 1) & 0x7FFFFFFFFFFFFFFF) % most
         classes[vertex] = which
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.mixing import mixed
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     atomic_add,
@@ -37,16 +38,13 @@ LEFT, READ = 0, 1  # places among the counts
 WARP, BLOCK = 24, 2048  # neighbours from which on a warp, and a block, share a row
 ARCS = 1024  # that a warp takes in turn
 WORST = 1 << 62  # a rank below all others
-FIRST = 0xBF58476D1CE4E5B9 - 2**64
-SECOND = 0x94D049BB133111EB - 2**64
 POSITIVE = 0x1FFFFFFFFFFFFF
 
 
 @inline
 def mix(value: Any) -> Any:
     """Hash 64 bits to 64 bits: `kernels.cpu.generate.mix`, whose integers wrap around."""
-    value = (value ^ ((value >> 30) & 0x3FFFFFFFF)) * FIRST
-    value = (value ^ ((value >> 27) & 0x1FFFFFFFFF)) * SECOND
+    value = mixed(value)
     return value ^ ((value >> 31) & 0x1FFFFFFFF)
 
 

@@ -307,6 +307,11 @@ class TestMerging:
         problem = of("children").Done(code, "last words").problem
         assert problem is None if said is None else said in problem and "last words" in problem
 
+    def test_a_problem_names_no_folder_of_the_machine(self):
+        places = of("places")
+        problem = of("children").Done(1, f"{places.ROOT / 'ci' / 'one.py'}:3: it failed").problem
+        assert problem == "it ended with status 1\nci/one.py:3: it failed"
+
     def test_children_that_take_too_long_are_ended(self):
         done = of("children").child([sys.executable, "-c", "import time; time.sleep(60)"], 0.5)
         assert done.code is None

@@ -23,7 +23,7 @@ from cugraph_ws.kernels.cpu.louvain import (
 )
 from cugraph_ws.kernels.cpu.louvain import sum_moves as sum_listed_moves
 from cugraph_ws.partition.fixed_point import squares_of_shares
-from cugraph_ws.runtime.mixing import mixed
+from cugraph_ws.runtime.mixing import salted
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
 __all__ = [
@@ -256,7 +256,7 @@ class Mover:
         """Return classes of one vertex each, at most 256, in an order that depends on a salt."""
         vertices = np.arange(len(self._degrees))
         classes = np.empty(len(vertices), np.uint8)
-        order = np.argsort(_hashes(vertices, salt), kind="stable")
+        order = np.argsort(salted(vertices, salt), kind="stable")
         classes[order] = np.arange(len(vertices), dtype=np.uint8)
         return Classes(vertices, classes, len(vertices))
 
@@ -281,7 +281,7 @@ class Mover:
             if called:
                 vertices = np.flatnonzero(weights >= enough)
             weights[vertices] = 0
-        return Classes(vertices, (_hashes(vertices, salt) % most).astype(np.uint8), most)
+        return Classes(vertices, (salted(vertices, salt) % most).astype(np.uint8), most)
 
     def sweep(
         self,
@@ -381,10 +381,3 @@ class Mover:
 
         parallel(choose, cut_offsets(offsets, pieces))
         return chosen
-
-
-def _hashes(vertices: Integers, salt: int) -> Integers:
-    """Return a hash of each vertex with a salt, not negative."""
-    words = vertices.astype(np.uint64) + np.uint64(salt)
-    found: Integers = (mixed(words) >> np.uint64(1)).astype(np.int64)
-    return found

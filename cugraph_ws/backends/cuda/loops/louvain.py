@@ -14,7 +14,7 @@ import numpy as np
 from cugraph_ws.backends.cuda.label_tables import BLOCK, KINDS, FarRows, kinds_of
 from cugraph_ws.partition.fixed_point import UNIT
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.mixing import mixed
+from cugraph_ws.runtime.mixing import salted
 
 __all__ = [
     "Classes",
@@ -140,11 +140,9 @@ class Mover:
     def one_by_one(self, salt: int) -> Classes:
         """Return classes of one vertex each, at most 256, in an order that depends on a salt."""
         xp, count = device().xp, len(self._degrees)
-        words = mixed(xp.arange(count).astype(np.uint64) + xp.full(1, salt, np.uint64))
+        order = xp.argsort(salted(xp.arange(count), salt), kind="stable")
         classes = xp.empty(count, np.uint16)
-        classes[xp.argsort(words >> np.uint64(1), kind="stable")] = xp.arange(
-            count, dtype=np.uint16
-        )
+        classes[order] = xp.arange(count, dtype=np.uint16)
         return Classes(classes, count)
 
     def by_hash(
