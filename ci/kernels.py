@@ -99,7 +99,9 @@ class Launch:
 def _translator() -> tuple[str, ...]:
     """Return what turns sources into PTX: Numba's versions, and how it is called."""
     versions = [metadata.version(name) for name in ("numba", "numba-cuda")]
-    functions = device_compiler.compile_kernel, device_compiler._assemble
+    functions = (
+        device_compiler.compile_to_ptx, device_compiler.compile_kernel, device_compiler._assemble,
+    )  # fmt: skip
     return *versions, *map(inspect.getsource, functions)
 
 

@@ -20,7 +20,7 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import IO, Any
 
 from cugraph_ws.runtime.compile_ahead import Job
-from cugraph_ws.runtime.device_compiler import Capability, compile_if_free, compile_kernel
+from cugraph_ws.runtime.device_compiler import Capability, compile_if_free, compile_to_ptx
 from cugraph_ws.runtime.generated import import_text, kernel_file
 
 __all__ = ["main"]
@@ -55,10 +55,13 @@ def _compile(job: Job) -> None:
 
 
 def _use_first(capability: Capability) -> None:
-    """Compile a small kernel, and keep what that has made out of garbage collections."""
+    """Compile a small kernel to PTX, and keep what that has made out of garbage collections.
+
+    The assembler is left to the forks: forks of a process that has used nvJitLink crash in it.
+    """
     module, name, kinds = FIRST
     with contextlib.suppress(Exception):
-        compile_kernel(_function(Job(module, "", name, kinds, capability))(), kinds, capability)
+        compile_to_ptx(_function(Job(module, "", name, kinds, capability))(), kinds, capability)
     gc.freeze()
 
 

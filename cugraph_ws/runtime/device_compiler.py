@@ -27,7 +27,10 @@ from cugraph_ws.runtime.paths import kernels_folder
 from cugraph_ws.runtime.signature import Kind
 from cugraph_ws.runtime.single_flight import single_flight
 
-__all__ = ["Binary", "Capability", "compile_if_free", "compile_kernel", "load_or_compile"]
+__all__ = [
+    "Binary", "Capability", "compile_if_free", "compile_kernel", "compile_to_ptx",
+    "load_or_compile",
+]  # fmt: skip
 
 Capability = tuple[int, int]
 FEWEST = 128  # threads of a block below which its limit is not halved to avoid spills
@@ -190,6 +193,37 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     ProgramError
         If the compiler refuses the kernel.
     """
+    ptx = compile_to_ptx(function, kinds, capability)
+    entries = re.findall(r"\.entry\s+(\w+)", ptx)
+    name = function.__name__
+    ptx = ptx.replace(entries[0], name)
+    most, lean = getattr(function, "most_threads", 0), getattr(function, "most_registers", 0)
+    binary = _assemble(name, ptx, capability, most, lean)
+    if lean and binary.spilled + binary.stack > 0:
+        binary = _assemble(name, ptx, capability, most)
+    while binary.spilled + binary.stack > 0 and most > FEWEST:
+        most //= 2  # twice the registers for each thread
+        binary = _assemble(name, ptx, capability, most)
+    return binary
+
+
+def compile_to_ptx(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> str:
+    """Compile a kernel to PTX, without the assembler.
+
+    Parameters
+    ----------
+    function, kinds, capability
+        As in `compile_kernel`.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ProgramError
+        If the compiler refuses the kernel.
+    """
     import numba.cuda.dispatcher as dispatcher
     from numba import cuda
     from numba.core.errors import NumbaError
@@ -212,17 +246,7 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
         ) from error
     finally:
         dispatcher.get_current_device = present
-    entries = re.findall(r"\.entry\s+(\w+)", ptx)
-    name = function.__name__
-    ptx = ptx.replace(entries[0], name)
-    most, lean = getattr(function, "most_threads", 0), getattr(function, "most_registers", 0)
-    binary = _assemble(name, ptx, capability, most, lean)
-    if lean and binary.spilled + binary.stack > 0:
-        binary = _assemble(name, ptx, capability, most)
-    while binary.spilled + binary.stack > 0 and most > FEWEST:
-        most //= 2  # twice the registers for each thread
-        binary = _assemble(name, ptx, capability, most)
-    return binary
+    return str(ptx)
 
 
 def _compile(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> Binary:

@@ -9,7 +9,7 @@ from clusters import eventually
 from conftest import COMPILED
 
 from cugraph_ws.backends.cuda.listed_programs import jobs_of
-from cugraph_ws.runtime import compile_ahead, device_compiler
+from cugraph_ws.runtime import compile_ahead, compile_worker, device_compiler
 from cugraph_ws.runtime.compile_ahead import Job, Pool, together
 from cugraph_ws.runtime.compile_worker import FIRST
 from cugraph_ws.runtime.generated import kernel_file
@@ -362,6 +362,22 @@ def test_the_process_imports_the_compiler_only():
         [sys.executable, "-c", code], env=surroundings, capture_output=True, check=True, input=b"",
     )  # fmt: skip
     assert done.stderr.split() == [b"1", b"False", b"False", b"-1"], "its own output goes there"
+
+
+@pytest.mark.skipif(not COMPILED, reason="it compiles")
+def test_forks_are_the_first_to_assemble(monkeypatch):
+    """Forks of a process that has used nvJitLink crash in it."""
+    pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+    texts, assembled = [], []
+    monkeypatch.setattr(device_compiler, "_assemble", lambda *given: assembled.append(given))
+    monkeypatch.setattr(compile_worker.gc, "freeze", lambda: None)
+    compile_to_ptx = compile_worker.compile_to_ptx
+    monkeypatch.setattr(
+        compile_worker, "compile_to_ptx", lambda *given: texts.append(compile_to_ptx(*given))
+    )
+    compile_worker._use_first((9, 0))
+    assert [".entry" in text for text in texts] == [True]
+    assert not assembled
 
 
 @pytest.mark.skipif(not COMPILED, reason="it compiles")
