@@ -209,6 +209,7 @@ class TrussNumber(BaseLoop):
         if k is not None:
             check_count("k", k)
         self._target = -1 if k is None else max(int(k) - 3, -1)
+        self._all = k is None
         self._nothing = k is not None and k < 3  # every edge is in the 2-truss
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
@@ -229,7 +230,7 @@ class TrussNumber(BaseLoop):
         elif self._alone:
             self._supports, _ = made.supports(self._lister)
             self._first = self._supports.copy()
-            self._peeler = backend.Peeler(made, self._target)
+            self._peeler = backend.Peeler(made, self._target, self._supports)
         (self._all_left, _) = near.halo.totals(len(self._left))
 
     @property
@@ -299,12 +300,16 @@ class TrussNumber(BaseLoop):
         self._all_left = 0 if state["ended"][0] else len(self._left)
 
     def columns(self) -> dict[str, Column]:
-        """Return the edges, the smaller vertex first, and their truss numbers; collective."""
+        """Return the edges, the smaller vertex first, and their truss numbers; collective.
+
+        They are sorted, unless k was given: `k_truss` looks them up.
+        """
         xp, halo = self._oriented.xp, self._oriented.near.halo
         low, high = self._ends
         high, low, truss = halo.send_to_owners(high, low, self._truss)
-        order = xp.argsort(high * self._graph.number_of_vertices + low)
-        names = self._graph.end_names
+        names, order = self._graph.end_names, cast(Any, slice(None))
+        if self._all:
+            order = xp.argsort(high * self._graph.number_of_vertices + low)
         ends = {
             name: VertexNumbers(end[order]) for name, end in zip(names, (low, high), strict=True)
         }

@@ -166,19 +166,25 @@ class Oriented:
         one, other = self.xp.take(self.known, tails), self.xp.take(self.known, self.rows.indices)
         return self.xp.minimum(one, other), self.xp.maximum(one, other)
 
-    def both_ways(self) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
-        """Return each edge in the rows of both of its ends; for a single rank.
+    def both_ways(self, edges: Array) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
+        """Return some edges in the rows of both of their ends; for a single rank.
+
+        Parameters
+        ----------
+        edges : array of int64
+            Indices in `self.rows`.
 
         Returns
         -------
         rows : tuple of (offsets, indices, edges)
-            By label: all neighbours, ascending, and the index of each edge in `self.rows`.
+            By label: neighbours, ascending, and the index of each edge in `self.rows`.
         ends : tuple of (tails, heads)
-            The labels of each edge's ends.
+            The labels of the ends of all edges.
         """
         xp, heads, count = self.xp, self.rows.indices, len(self.rows.indices)
-        tails, edges = row_numbers(xp, self.rows.offsets, count), xp.arange(count)
-        keys = xp.concatenate([tails * self.size + heads, heads * np.int64(self.size) + tails])
+        tails = row_numbers(xp, self.rows.offsets, count)
+        one, other = xp.take(tails, edges), xp.take(heads, edges)
+        keys = xp.concatenate([one * self.size + other, other * np.int64(self.size) + one])
         order = xp.argsort(keys)
         keys, edges = keys[order], xp.concatenate([edges, edges])[order]
         offsets = xp.searchsorted(keys, xp.arange(self.size + 1) * self.size).astype(np.int64)

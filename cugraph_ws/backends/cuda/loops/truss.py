@@ -31,10 +31,13 @@ class Peeler:
         Of a single rank.
     target : int
         Remove only edges that fall to this support; -1 to peel all levels.
+    supports : array of int64, shape (edges,)
+        Triangles of each edge at first.  Edges in none are in no other edge's triangles.
     """
 
-    def __init__(self, oriented: Oriented, target: int) -> None:
-        self._rows, self._ends = oriented.both_ways()
+    def __init__(self, oriented: Oriented, target: int, supports: Array) -> None:
+        in_triangles = oriented.xp.flatnonzero(supports)
+        self._rows, self._ends = oriented.both_ways(in_triangles)
         self._target = target
         self._queue = oriented.xp.empty(len(self._ends[1]), np.int64)
 
