@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Unpack, cast
 
 import numpy as np
@@ -143,14 +144,17 @@ def k_truss(
     opened.check_edge_names()
     result = _run(opened, int(k), "k_truss", options)
     one, other, truss = (cast(Any, column) for column in result.arrays.values())
-    return opened.edge_frame(_arcs_between(opened, one.numbers, other.numbers, truss == 0))
+    kept = partial(_arcs_between, opened, one.numbers, other.numbers, truss == 0)
+    return opened.edge_frame(kept)
 
 
 def _run(graph: GraphView[FrameT], k: int | None, name: str, options: RunOptions) -> Result[FrameT]:
     return run(TrussNumber(k), graph, **options).require_convergence(name)
 
 
-def _arcs_between(graph: Any, sources: Array, destinations: Array, kept: Array) -> Array:
+def _arcs_between(
+    graph: Any, sources: Array, destinations: Array, kept: Array, tails: Array, heads: Array
+) -> Array:
     """Mark the arcs of a graph whose ends are joined by a kept edge; collective.
 
     Parameters
@@ -159,13 +163,13 @@ def _arcs_between(graph: Any, sources: Array, destinations: Array, kept: Array) 
     sources, destinations : array of int64
         The ends of edges, the smaller vertex first.
     kept : array of bool
+    tails, heads : array of int64, shape (arcs,)
+        Sources and destinations of this rank's arcs.
 
     Returns
     -------
     array of bool, shape (arcs,)
-        In the order of `keep` of `Graph.edge_frame`.
     """
-    tails, heads = graph.arc_ends()
     xp, vertices = module_of(tails), graph.number_of_vertices
     low, high = (
         xp.asarray(end if xp is not np else as_host(end)) for end in (sources, destinations)

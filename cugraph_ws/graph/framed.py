@@ -356,9 +356,10 @@ class Framed(ABC, Generic[FrameT]):
 
         Parameters
         ----------
-        keep : array of bool, shape (arcs,), optional
+        keep : array of bool, shape (arcs,), or callable, optional
             Arcs of this rank's CSC to keep; all if not given.  An undirected edge is kept if its
-            arc from the vertex with the smaller id is kept.
+            arc from the vertex with the smaller id is kept.  A callable takes arrays of the arcs' sources
+            and destinations, in any order, and returns which to keep; so fewer arcs are sorted.
         among : array of bool, shape (length,), optional
             Marks vertices, by position; an edge is kept only if both of its ends are marked.
 

@@ -399,7 +399,10 @@ class Graph(GraphView[FrameT]):
         return ends
 
     def _listed(self, keep: Any, among: Any) -> tuple[Any, Any, Mapping[str, Any]]:
-        listed: tuple[Any, Any, Any] = self._open().listed(self._carried, keep, among)
+        arcs: Arcs | DeviceArcs = self._open()
+        if callable(keep) and isinstance(arcs, Arcs):  # they are sorted
+            keep = keep(*self.arc_ends())
+        listed: tuple[Any, Any, Any] = arcs.listed(self._carried, keep, among)
         return listed
 
     def _over_all_arcs(self, own: Any, *, incoming: bool) -> Any:

@@ -397,6 +397,8 @@ class ShardGraph(GraphView[Any]):
     def _listed(self, keep: Any, among: Any) -> tuple[Any, Any, Mapping[str, Any]]:
         places = self._position_of_rank
         by_rank = None if among is None else among[places]
+        if callable(keep):
+            keep = keep(*self.arc_ends())
         sources, destinations, values = self._host().listed(self._carried, keep, by_rank)
         numbers = self.positions[places]
         return numbers[sources], numbers[destinations], values

@@ -98,12 +98,14 @@ class DeviceArcs:
         order : device array of int64, shape (arcs,)
             Places of the arcs in the graph's own CSC.
         """
-        graph, csc = self.graph, self.graph.csc
-        numbers = self._numbers()
-        destinations = numbers[arc_rows(csc.offsets, graph.arcs)]
-        sources = numbers[csc.indices]
-        order = sort_ends(destinations, sources, graph.size)
+        destinations, sources = self._ends()
+        order = sort_ends(destinations, sources, self.graph.size)
         return destinations[order], sources[order], order
+
+    def _ends(self) -> tuple[DeviceArray, DeviceArray]:
+        """Return the vertex numbers of the arcs' destinations and sources, in the order of the graph's own CSC."""
+        graph, csc, numbers = self.graph, self.graph.csc, self._numbers()
+        return numbers[arc_rows(csc.offsets, graph.arcs)], numbers[csc.indices]
 
     def chosen(self, kept: Any) -> DeviceArcs:
         """Return some of the arcs, marked in the order of `ordered`; their own `host` too."""
@@ -152,9 +154,16 @@ class DeviceArcs:
         values : dict of str to device array
             The edge columns.
         """
-        xp = device().xp
-        destinations, sources, order = self.ordered()
-        marks = [] if keep is None else [xp.asarray(keep)]
+        xp, size = device().xp, self.graph.size
+        sorted_first = keep is not None and not callable(keep)  # else fewer arcs are sorted
+        if sorted_first:
+            destinations, sources, order = self.ordered()
+            marks = [xp.asarray(keep)]
+        else:
+            destinations, sources = self._ends()
+            order, marks = xp.arange(self.graph.arcs), []
+            if keep is not None:
+                marks.append(keep(sources.astype(np.int64), destinations.astype(np.int64)))
         if self._mirrored:
             marks.append(sources <= destinations)
         if among is not None:
@@ -166,6 +175,9 @@ class DeviceArcs:
                 kept = kept & mark
             which = xp.flatnonzero(kept)
             destinations, sources, order = destinations[which], sources[which], order[which]
+        if not sorted_first:
+            places = sort_ends(destinations, sources, size)
+            destinations, sources, order = destinations[places], sources[places], order[places]
         return sources, destinations, {name: self.values(name, "csc")[order] for name in names}
 
     def count_loops(self) -> int:
