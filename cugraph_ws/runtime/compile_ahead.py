@@ -58,7 +58,7 @@ MAKING = ("arc_buckets", "build", "numbering", "split")  # modules of kernels th
 NEXT = (
     "bfs", "core_number", "pagerank", "sssp", "weakly_connected_components", "widest_path",
 )  # fmt: skip
-ENOUGH = 4
+ENOUGH, MANY = 4, 8  # MANY: also for functions with weights, before a graph has any
 RARE = ("finish_shards", "gather_shards")  # launched on very large graphs only
 IDLE = 30.0  # seconds without work after which the processes end
 PATIENCE = 120.0  # seconds after which a call no longer waits for a fork
@@ -454,12 +454,15 @@ def needed(job: Job) -> None:
             jobs = [one for one in jobs if one not in rare]
     pool.add(jobs)
     if job.module in MAKING and pool.processes >= ENOUGH:
-        for calls in followers(launch):
+        graphs, plain, weighted = followers(launch)
+        if plain and pool.processes < MANY:  # weights may never come
+            weighted = []
+        for calls in (graphs, plain, weighted):
             pool.add([one for one in _jobs_of(calls, job) if one.name not in RARE], later=True)
     pool.do(job)
 
 
-def followers(launch: Launch) -> tuple[list[str], list[str]]:
+def followers(launch: Launch) -> tuple[list[str], list[str], list[str]]:
     """Return listed calls that may follow the launch of a kernel that makes graphs.
 
     Parameters
@@ -470,14 +473,14 @@ def followers(launch: Launch) -> tuple[list[str], list[str]]:
     -------
     graphs : list of str
         Those that make graphs with it.
-    functions : list of str
-        Those of `NEXT` on such a graph; without weights, if it makes graphs without weights too.
+    plain, weighted : list of str
+        Those of `NEXT` on such a graph, without weights and with them.
     """
     calls = _calls_with(launch)
     graphs = [call for call in calls if call.startswith(GRAPH)]
     functions = [call for call in calls if call.partition(",")[0] in NEXT]
     plain = [call for call in functions if "weights" not in call]
-    return graphs, plain or functions
+    return graphs, plain, [call for call in functions if call not in plain]
 
 
 def _calls_with(launch: Launch) -> list[str]:

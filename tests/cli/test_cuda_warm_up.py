@@ -102,15 +102,19 @@ def test_large_graphs_launch_other_kernels():
 
 @pytest.mark.parametrize("ids", ["int32", "int64"])
 def test_functions_follow_the_first_kernel_of_a_graph(ids):
-    """Those without weights at first, and those with weights when a weighted graph is made."""
+    """Those with weights apart; none without, once a weighted graph is made."""
     listed = {name for name, _ in _calls()}
-    graphs, functions = followers(("", "split", "find_range", (f"{ids}*", "int64", "int64*")))
-    assert set(graphs + functions) <= listed
-    assert any(one.startswith("bfs, ") for one in functions)
-    assert not any("weights" in one for one in functions)
+    first = ("", "split", "find_range", (f"{ids}*", "int64", "int64*"))
+    graphs, plain, weighted = followers(first)
+    assert set(graphs + plain + weighted) <= listed
+    assert any(one.startswith("bfs, ") for one in plain)
+    assert not any("weights" in one for one in plain)
+    assert any(one.startswith("sssp, ") for one in weighted)
+    assert all("weights" in one for one in weighted)
     assert all("undirected" in one or ", cuda" in one for one in graphs)
-    weighted = ("", "build", "gather", ("float32*", "int32*", "int64", "float32*"))
-    graphs, functions = followers(weighted)
-    assert any(one.startswith("sssp, ") for one in functions)
-    assert all("float32 weights" in one for one in functions)
+    heavy = ("", "build", "gather", ("float32*", "int32*", "int64", "float32*"))
+    graphs, plain, weighted = followers(heavy)
+    assert not plain
+    assert any(one.startswith("sssp, ") for one in weighted)
+    assert all("float32 weights" in one for one in weighted)
     assert {one.partition(", ")[0] for one in graphs} == {"graph"}

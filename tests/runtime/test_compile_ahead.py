@@ -415,7 +415,7 @@ def test_a_call_compiles_nothing_itself(tmp_path, monkeypatch):
     pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
     monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(compile_ahead, "together", lambda *_: [])
-    monkeypatch.setattr(compile_ahead, "followers", lambda _: ([], []))
+    monkeypatch.setattr(compile_ahead, "followers", lambda _: ([], [], []))
     made = Pool(1)
     monkeypatch.setattr(compile_ahead, "_started", lambda: made)
     module, name, kinds = FIRST
@@ -438,3 +438,30 @@ def test_a_call_compiles_nothing_itself(tmp_path, monkeypatch):
             ask("no_kernel")
     finally:
         made.close()
+
+
+@pytest.mark.parametrize(("processes", "queued"), [(2, ""), (4, "GP"), (8, "GPW")])
+def test_more_is_queued_for_more_processes(processes, queued, monkeypatch):
+    """Before a graph has weights, functions that need them only where many processes are free."""
+
+    class Noted:
+        def __init__(self):
+            self.processes, self.later = processes, []
+
+        def add(self, jobs, later=False):
+            self.later += jobs if later else []
+
+        def take(self, _):
+            pass
+
+        do = take
+
+    made = Noted()
+    monkeypatch.setattr(compile_ahead, "_started", lambda: made)
+    monkeypatch.setattr(compile_ahead, "together", lambda *_: [])
+    monkeypatch.setattr(compile_ahead, "followers", lambda _: (["G"], ["P"], ["W"]))
+    monkeypatch.setattr(
+        compile_ahead, "_jobs_of", lambda calls, _: [JOBS[0]._replace(name=one) for one in calls]
+    )
+    compile_ahead.needed(JOBS[0])
+    assert "".join(job.name for job in made.later) == queued
