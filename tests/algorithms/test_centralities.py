@@ -137,7 +137,18 @@ def test_every_engine_has_the_same_values(name: str, function: Any, way: tuple[s
     result = found(edges, way, function, **given)
     assert list(result.columns) == list(expected.columns)
     assert result.vertex.tolist() == list(range(edges.n))
-    np.testing.assert_allclose(result.iloc[:, 1:], expected.iloc[:, 1:], rtol=1e-12, atol=1e-15)
+    rounded = function is ws.katz_centrality and way[0] == "cuda"  # messages, to 24 bits
+    near = 1e-7 if rounded else 1e-12
+    np.testing.assert_allclose(result.iloc[:, 1:], expected.iloc[:, 1:], rtol=near, atol=1e-15)
+
+
+def test_a_small_tol_rounds_no_message_of_katz() -> None:
+    edges = GRAPHS["two components"]
+    given = {"alpha": 0.01, "tol": 9e-8, "nstart": {v: 1.0 + v % 3 for v in range(edges.n)}}
+    one, other = (
+        found(edges, (engine, 1), ws.katz_centrality, **given) for engine in ("cpu", "cuda")
+    )
+    np.testing.assert_allclose(other.iloc[:, 1:], one.iloc[:, 1:], rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
