@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -132,16 +133,19 @@ NUMPY = _NumPy()
 
 def steps(*bounds: Any) -> Any:
     """Be `range`: of int32 bounds int32 numbers, else 64 bits wide."""
-    if any(isinstance(bound, float) for bound in bounds):
+    return map(_step(*map(type, bounds)), builtins.range(*bounds))
+
+
+@cache
+def _step(*kinds: Any) -> Callable[[int], Any]:
+    """Return what makes the numbers of a range whose bounds have these types."""
+    if any(issubclass(kind, float) for kind in kinds):
         raise NotOnDevice("a range of floats")
-    kinds = {type(bound) for bound in bounds}
-    if kinds == {Int32}:
-        make = Int32.make
-    elif all(kind in INTEGERS and not kind.SIGNED for kind in kinds):
-        make = UInt64.make
-    else:
-        make = Int64.make
-    return map(make, builtins.range(*bounds))
+    if set(kinds) == {Int32}:
+        return Int32.make  # type: ignore[no-any-return]
+    if all(kind in INTEGERS and not kind.SIGNED for kind in kinds):
+        return UInt64.make  # type: ignore[no-any-return]
+    return Int64.make  # type: ignore[no-any-return]
 
 
 def _extreme(values: tuple[Any, ...], least_wanted: bool) -> Any:

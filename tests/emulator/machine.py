@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import linecache
 import sys
 import threading
@@ -26,6 +25,35 @@ SHORT = 2e-4  # seconds for which other launches may run
 FOLLOWED = 12  # threads of a launch at most, by coverage
 PATIENCE = 30_000  # times that a launch lets others run
 _one_at_a_time = threading.Lock()
+_ENDED = object()  # what a greenlet switches to the hub with when its thread has come to its end
+
+
+class _Pool(threading.local):
+    """Greenlets of an operating system's thread that have ended their work, for the next threads.
+
+    A greenlet's first frame takes memory from the system, which costs more than most threads' work.
+    """
+
+    def __init__(self) -> None:
+        self.idle: list[Any] = []
+
+    def take(self, hub: Any) -> Any:
+        """Return a greenlet that runs one thread of the launch each time that it is switched to."""
+        while self.idle:
+            task = self.idle.pop()
+            if task.parent is hub:
+                return task
+        return greenlet.greenlet(_serve, hub)
+
+
+_pool = _Pool()
+
+
+def _serve() -> None:
+    hub = greenlet.getcurrent().parent
+    while True:
+        now.machine.body()
+        hub.switch(_ENDED)
 
 
 class Machine:
@@ -126,6 +154,7 @@ class Machine:
         patience = 10_000 + min(1_000 * self.block * resident, 1_000_000)
         now.fuel = 0
         now.idle = 0
+        take, idle = _pool.take, _pool.idle
         warp = None
         while ready:
             if warp is None or not warp.ready or chance() >= loyalty:
@@ -138,14 +167,19 @@ class Machine:
             if not lanes:
                 ready.remove(warp)
             now.lane = lane
-            task = lane.task
             if tracer is not None and self._is_followed(lane):
                 sys.settrace(tracer)
-                task.switch()
+                ended = lane.task.switch()
                 sys.settrace(None)
+                task = None  # it stays one that is followed
             else:
-                task.switch()
-            if task.dead:
+                task = lane.task
+                if task is None:
+                    task = lane.task = take(self.hub)
+                ended = task.switch()
+            if ended is _ENDED:
+                if task is not None:
+                    idle.append(task)
                 self._finish(lane)
                 if self.followed is None and not self.to_follow:
                     tracer = None
@@ -154,22 +188,26 @@ class Machine:
         self._look_for_stuck()
 
     def _is_followed(self, lane: warps.Lane) -> bool:
-        if self.followed is None and self.to_follow and not lane.task:  # it has not begun
+        if self.followed is None and self.to_follow and lane.task is None:  # it has not begun
             self.followed = lane
             self.to_follow -= 1
+            lane.task = greenlet.greenlet(self.body, self.hub)
         return self.followed is lane
 
     def _start_block(self) -> None:
         index = self.coming.pop()
         block = self.blocks[index] = warps.Block(index, self.block)
-        for lane in block.lanes:
-            lane.task = greenlet.greenlet(self._body, self.hub)
-            self.wake(lane)
+        for warp in block.warps:
+            self.ready.append(warp)
+            warp.ready.extend(warp.lanes)
 
-    def _body(self) -> None:
+    def body(self) -> Any:
+        """Run one thread."""
         self.kernel.function(*self.arguments)
+        return _ENDED
 
     def _finish(self, lane: warps.Lane) -> None:
+        lane.task = None
         self.exited += 1
         now.idle = 0
         if self.followed is lane:
@@ -199,15 +237,15 @@ class Machine:
         now.lane = None
         for block in self.blocks.values():
             for lane in block.lanes:
-                if not lane.task.dead:
+                if lane.task is not None and not lane.task.dead:
                     lane.task.throw()
 
     def locate(self, error: BaseException) -> None:
         """Write into a fault where it happened; to any other error add a note of it."""
         lane = getattr(error, "lane", None) or now.lane
         place = _innermost(error.__traceback__) if lane is now.lane else None
-        if place is None and lane is not None and lane.task.gr_frame is not None:
-            frame = lane.task.gr_frame
+        frame = None if lane is None or lane.task is None else lane.task.gr_frame
+        if place is None and frame is not None:
             while "__emulated__" not in frame.f_globals:
                 frame = frame.f_back
             place = frame.f_code.co_filename, frame.f_lineno
@@ -282,7 +320,7 @@ class Emulator:
             raise TypeError(f"{kernel!r} is no kernel")
         if grid < 1 or block < 32 or block > 1024 or block % 32:
             raise ValueError(f"a grid of {grid} blocks of {block} threads")
-        bound = inspect.signature(kernel.function).bind(*args)
+        bound = kernel.signature.bind(*args)
         bound.apply_defaults()
         with _one_at_a_time:
             machine = Machine(

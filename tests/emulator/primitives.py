@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import struct
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,11 @@ class Kernel:
         self.function = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The function's parameters."""
+        return inspect.signature(self.function)
 
     def __call__(self, *arguments: Any) -> Any:
         raise NotOnDevice(f"a call of the kernel {self.__name__}")
