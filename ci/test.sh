@@ -20,6 +20,7 @@ if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
     SKIP=ruff-check,ruff-format,mypy pre-commit run --all-files
 fi
 
+unset PYTHONDONTWRITEBYTECODE # hundreds of processes import the library; without bytecode each compiles it anew
 workers=${TEST_WORKERS:-2}
 mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
 coverage erase
