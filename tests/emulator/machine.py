@@ -82,6 +82,7 @@ class Machine:
         self.exited = 0
         self.at_grid: list[warps.Lane] = []
         self.grid_site: Any = None
+        self.callers: dict[tuple[int, ...], int] = {}  # numbers of what has called what meets
         self.blocks: dict[int, warps.Block] = {}  # those that run now
         self.coming = list(range(grid))
         self.random.shuffle(self.coming)

@@ -14,11 +14,10 @@ import numpy as np
 from .faults import NotOnDevice
 from .memory import Array, Shadow, now
 from .scalars import KINDS, Float32, Float64, Int32, Int64, UInt32, UInt64, kind_of, unified
-from .warps import ALL, dynamic_array, meet, shared_array, wait_block, wait_grid
+from .warps import ALL, FULL, dynamic_array, meet, shared_array, wait_block, wait_grid
 
 __all__ = ["SERVED", "Kernel"]
 
-FULL = Int64(ALL)
 SHUFFLED = (Int32, Int64, UInt32, Float32, Float64)
 COUNTED = (Int32, UInt32, Int64, UInt64)
 
@@ -143,6 +142,11 @@ def _shuffled(source: Callable[[int, int], int]) -> Any:
     def finish(values: dict[int, Any]) -> dict[int, Any]:
         kinds = {type(value) for value, _ in values.values()}
         kind = kinds.pop()
+        if not kinds and kind in SHUFFLED and len(values) == 32:
+            return {
+                place: values[other][0] if 0 <= (other := source(place, argument)) < 32 else value
+                for place, (value, argument) in values.items()
+            }
         if kinds or kind not in SHUFFLED:
             kind = unified(*(kind_of(value) for value, _ in values.values()))
             if kind not in SHUFFLED:
@@ -150,7 +154,7 @@ def _shuffled(source: Callable[[int, int], int]) -> Any:
             values = {place: (kind(value), given) for place, (value, given) in values.items()}
         results = {}
         for place, (value, argument) in values.items():
-            other = source(place, int(argument))
+            other = source(place, argument)
             if not 0 <= other < 32:
                 results[place] = value
             elif other in values:
@@ -162,26 +166,26 @@ def _shuffled(source: Callable[[int, int], int]) -> Any:
     return finish
 
 
-_indexed = _shuffled(lambda place, source: source & 31)
-_up = _shuffled(lambda place, distance: place - (distance & 31))
-_down = _shuffled(lambda place, distance: place + (distance & 31))
-_xor = _shuffled(lambda place, bits: place ^ (bits & 31))
+_indexed = _shuffled(lambda place, source: source)
+_up = _shuffled(lambda place, distance: place - distance)
+_down = _shuffled(lambda place, distance: place + distance)
+_xor = _shuffled(lambda place, bits: place ^ bits)
 
 
 def shuffle(mask: Any, value: Any, source: Any) -> Any:
-    return meet("shuffle", mask, (value, source), _indexed)
+    return meet("shuffle", mask, (value, int(source) & 31), _indexed)
 
 
 def shuffle_up(mask: Any, value: Any, distance: Any) -> Any:
-    return meet("shuffle_up", mask, (value, distance), _up)
+    return meet("shuffle_up", mask, (value, int(distance) & 31), _up)
 
 
 def shuffle_down(mask: Any, value: Any, distance: Any) -> Any:
-    return meet("shuffle_down", mask, (value, distance), _down)
+    return meet("shuffle_down", mask, (value, int(distance) & 31), _down)
 
 
 def shuffle_xor(mask: Any, value: Any, bits: Any) -> Any:
-    return meet("shuffle_xor", mask, (value, bits), _xor)
+    return meet("shuffle_xor", mask, (value, int(bits) & 31), _xor)
 
 
 def sync_block() -> None:

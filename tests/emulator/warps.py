@@ -14,13 +14,15 @@ from typing import Any
 from . import clocks
 from .faults import BadMask, DivergentBarrier, MissingLane, NotCooperative, NotOnDevice
 from .memory import now, place_of
+from .scalars import Int64
 
 __all__ = [
-    "ALL", "Block", "Lane", "Meeting", "Warp", "dynamic_array", "leave", "meet", "shared_array",
+    "ALL", "FULL", "Block", "Lane", "Meeting", "Warp", "dynamic_array", "leave", "meet", "shared_array",
     "wait_block", "wait_grid",
 ]  # fmt: skip
 
 ALL = 0xFFFFFFFF
+FULL = Int64(ALL)  # the mask of all lanes, as kernels have it
 
 
 class Lane:
@@ -38,13 +40,17 @@ class Lane:
         What it waits for.
     at : tuple of (code, int)
         The instruction where it does so.
+    frame, callers
+        The frame that met last, and a number for the instructions that called it.
     """
 
     __slots__ = (
         "at",
         "block",
+        "callers",
         "clock",
         "far",
+        "frame",
         "heard",
         "lane",
         "near",
@@ -69,6 +75,8 @@ class Lane:
         self.waiting: Any = None
         self.result: Any = None
         self.at: Any = None
+        self.frame: Any = None
+        self.callers = 0
         self.task: Any = None
 
     def hear(self, told: clocks.Knowledge) -> None:
@@ -137,16 +145,27 @@ class Meeting:
         self.values: dict[int, Any] = {}
 
 
-def call_site(frame: Any) -> tuple[int, ...]:
-    """Return the instructions that called, from `frame`'s up to the kernel's own, with their code."""
-    entry = now.machine.entry
-    code = frame.f_code
-    site = [id(code), frame.f_lasti]
-    while code is not entry:
+def call_site(lane: Lane, frame: Any) -> tuple[int, int, int]:
+    """Return the instructions that called, from `frame`'s up to the kernel's own.
+
+    That is its code, its instruction, and a number for those that called it, which stay the same
+    while it runs.
+    """
+    if lane.frame is not frame:
+        lane.frame = frame
+        lane.callers = _callers(frame)
+    return id(frame.f_code), frame.f_lasti, lane.callers
+
+
+def _callers(frame: Any) -> int:
+    machine = now.machine
+    entry = machine.entry
+    calls = []
+    while frame.f_code is not entry:
         frame = frame.f_back
-        code = frame.f_code
-        site += id(code), frame.f_lasti
-    return tuple(site)
+        calls += id(frame.f_code), frame.f_lasti
+    known = machine.callers
+    return known.setdefault(tuple(calls), len(known))  # type: ignore[no-any-return]
 
 
 # ----------------------------------------------------------------------------------- warps
@@ -157,14 +176,17 @@ def meet(name: str, mask: Any, value: Any, finish: Any) -> Any:
     lane = now.lane
     warp = lane.warp
     frame = sys._getframe(2)
-    if not isinstance(mask, int) or isinstance(mask, bool) or int(mask) >> 32 not in (0, -1):
-        raise BadMask(f"{name}: {mask!r} is no mask of 32 lanes")
-    bits = int(mask) & ALL
     place = lane.lane
-    if not bits >> place & 1:
-        raise BadMask(f"{name}: lane {place} is not in its own mask {bits:#010x}")
-    site = call_site(frame)
-    key = (name, bits, site)
+    if mask is FULL:
+        bits = ALL
+    else:
+        if not isinstance(mask, int) or isinstance(mask, bool) or int(mask) >> 32 not in (0, -1):
+            raise BadMask(f"{name}: {mask!r} is no mask of 32 lanes")
+        bits = int(mask) & ALL
+        if not bits >> place & 1:
+            raise BadMask(f"{name}: lane {place} is not in its own mask {bits:#010x}")
+    code, instruction, callers = call_site(lane, frame)
+    key = (name, bits, code, instruction, callers)
     meetings = warp.meetings
     meeting = meetings.get(key)
     if meeting is None:
@@ -172,7 +194,7 @@ def meet(name: str, mask: Any, value: Any, finish: Any) -> Any:
     meeting.values[place] = value
     meeting.arrived |= 1 << place
     lane.waiting = meeting
-    lane.at = frame.f_code, site[1]
+    lane.at = frame.f_code, instruction
     if meeting.arrived == bits:
         del meetings[key]
         results = finish(meeting.values)
@@ -183,8 +205,8 @@ def meet(name: str, mask: Any, value: Any, finish: Any) -> Any:
             now.machine.ready.append(warp)
         warp.ready += members
         for member in members:
-            member.result = results[member.lane]
             member.waiting = None
+            member.result = results[member.lane]
         now.idle = 0
     elif warp.exited or warp.barred or len(meetings) > 1:
         _look_for_missing(lane, meeting)
@@ -232,7 +254,7 @@ def wait_block() -> None:
     lane = now.lane
     block = lane.block
     frame = sys._getframe(2)
-    site = call_site(frame)
+    site = call_site(lane, frame)
     _come("sync_block", lane, block.waiting, block.site, site)
     block.site = site
     block.waiting.append(lane)
@@ -273,7 +295,7 @@ def wait_grid() -> None:
     frame = sys._getframe(2)
     if not machine.cooperative:
         raise NotCooperative("sync_grid in a launch that is not cooperative")
-    site = call_site(frame)
+    site = call_site(lane, frame)
     _come("sync_grid", lane, machine.at_grid, machine.grid_site, site)
     machine.grid_site = site
     machine.at_grid.append(lane)
