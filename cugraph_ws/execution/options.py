@@ -362,8 +362,10 @@ class Options:
     )
 
     def __post_init__(self) -> None:
-        for name, one in declared().items():
-            one.check(name, getattr(self, name))
+        for name, one in _DECLARED.items():
+            value = getattr(self, name)
+            if value is not one.default:  # defaults are valid
+                one.check(name, value)
 
     @classmethod
     def taken_from(
@@ -390,6 +392,8 @@ class Options:
         """
         names = declared(*scopes)
         given = {name: value for name, value in arguments.items() if name in names}
+        if not given:
+            return _DEFAULTS, dict(arguments)
         others = {name: value for name, value in arguments.items() if name not in names}
         return cls(**given), others
 
@@ -401,6 +405,8 @@ class Options:
         *scopes : {"run", "program", "gpu"}
             Only options of these scopes; all if not given.
         """
+        if self is _DEFAULTS:
+            return {}
         return {
             name: getattr(self, name)
             for name, one in declared(*scopes).items()
@@ -441,6 +447,7 @@ def declared(*scopes: Scope) -> dict[str, Option]:
 _DECLARED = {
     one.name: Option(**one.metadata["option"], default=one.default) for one in fields(Options)
 }
+_DEFAULTS = Options()
 
 
 # ------------------------------------------------------------------------- signatures, docstrings

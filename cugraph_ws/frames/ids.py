@@ -70,7 +70,7 @@ class IdType:
         if pt.is_integer(values.type) and pt.is_temporal(self.arrow):
             # Arrow casts to a time only from an integer of the same width
             values = values.cast(pa.int32() if self.arrow.bit_width == 32 else pa.int64())
-        return values.cast(self.arrow)
+        return values if values.type == self.arrow else values.cast(self.arrow)
 
     def output(self, values: Array | pa.Array, *, nullable: bool = False) -> Ids:
         """Return numbered values as a result column in the caller's dtype.

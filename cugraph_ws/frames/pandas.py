@@ -53,6 +53,8 @@ def _column(column: Array | Masked | Ids | list[str], arrow_backed: bool) -> Any
         if arrow_backed:
             return _arrow_backed(pa.array(column.values, mask=~column.valid))
         return _masked(column)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf" and not arrow_backed:
+        return column
     return _arrow_backed(pa.array(column)) if arrow_backed else pd.Series(column)
 
 
@@ -98,8 +100,13 @@ def _categories(values: pa.Array, dtype: pd.CategoricalDtype) -> Any:
 
 
 def _integer_ids(column: Ids) -> Any:
-    numbers = column.values.fill_null(0).to_numpy(zero_copy_only=False).copy()  # a writable copy
-    if not column.nullable and not column.values.null_count:
-        return pd.Series(numbers)
-    missing = column.values.is_null().to_numpy(zero_copy_only=False).copy()
+    values: pa.Array = column.values
+    if not values.null_count:
+        numbers = values.to_numpy().copy()  # a writable copy
+        missing = np.zeros(len(numbers), np.bool_)
+        return pd.arrays.IntegerArray(numbers, missing) if column.nullable else numbers
+    missing = values.is_null().to_numpy(zero_copy_only=False).copy()
+    held = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
+    numbers = held[values.offset : values.offset + len(values)].copy()
+    numbers[missing] = 0
     return pd.arrays.IntegerArray(numbers, missing)

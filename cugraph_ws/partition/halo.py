@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class Halo:
         self.comm, self._on_device = comm, on_device
         self._boundaries, self._ghosts, self._cuts = boundaries, ghosts, cuts
         self._xp = array_module(on_device)
-        held = np.cumsum([0, *map(len, boundaries)]).tolist()
+        held = [0, *accumulate(map(len, boundaries))]
         self._first_ghost = ghosts[0][0]
         after = [held[-1] + last - self._first_ghost for _, last in ghosts]
         # Bounds of each rank's range: in the send indices; and in an array of these, then the ghosts.

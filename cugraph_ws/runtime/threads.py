@@ -89,8 +89,7 @@ def parallel(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> li
     """
     global _pool, _pool_owner  # noqa: PLW0603 - one pool for the process
     todo = list(tasks)
-    threads = number_of_threads()
-    if len(todo) <= 1 or threads == 1:
+    if len(todo) <= 1 or (threads := number_of_threads()) == 1:
         return [function(*task) for task in todo]
     if _pool is None or _pool_owner != os.getpid():
         _pool = ThreadPoolExecutor(max(threads - 1, 1), thread_name_prefix="cugraph_ws")
@@ -113,7 +112,9 @@ def parallel(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> li
 
 def cut_evenly(size: int, pieces: int) -> list[tuple[int, int]]:
     """Split `range(size)` into at most `pieces` ranges of about equal length, none empty."""
-    bounds = np.linspace(0, size, max(1, min(pieces, size)) + 1).astype(np.int64).tolist()
+    pieces = max(1, min(pieces, size))
+    step = size / pieces
+    bounds = [*(int(piece * step) for piece in range(pieces)), size]
     return [(low, high) for low, high in pairwise(bounds) if high > low]
 
 

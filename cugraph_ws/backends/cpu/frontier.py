@@ -29,14 +29,15 @@ class Frontier:
         self._context = context
         self._list: Array | None = np.empty(0, context.index)
         self._bitmap: Bitmap | None = None
+        self._counts: tuple[int, int] | None = None  # cached until the set changes
 
     def set_list(self, vertices: Array) -> None:
         """Set the active vertices to a list."""
-        self._list, self._bitmap = vertices, None
+        self._list, self._bitmap, self._counts = vertices, None, None
 
     def set_bitmap(self, bitmap: Bitmap) -> None:
         """Set the active vertices to the bits of a bitmap."""
-        self._list, self._bitmap = None, bitmap
+        self._list, self._bitmap, self._counts = None, bitmap, None
 
     def add(self, vertices: Array) -> None:
         """Add vertices that are not active yet."""
@@ -44,6 +45,7 @@ class Frontier:
             self.set_list(np.concatenate([self._list, vertices]))
         elif self._bitmap is not None:
             loops.list_to_bitmap(vertices, self._bitmap)
+            self._counts = None
 
     def as_list(self) -> Array:
         """Return the active vertices as a list."""
@@ -65,6 +67,11 @@ class Frontier:
 
     def count(self) -> tuple[int, int]:
         """Return the number of active owned vertices, and of out-arcs of all active vertices."""
+        if self._counts is None:
+            self._counts = self._count()
+        return self._counts
+
+    def _count(self) -> tuple[int, int]:
         part = self._context.part
         offsets = part.csr.offsets
         if self._list is not None:
