@@ -88,6 +88,7 @@ class PhasedLoop:
                     max_iter=options.max_iter if one.limit is None else one.limit,
                     extrapolate="never",
                 ),
+                phase=True,
             )
             for one, given in zip(phases.phases, phases.shares(arguments), strict=True)
         ]  # fmt: skip

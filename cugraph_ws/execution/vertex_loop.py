@@ -54,6 +54,8 @@ class VertexLoop:
         Options of the run.
     threads : int, optional
         Maximum number of threads; all cores if not given.
+    phase : bool
+        Whether states may be those that another program has left.
 
     Attributes
     ----------
@@ -72,6 +74,7 @@ class VertexLoop:
         options: Options,
         *,
         threads: int | None = None,
+        phase: bool = False,
     ) -> None:
         program = program.current()
         self.name = program.name
@@ -86,6 +89,7 @@ class VertexLoop:
         if options.engine == "python":  # the reference uses no optimisation
             self._in_place = False
         self._threads = threads
+        self._phase = phase
         self._predecessors = options.predecessors and program.predecessor is not None
         self._executor: Executor
         self._exchange: Exchange
@@ -182,7 +186,8 @@ class VertexLoop:
         )
         # Supersteps are counted if their number is bounded, and in the reference.
         synchronous = self.max_iter is not None or engine == "python"
-        self.bound = replace(bound, synchronous=synchronous)
+        never_nan = bound.never_nan and not self._phase
+        self.bound = replace(bound, synchronous=synchronous, never_nan=never_nan)
         self._graph, self.engine = graph, engine
 
     def _begin(self, bound: BoundProgram, graph: GraphView) -> None:

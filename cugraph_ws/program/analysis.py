@@ -1,4 +1,4 @@
-"""Proofs from a program's source that its messages may be applied out of order.
+"""Proofs from a program's source: that its messages may be applied out of order, and are never NaN.
 
 The theorem is that of chaotic iteration: if every update is monotone, all fair orders lead to the
 same fixpoint (Cousot, Cousot: Automatic synthesis of optimal invariant assertions, 1977, based on
@@ -12,19 +12,26 @@ Chazan, Miranker 1969).  A program is proved monotone if
   a run early.
 
 A program without a proof runs in supersteps, as written.
+
+Messages of min and max are never NaN if `init`, `compute` and `apply` return a number, given that states
+and messages are numbers and edge attributes are finite.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cugraph_ws.program.declarations import Constant, Distribution, Edge
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.parsing import parse
 
-__all__ = ["fields_of_vertex_numbers", "why_not_monotone"]
+if TYPE_CHECKING:
+    from cugraph_ws.program.codegen import Types
+
+__all__ = ["fields_of_vertex_numbers", "is_never_nan", "why_not_monotone"]
 
 Trend = Literal["constant", "rising", "falling", "unknown"]
 Sign = Literal["positive", "non-negative", "unknown"]
@@ -82,6 +89,28 @@ def why_not_monotone(program: VertexProgram, state: tuple[str, ...]) -> str | No
     if trend not in ("constant", "rising"):
         return f"compute is not plainly non-decreasing in src.{field}"
     return None
+
+
+def is_never_nan(program: VertexProgram, types: Types) -> bool:
+    """Return whether states and messages are proved never to be NaN, if edge attributes are finite.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program; its states begin with `init`.
+    types : Types
+        Its types on a graph.
+
+    Returns
+    -------
+    bool
+        False if there is no proof.
+    """
+    if program.combine not in ("min", "max") or program.edge_state or program.jumps:
+        return False
+    if program.listing is not None or program.fold is not None or "lift" in program.sources:
+        return False
+    return all(_Numbers(program, types).of(name) for name in ("init", "compute", "apply"))
 
 
 def fields_of_vertex_numbers(program: VertexProgram) -> list[str]:
@@ -437,6 +466,82 @@ class _Trends:
         if degrees or isinstance(declared, Distribution):
             return "non-negative"
         return "unknown"
+
+
+# ------------------------------------------------------------------------- expressions without NaN
+
+
+class _Numbers:
+    """Determines whether expressions are numbers, given that states and messages are."""
+
+    def __init__(self, program: VertexProgram, types: Types) -> None:
+        self.program = program
+        self.kinds: dict[str, str] = {
+            **dict(zip(program.state, types.state, strict=True)),
+            **dict(zip(program.constants, types.constants, strict=True)),
+        }
+        self.parameters = dict(zip(program.parameters, types.parameters, strict=True))
+        self.missing = dict(zip(program.edges, types.missing_edges, strict=True))
+
+    def of(self, name: str) -> bool:
+        """Return whether a function returns numbers."""
+        result = _as_expression(_function(self.program, name).node.body)
+        if result is None:
+            return False
+        parts = result.elts if isinstance(result, ast.Tuple) else [result]
+        return all(self.is_number(one) for one in parts)
+
+    def is_number(self, node: ast.expr) -> bool:
+        """Return whether an expression is never NaN."""
+        if isinstance(node, ast.Name):
+            return node.id in ("gathered", "vertex")
+        if isinstance(node, ast.Attribute):
+            if ast.unparse(node) in ("math.inf", "np.inf"):
+                return True
+            if _owner(node) == "p" and node.attr in self.parameters:
+                return True  # binding refuses NaN
+            states = ("src", "dst", "old", "state")
+            return (_owner(node) in states and node.attr in self.program.state) or self.is_finite(
+                node
+            )
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            either = self.is_finite(node.left) or self.is_finite(node.right)
+            return either and self.is_number(node.left) and self.is_number(node.right)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return self.is_finite(node.left) and self.is_finite(node.right)
+        parts = _alternatives(node)
+        return self.is_finite(node) if parts is None else all(map(self.is_number, parts))
+
+    def is_finite(self, node: ast.expr) -> bool:
+        """Return whether an expression is a finite number; a sum may overflow."""
+        if isinstance(node, ast.Constant):
+            value = node.value
+            return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+        if isinstance(node, ast.Compare):
+            return True
+        if isinstance(node, ast.Attribute):
+            owner, name = _owner(node), node.attr
+            if owner == "edge" and name in self.missing:
+                stand_in = self.missing[name]
+                return stand_in is None or math.isfinite(stand_in)
+            kinds = self.parameters if owner == "p" else self.kinds
+            return name in kinds and not kinds[name].startswith("float")
+        parts = _alternatives(node)
+        return parts is not None and all(map(self.is_finite, parts))
+
+
+def _alternatives(node: ast.expr) -> list[ast.expr] | None:
+    """Return expressions of which one, perhaps with another sign, is the value; None if not known."""
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        return [node.operand]
+    if isinstance(node, ast.Call) and not node.keywords:
+        least = {"min": 2, "max": 2, "np.minimum": 2, "np.maximum": 2, "abs": 1, "float": 1}
+        least |= {"np.float64": 1}
+        if len(node.args) >= least.get(ast.unparse(node.func), math.inf):
+            return node.args
+    return None
 
 
 def _turned(trend: Trend) -> Trend:

@@ -20,7 +20,7 @@ from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.frames.values import is_one_number, number_for_all
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.agreed import have_all_bound, keep_bound
-from cugraph_ws.program.analysis import fields_of_vertex_numbers, why_not_monotone
+from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan, why_not_monotone
 from cugraph_ws.program.codegen import INFINITY, Types
 from cugraph_ws.program.combines import lowered
 from cugraph_ws.program.declarations import (
@@ -82,6 +82,8 @@ class BoundProgram:
     synchronous : bool
         Whether this run never takes messages out of order, so that its states after k supersteps
         are those of the program's definition.
+    never_nan : bool
+        Whether no state and no message of this run is NaN, if its states begin with `init`.
     """
 
     program: VertexProgram
@@ -92,6 +94,7 @@ class BoundProgram:
     order_free: bool
     prepares: bool
     synchronous: bool = False
+    never_nan: bool = False
 
     @property
     def accumulates(self) -> bool:
@@ -182,7 +185,7 @@ def bind(
         parameter_value(program, name, declared, graph, arguments)
         for name, declared in program.parameters.items()
     )
-    check_edge_values(program, graph, columns, tuple(state))
+    finite = check_edge_values(program, graph, columns, tuple(state))
     _check_vertex_numbers(program, graph)
     if program.validate is not None:
         named = dict(
@@ -235,10 +238,14 @@ def bind(
         order_free = program.asynchronous or why_not_monotone(program, types.state) is None
         as_sent = program.listing is None and "lift" not in program.sources
         prepares = as_sent and _prepares(program, types)
-        declared_program.memory[key] = program, types, order_free, prepares
+        never_nan = is_never_nan(program, types)
+        declared_program.memory[key] = program, types, order_free, prepares, never_nan
     keep_bound(declared_program, key, graph)
-    program, types, order_free, prepares = declared_program.memory[key]
-    return BoundProgram(program, types, columns, constants, values, order_free, prepares)
+    program, types, order_free, prepares, never_nan = declared_program.memory[key]
+    return BoundProgram(
+        program, types, columns, constants, values, order_free, prepares,
+        never_nan=never_nan and finite,
+    )  # fmt: skip
 
 
 def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
@@ -367,8 +374,15 @@ def check_edge_values(
     graph: GraphView,
     columns: tuple[str | None, ...],
     state: tuple[str, ...],
-) -> None:
-    """Refuse attributes below their declared minimum, and those with sums that could overflow."""
+) -> bool:
+    """Refuse attributes below their declared minimum, and those with sums that could overflow.
+
+    Returns
+    -------
+    bool
+        Whether all values are finite.
+    """
+    finite = True
     like = {
         declared.type.attribute: kind
         for declared, kind in zip(program.state.values(), state, strict=True)
@@ -380,6 +394,7 @@ def check_edge_values(
         least, greatest = graph.least_edge_value(column), graph.greatest_edge_value(column)
         if least is None or greatest is None:
             continue
+        finite &= math.isfinite(least[0]) and math.isfinite(greatest[0])
         _check_type(program, name, declared.type, column, least[0], greatest[0])
         if declared.least is not None and least[0] < declared.least:
             raise InputError(
@@ -396,6 +411,7 @@ def check_edge_values(
                     f"column {column!r} has the value {greatest[0]}: paths could exceed what {kind} "
                     f"holds; {remedy}"
                 )
+    return finite
 
 
 def _calculates(program: Any) -> bool:

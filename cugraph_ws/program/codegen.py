@@ -20,7 +20,7 @@ import types
 import weakref
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -90,6 +90,9 @@ class Types:
         Whether messages are tuples.
     gathered, tuple_gathered
         The same for `gathered`, if the program lists messages.
+    never_nan : bool
+        Whether no state and no message is NaN in this run, so that the text need not look for it; for the
+        CPU.  It does not change results, so checkpoints do not depend on it.
     """
 
     state: tuple[str, ...]
@@ -102,6 +105,7 @@ class Types:
     tuple_message: bool
     gathered: tuple[str, ...] = ()
     tuple_gathered: bool = False
+    never_nan: bool = field(default=False, repr=False)
 
 
 def without_interface(tree: ast.Module) -> list[ast.stmt]:
@@ -228,10 +232,10 @@ def _initial_cast(kind: str, value: str, cast: str) -> str:
     return cast
 
 
-def _equal(place: int, kind: str) -> str:
+def _equal(place: int, types_: Types) -> str:
     """Compare a field; NaN equals NaN, or else a vertex with NaN would be active forever."""
     old, new = f"vertex[{place}]", f"new[{place}]"
-    if not kind.startswith("float"):
+    if types_.never_nan or not types_.state[place].startswith("float"):
         return f"{old} == {new}"
     return f"({old} == {new} or ({old} != {old} and {new} != {new}))"
 
@@ -309,7 +313,8 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
     str
     """
     sent = _call(program, "compute", edge=_edge_text(program, types_, access))
-    if program.combine in ("min", "max") and any(one.startswith("float") for one in types_.message):
+    ordered = program.combine in ("min", "max") and not types_.never_nan
+    if ordered and any(one.startswith("float") for one in types_.message):
         return _ordered_result(program, types_, sent)
     if "lift" not in program.sources:
         return message_result(types_, sent)
@@ -513,7 +518,7 @@ def adaptors(
         )
         + ")",
         "@inline\ndef same(vertex, new):",
-        "    return " + " and ".join(_equal(place, types_.state[place]) for place in state_range),
+        "    return " + " and ".join(_equal(place, types_) for place in state_range),
         "@inline\ndef initial(constants, vertex, number, values):",
         f"    result = {_call(program, 'init', own=own)}",
         f"    return {_tuple([f'({part})' for part in initial])}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from shapes import random_edges, undirected
 from zoo import difference, found_by, graph_of, reference_graph, shown
 
 import cugraph_ws as ws
+from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.phased_loop import PhasedLoop
+from cugraph_ws.program.binding import bind
+from cugraph_ws.program.codegen import generated_source
 
 EDGES = [random_edges(12, 60, seed=3), undirected(random_edges(9, 20, seed=4))]
 
@@ -133,3 +138,138 @@ def test_relaxations_along_unknown_edges() -> None:
     assert found[0].x.notna().all()
     for one in found[1:]:
         assert one.equals(found[0])
+
+
+def relaxed(compute: Any, **more: Any) -> Any:
+    """Return a program that keeps the least of `compute`'s messages."""
+
+    class Relaxed:
+        x: ws.float64
+        length: ws.edge(ws.float64)
+        given: ws.vertex_value(ws.float64, default=0.0)
+        combine = min
+
+        def init(vertex):
+            return 0.0 if vertex % 3 == 0 else math.inf
+
+        def apply(old, gathered):
+            return min(old.x, gathered)
+
+    for name, value in {"compute": compute, **more}.items():
+        setattr(Relaxed, name, value)
+    return ws.vertex_program(Relaxed)
+
+
+def longer(src, edge):
+    return src.x + edge.length
+
+
+def narrower(src, edge):
+    least = min(src.x, -edge.length)
+    if least < 0.0:
+        return least
+    return abs(src.x)
+
+
+def times(src, edge):
+    return src.x * edge.length
+
+
+def apart(src):
+    return src.x - src.x
+
+
+def rooted(src, edge):
+    return math.sqrt(edge.length)
+
+
+def from_outside(src):
+    return src.given
+
+
+def unknown(vertex):
+    return math.inf - math.inf
+
+
+def difference_to(old, gathered):
+    return gathered - old.x
+
+
+@pytest.mark.parametrize(
+    ("program", "proved"),
+    [
+        (ws.SSSP, True),
+        (ws.WidestPath, True),
+        (relaxed(longer), True),
+        (relaxed(narrower), True),
+        (relaxed(times), False),
+        (relaxed(apart), False),
+        (relaxed(rooted), False),
+        (relaxed(longer, init=unknown), False),
+        (relaxed(longer, apply=difference_to), False),
+        (relaxed(from_outside), False),
+        (PROGRAMS["min"][0], False),
+        (PROGRAMS["top"][0], False),
+    ],
+)
+def test_nan_is_looked_for_unless_it_is_proved_impossible(program: Any, proved: bool) -> None:
+    given = {"start": [0]} if "start" in program.constants else {}
+    graph = graph_of(EDGES[0])
+    bound = bind(program, graph, given)
+    assert bound.never_nan == proved
+    texts = {
+        generated_source(bound.program, replace(bound.types, never_nan=one))
+        for one in (False, True)
+    }
+    assert len(texts) == 2, "there are floats to look at"
+
+
+def test_a_phase_may_begin_with_nan() -> None:
+    class Loses:
+        x: ws.float64
+        combine = max
+        contributors = "all"
+
+        def init(vertex):
+            return vertex % 5
+
+        def compute(src):
+            return src.x
+
+        def apply(old, gathered):
+            return math.nan if old.x == 1.0 else old.x
+
+    class Spreads:
+        x: ws.float64
+        combine = min
+        asynchronous = True
+
+        def init(vertex):
+            return 0.0
+
+        def compute(src):
+            return src.x
+
+        def apply(old, gathered):
+            return min(gathered, old.x)
+
+    program = ws.phases(
+        ws.phase(ws.vertex_program(Loses), supersteps=1), ws.phase(ws.vertex_program(Spreads))
+    )
+    for edges in EDGES:
+        graph = graph_of(edges)
+        assert bind(program.phases[1].program, graph, {}).never_nan
+        loop = PhasedLoop(program, {}, Options(engine="cpu"))
+        loop.start(graph)
+        assert not loop.loops[1].bound.never_nan
+        expected = ws.run(program, graph, engine="python").frame
+        for partitions in (1, 3):
+            found = ws.run(program, graph, engine="cpu", partitions=partitions).frame
+            pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_infinite_attributes() -> None:
+    edges = pd.DataFrame({"source": [0, 1], "destination": [1, 2], "length": [1.0, math.inf]})
+    program = relaxed(longer)
+    assert not bind(program, ws.Graph(edges, attributes=["length"]), {}).never_nan
+    assert bind(program, ws.Graph(edges[:1], attributes=["length"]), {}).never_nan

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +14,7 @@ from numba.core.errors import NumbaError
 
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.program.codegen import compiled_module, python_module
+from cugraph_ws.program.codegen import Types, compiled_module, python_module
 from cugraph_ws.program.inference import compile_error
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
@@ -26,6 +28,11 @@ RANGES_A_THREAD = 8  # to balance the load
 
 def _serial(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
     return [function(*task) for task in tasks]
+
+
+@lru_cache
+def _never_nan(types: Types) -> Types:
+    return replace(types, never_nan=True)
 
 
 @contextmanager
@@ -87,7 +94,11 @@ class Context:
     ) -> None:
         self.bound = bound
         self.part = part
-        self.loops = (python_module if plain else compiled_module)(bound.program, bound.types)
+        if plain:
+            self.loops = python_module(bound.program, bound.types)
+        else:
+            types = _never_nan(bound.types) if bound.never_nan else bound.types
+            self.loops = compiled_module(bound.program, types)
         self.threads = 1 if plain else threads or number_of_threads()
         self.run = _serial if self.threads == 1 else parallel
         self.index = np.int64 if part.size > np.iinfo(np.int32).max else np.int32
