@@ -28,9 +28,8 @@ coverage erase
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" --cov --cov-report= "${uncompiled[@]}"
 wait "$types"
 # Without coverage, which would follow every step of the compiler and of programs in plain Python, for several
-# times as long, also in threads that had begun before: what these run through, other tests cover.
-uncovered=(tests/program/test_cuda_compile.py tests/program/test_zoo.py tests/runtime/test_cuda_list.py tests/cli/test_cuda_warm_up.py
-  tests/fuzz tests/scripts tests/house)
+# times as long, also in threads that had begun before.
+mapfile -t uncovered < <(grep -v '^#' ci/uncovered.txt)
 pytest -n "$((workers + 1))" --dist loadgroup "${uncovered[@]}"
 # Tests that start clusters of processes, one group, run one after the other beside all others.  They
 # wait now and then, for faults to be noticed, so there is one worker more than cores.
