@@ -28,6 +28,7 @@ from zoo_edges import EDGE_ZOO
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
+from cugraph_ws.algorithms.krylov import PrincipalVector
 from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, modes, rows
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda.loops import (
@@ -204,6 +205,7 @@ def _loops() -> list[Case]:
                 *[ws.CoreNumber(kind) for kind in ("both", "in", "out")],
                 _sources(ws.BFS),
                 ws.HITS(max_iter=1),
+                PrincipalVector(ws.EigenvectorCentrality, 1, None, 1.0),
                 ws.Betweenness([0, 3]),
                 ws.PersonalizedPageRank([0, 3], max_iter=1),
                 ws.MaximalIndependentSet(),

@@ -1,4 +1,4 @@
-"""Eigenvector and Katz centrality: power iteration, as vertex programs."""
+"""Eigenvector and Katz centrality: power iteration, as vertex programs; on undirected graphs Krylov spaces."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 import cugraph_ws.program.declarations as ws
+from cugraph_ws.algorithms.krylov import PrincipalVector
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.errors import InputError
@@ -135,8 +136,10 @@ def eigenvector_centrality(
 ) -> FrameT:
     """Compute eigenvector centrality: a vertex's value is the scaled sum of its in-neighbours' values.
 
-    As in NetworkX, the power iteration is on A + I, so it converges on bipartite graphs too.  On a
-    directed graph without cycles the only eigenvalue is 0, and the iteration converges slowly.
+    On a directed graph this is power iteration, as in NetworkX on A + I, so it converges on bipartite
+    graphs too; without cycles the only eigenvalue is 0, and it converges slowly.  On an undirected graph
+    each superstep adds a vector to those whose best combination is the result: half the supersteps, or
+    fewer, for a smaller error.
 
     Parameters
     ----------
@@ -145,7 +148,8 @@ def eigenvector_centrality(
     max_iter : int
         Maximum number of supersteps.
     tol : float
-        The run ends when no value changes by more than this.
+        The run ends when no value changes by more than this; on an undirected graph, when the square root
+        of the sum of all squared changes is at most this.
     nstart : frame, mapping, number or column name, optional
         First values, 0 or more; by default all equal.
     source, destination : str or list of str
@@ -174,22 +178,24 @@ def eigenvector_centrality(
     ----------
     .. [1] P. Bonacich, "Power and centrality: a family of measures", American Journal of Sociology
        92, 1987.
+    .. [2] Y. Saad, "Numerical methods for large eigenvalue problems", 2011.
     """
-    result = run(
-        EigenvectorCentrality,
-        as_graph(
-            graph,
-            source=source,
-            destination=destination,
-            weight=weight,
-            directed=directed,
-            weighted=True,
-        ),
-        nstart=1.0 if nstart is None else nstart,
-        max_iter=max_iter,
-        tol=tol,
-        **options,
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
     )
+    first = 1.0 if nstart is None else nstart
+    if opened.directed:
+        result = run(
+            EigenvectorCentrality, opened, nstart=first, max_iter=max_iter, tol=tol, **options
+        )
+    else:
+        loop = PrincipalVector(EigenvectorCentrality, max_iter, tol, first)
+        result = run(loop, opened, **options)
     return result.require_convergence("eigenvector_centrality").frame
 
 

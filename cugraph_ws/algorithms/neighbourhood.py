@@ -76,7 +76,9 @@ class Neighbourhood:
         self.xp = self.part.xp
         self.own = self.xp.arange(self.part.owned)
         self._directed = bool(self.part.directed)
-        self._kept = on_device and self.part.whole and not symmetric
+        self._plain = not symmetric
+        self._kept = on_device and self.part.whole and self._plain
+        self._converted: dict[tuple[str, Any], Array] = {}
         self._found_classes: dict[int, tuple[Any, Any]] = {}  # by the id of the offsets, and those
 
     def owned_among(self, numbers: Array) -> tuple[Array, Array]:
@@ -126,9 +128,8 @@ class Neighbourhood:
             assert marks is None
 
             def fold_all(rows: Any, chosen: Array, weights: Array) -> Array:
-                return self._loops.sums_of_all(
-                    rows, self._classes(rows, len(chosen)), values, weights
-                )
+                classes = self._classes(rows, len(chosen))
+                return self._loops.sums_of_all(rows, classes, values, weights, weight or "")
 
             return self._by_arcs(fold_all, direction, self.own, weight, self.xp.add)
 
@@ -163,7 +164,8 @@ class Neighbourhood:
             order = "csc" if rows.offsets is part.csc.offsets else "csr"
             name = "row classes", order
             if name not in kept:
-                kept[name] = self._loops.classes_of(rows, count)
+                whole = order == "csc" and part.whole and part.halo.alone and not part.on_device
+                kept[name] = self._loops.classes_of(rows, count, tiled=whole and self._plain)
             self._found_classes[key] = rows.offsets, kept[name]
         return self._found_classes[key][1]
 
@@ -283,7 +285,10 @@ class Neighbourhood:
         """Return an edge column as float64, or None."""
         if name is None:
             return None
-        return self.part.arc_values(name, order).astype(np.float64, copy=False)
+        if (name, order) not in self._converted:
+            values = self.part.arc_values(name, order).astype(np.float64, copy=False)
+            self._converted[name, order] = values
+        return self._converted[name, order]
 
     def followers(self, places: Array, direction: Direction = "in") -> Array:
         """Return the owned vertices that have given vertices as neighbours; not collective.

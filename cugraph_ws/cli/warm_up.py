@@ -173,7 +173,8 @@ PLAIN_TOO = {
     "eigenvector_centrality", "hits", "katz_centrality", "label_propagation", "leiden", "louvain",
     "pagerank", "personalized_pagerank",
 }  # fmt: skip
-BOTH_WAYS = {"core_number", "weakly_connected_components"}  # other kernels for undirected graphs
+# Functions with other kernels for undirected graphs
+BOTH_WAYS = {"core_number", "eigenvector_centrality", "weakly_connected_components"}
 
 
 def tasks(names: Sequence[str], engines: Sequence[Engine], weights: Sequence[str]) -> list[Task]:

@@ -6,6 +6,7 @@ graph.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from cugraph_ws.graph.tiling import Tiles, Tiling
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.memory import available_memory
 
-__all__ = ["TiledRows", "why_not_tiled"]
+__all__ = ["TileChoice", "TiledRows", "why_not_tiled"]
 
 LEAST_ARCS = 1 << 22  # a superstep of fewer takes less time than the compilation of two loops pays
 NEAR = 1 << 20  # bytes of source values that fit a core's cache
@@ -61,6 +62,61 @@ def why_not_tiled(
     return None
 
 
+class TileChoice:
+    """Whether sums over the rows of an adjacency go over its tiles.
+
+    Parameters
+    ----------
+    tiling : Tiling
+    size : int
+        See `Tiling.shape`.
+    width : int
+        Bytes of a source's values.
+    carried : callable
+        Returns the bytes of edge attributes that tiles would need in their order.
+    """
+
+    def __init__(
+        self, tiling: Tiling, size: int, width: int, carried: Callable[[], int] = lambda: 0
+    ) -> None:
+        self._tiling, self._size, self._width, self._carried = tiling, size, width, carried
+        self._why_not: str | None = None
+
+    def why_rows(self) -> str | None:
+        """Return why the next gather goes over rows, or None for tiles; called once for each."""
+        tiling = self._tiling
+        if self._why_not is None and not tiling.made:
+            self._why_not = self._why_small()
+        if self._why_not is not None:
+            return self._why_not
+        tiling.gathers += 1
+        if tiling.made:
+            return None
+        if tiling.gathers <= FIRST:
+            return f"tiles are made after {FIRST} supersteps over rows"
+        self._why_not = self._why_dear()
+        return self._why_not
+
+    def _why_small(self) -> str | None:
+        """Return why tiles cannot pay, or None: reads of sources miss the cache, and tiles are not thin."""
+        tiling, arcs = self._tiling, len(self._tiling.indices)
+        if arcs < LEAST_ARCS:
+            return f"{arcs:,} arcs are few"
+        if self._size * self._width < NEAR:
+            return "the values of all sources fit a core's cache"
+        ranges, bits = tiling.shape(self._size)
+        each = arcs / (len(ranges) * -(-self._size // (1 << bits)))
+        return f"tiles would have {each:.0f} arcs on average" if each < THIN else None
+
+    def _why_dear(self) -> str | None:
+        """Return why tiles do not pay on this machine, or None."""
+        tiling, size = self._tiling, self._size
+        if SHARE * (tiling.cost(size) + self._carried()) > available_memory():
+            return f"tiles would take more than a {SHARE}th of the available memory"
+        lines = tiling.spread(size)
+        return f"an arc reads {lines:.2f} new cache lines on average" if lines < NEW_LINES else None
+
+
 class TiledRows:
     """The tiles of one run on the CPU.
 
@@ -86,6 +142,10 @@ class TiledRows:
         self._forced = layout == "tiles"
         self._asks = layout == "auto"  # whether it is chosen here
         self._why_not = why_not
+        bound = context.bound
+        kinds = bound.types.message if bound.prepares else bound.types.state
+        width = sum(np.dtype(kind).itemsize for kind in kinds)
+        self._choice = TileChoice(self._tiling, context.part.size, width, self._edge_bytes)
         self._edges: tuple[Array, ...] | None = None
         self.inbox: tuple[Array, ...] = ()
 
@@ -93,41 +153,12 @@ class TiledRows:
         """Return whether the next gather goes over tiles; called once for each."""
         if not self._asks:
             return self._forced
-        tiling = self._tiling
-        if self._why_not is None and not tiling.made:
-            self._why_not = self._why_small()
-        reason = self._why_not
-        if reason is None:
-            tiling.gathers += 1
-            if not tiling.made and tiling.gathers <= FIRST:
-                reason = f"tiles are made after {FIRST} supersteps over rows"
-            elif not tiling.made:
-                reason = self._why_not = self._why_dear()
+        reason = self._choice.why_rows() if self._why_not is None else self._why_not
         name = self._context.bound.program.name
-        tiling.choices[name] = (
+        self._tiling.choices[name] = (
             "tiles: reads of sources miss the cache" if reason is None else f"csc: {reason}"
         )
         return reason is None
-
-    def _why_small(self) -> str | None:
-        """Return why tiles cannot pay, or None: reads of sources miss the cache, and tiles are not thin."""
-        part, types, tiling = self._context.part, self._context.bound.types, self._tiling
-        if part.arcs < LEAST_ARCS:
-            return f"{part.arcs:,} arcs are few"
-        kinds = types.message if self._context.bound.prepares else types.state
-        if part.size * sum(np.dtype(kind).itemsize for kind in kinds) < NEAR:
-            return "the values of all sources fit a core's cache"
-        ranges, bits = tiling.shape(part.size)
-        each = part.arcs / (len(ranges) * -(-part.size // (1 << bits)))
-        return f"tiles would have {each:.0f} arcs on average" if each < THIN else None
-
-    def _why_dear(self) -> str | None:
-        """Return why tiles do not pay on this machine, or None."""
-        tiling, size = self._tiling, self._context.part.size
-        if SHARE * (tiling.cost(size) + self._edge_bytes()) > available_memory():
-            return f"tiles would take more than a {SHARE}th of the available memory"
-        lines = tiling.spread(size)
-        return f"an arc reads {lines:.2f} new cache lines on average" if lines < NEW_LINES else None
 
     def _edge_bytes(self) -> int:
         return sum(one.nbytes for one in self._context.part.edges("csc"))

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.kernels.cpu.folds import fold_words, nearest_rows, sum_rows, tight_rows
+from cugraph_ws.backends.cpu.tiled import TileChoice
+from cugraph_ws.kernels.cpu.folds import (
+    fold_words,
+    nearest_rows,
+    sum_all_rows,
+    sum_rows,
+    sum_tiles,
+    tight_rows,
+)
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
-__all__ = ["classes_of", "nearest", "sums", "sums_of_all", "tight", "words"]
+__all__ = ["AllRows", "classes_of", "nearest", "sums", "sums_of_all", "tight", "words"]
 
 Array = npt.NDArray[Any]
 
 WORK_A_TASK = 1 << 14  # rows and arcs
+WIDTH = 8  # bytes of a value
+
+
+class AllRows(NamedTuple):
+    """How `sums_of_all` reads the rows.
+
+    Attributes
+    ----------
+    total : int
+        Number of rows.
+    ranges : list of (int, int)
+        Rows of each task.
+    tiles : TileChoice or None
+        Decides whether the next sums are over tiles; None if all are over rows.
+    """
+
+    total: int
+    ranges: list[tuple[int, int]]
+    tiles: TileChoice | None
 
 
 def sums(
@@ -43,34 +70,56 @@ def sums(
     return found
 
 
-def classes_of(rows: Any, count: int) -> Array:
+def classes_of(rows: Any, count: int, *, tiled: bool = False) -> AllRows:
     """Return the `classes` argument of `sums_of_all` for the first `count` rows.
 
     Parameters
     ----------
     rows : Adjacency
     count : int
+    tiled : bool
+        Whether they are a whole graph's rows of in-neighbours, which may have tiles.
     """
-    return np.arange(count)
+    choice = None
+    if tiled:
+        choice = TileChoice(rows.tiling, count, WIDTH, lambda: WIDTH * len(rows.indices))
+    return AllRows(count, _cuts(rows, np.arange(count)), choice)
 
 
-def sums_of_all(rows: Any, classes: Array, values: Array, weights: Array | None) -> Array:
-    """Add up neighbours' values for all rows.
+def sums_of_all(
+    rows: Any, classes: AllRows, values: Array, weights: Array | None, column: str = ""
+) -> Array:
+    """Add up neighbours' values for all rows; the same bits over rows and over tiles.
 
     Parameters
     ----------
     rows : Adjacency
-    classes : ndarray
+    classes : AllRows
         As `classes_of` returns.
     values : ndarray of float64, shape (size,)
     weights : ndarray of float64, shape (arcs,), or None
         Factors by arc; None for ones.
+    column : str
+        The edge column of the weights.
 
     Returns
     -------
     ndarray of float64, shape (rows,)
     """
-    return sums(rows, classes, values[:, None], weights)[:, 0]
+    found = np.empty(classes.total)
+    if classes.tiles is None or classes.tiles.why_rows() is not None:
+        given = (rows.offsets, rows.indices, values, weights, found)
+        parallel(sum_all_rows, [(*given, *cut) for cut in classes.ranges])
+        return found
+    size = len(values)
+    tiles = rows.tiling.tiles(size)
+    moved = None if weights is None else rows.tiling.carry(column, weights, size)
+    tasks = [
+        (*cut, tiles.bits, tiles.firsts[number], tiles.sources, tiles.places, values, moved, found)
+        for number, cut in enumerate(tiles.ranges)
+    ]
+    parallel(sum_tiles, tasks)
+    return found
 
 
 def words(rows: Any, which: Array, values: Array, operation: int, identity: int) -> Array:

@@ -57,8 +57,8 @@ class RowClasses(NamedTuple):
         return sum(int(one.nbytes) for one in self[1:])
 
 
-def classes_of(rows: Any, count: int) -> RowClasses:
-    """Find the long ones among the first `count` rows."""
+def classes_of(rows: Any, count: int, *, tiled: bool = False) -> RowClasses:
+    """Find the long ones among the first `count` rows; `tiled` is for CPUs."""
     xp = device().xp
     lengths = xp.diff(rows.offsets[: count + 1])
     cut = xp.flatnonzero(lengths > PIECE)
@@ -70,7 +70,9 @@ def classes_of(rows: Any, count: int) -> RowClasses:
     return RowClasses(count, long, cut, firsts, cut[which], all_pieces - firsts[which])
 
 
-def sums_of_all(rows: Any, classes: RowClasses, values: Array, weights: Array | None) -> Array:
+def sums_of_all(
+    rows: Any, classes: RowClasses, values: Array, weights: Array | None, column: str = ""
+) -> Array:
     """Add up neighbours' values for all rows of `classes`."""
     xp = device().xp
     found = xp.empty(classes.total, np.float64)
