@@ -138,8 +138,8 @@ def eigenvector_centrality(
 
     On a directed graph this is power iteration, as in NetworkX on A + I, so it converges on bipartite
     graphs too; without cycles the only eigenvalue is 0, and it converges slowly.  On an undirected graph
-    each superstep adds a vector to those whose best combination is the result: half the supersteps, or
-    fewer, for a smaller error.
+    each superstep adds a vector to those whose best combination is the result: fewer supersteps for a
+    smaller error.
 
     Parameters
     ----------
