@@ -237,7 +237,8 @@ class PrincipalVector(ArrayLoop):
             near.sums(vectors[first], "in", weight=self._weight), before, found,
             scale=self._scale, by=0.0 if first else self._estimate,
         )  # fmt: skip
-        return np.sum(self._comm.allgather(own[None].tolist()), axis=0)
+        sums = np.sum(self._comm.allgather(own[None].tolist()), axis=0)
+        return sums
 
     # ------------------------------------------------------------------------------- checkpoints
 
