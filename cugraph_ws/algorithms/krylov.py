@@ -133,7 +133,11 @@ class PrincipalVector(ArrayLoop):
     kept: ClassVar = {"vector": None, "rest": None}
 
     def __init__(
-        self, program: VertexProgram, max_iter: int | None, tol: float | None, nstart: Any
+        self,
+        program: VertexProgram,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        nstart: Any = 1.0,
     ) -> None:
         self.max_iter = program.max_iter if max_iter is None else max_iter
         self.tol = program.tol if tol is None else tol
@@ -237,8 +241,9 @@ class PrincipalVector(ArrayLoop):
             near.sums(vectors[first], "in", weight=self._weight), before, found,
             scale=self._scale, by=0.0 if first else self._estimate,
         )  # fmt: skip
-        sums = np.sum(self._comm.allgather(own[None].tolist()), axis=0)
-        return sums
+        shown = self._comm.allgather(own[None].tolist())
+        added: npt.NDArray[np.float64] = np.sum(shown, axis=0)
+        return added
 
     # ------------------------------------------------------------------------------- checkpoints
 

@@ -36,15 +36,21 @@ WEIGHTED = click.option(
 @job_options
 @SUPERSTEPS
 @TOLERANCE
-def eigenvector_command(job: Job) -> None:
+def eigenvector_command(job: Job, max_iter: int, tol: float) -> None:
     """Rank vertices by eigenvector centrality.
 
     Result: vertex, eigenvector_centrality.
     """
     from cugraph_ws.algorithms.eigenvector import EigenvectorCentrality
+    from cugraph_ws.algorithms.krylov import PrincipalVector
 
+    program: Any = EigenvectorCentrality
+    column = "eigenvector_centrality"
     with job.graph() as graph:
-        job.run(graph, EigenvectorCentrality, rank_by="eigenvector_centrality")
+        if job.undirected:
+            job.run(graph, PrincipalVector(program, max_iter, tol), rank_by=column)
+        else:
+            job.run(graph, program, rank_by=column, max_iter=max_iter, tol=tol)
 
 
 @click.command("hits")

@@ -476,7 +476,7 @@ def compile_task(package: Any, task: Task) -> None:
                 task.engine == "cuda"
             ):  # what the first call has made may let the second use other kernels
                 function(graph, **arguments, engine="cuda")
-            if task.engine == "cpu" and task.name in TILED:
+            if task.engine == "cpu" and task.name in TILED and task.directed:
                 function(graph, **arguments, engine="cpu", layout="tiles")
         return
     from cugraph_ws.cli.run import load_program
