@@ -77,10 +77,12 @@ def test_some_shapes_on_a_gpu(name: str, directed: bool) -> None:
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("bytes_shared", [48 << 10, 12 * 32])
-def test_hashed_rows(directed: bool, bytes_shared: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hashed_rows_on_a_gpu(
+    directed: bool, bytes_shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rows of any length are hashed, but those that do not fit shared memory."""
     monkeypatch.setattr(on_gpu, "LEAST_HASHED", 1)
-    edges = replace(rmat(7, 12, seed=4), directed=directed)
+    edges = replace(random_edges(24, 600, seed=9), directed=directed)
     with emulated(seed=2) as gpu, build(edges) as graph:
         monkeypatch.setattr(gpu, "shared_memory", bytes_shared)
         check(edges, counted(graph, engine="cuda"))
