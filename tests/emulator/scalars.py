@@ -246,6 +246,26 @@ def _power_integer(kind: Any, left: Any, right: Any) -> int:
     return left ** (right % 2) if abs(left) == 1 else 0
 
 
+class _Row(dict[Any, Any]):
+    """What makes the result, by the other operand's type; for any other type, nothing does."""
+
+    def __missing__(self, kind: Any) -> Any:
+        return _refused
+
+
+def _refused(value: Any) -> Any:
+    return NotImplemented
+
+
+def _of_slot(operation: Any, row: _Row) -> Any:
+    """Make a method of an operation of Python's own, which itself refuses other types."""
+
+    def method(self: Any, other: Any) -> Any:
+        return row[type(other)](operation(self, other))
+
+    return method
+
+
 def _with_result(operation: Callable[[Any, Any], Any], row: dict[Any, Any], swap: bool) -> Any:
     """Make a method: `row` has, for the other operand's type, what makes the result."""
     get = row.get
@@ -298,14 +318,15 @@ def _shifted(kind: Any, left: bool) -> tuple[Any, Any]:
 def _equip_integer(kind: Any) -> None:
     others = (int, bool, *INTEGERS)
     kinds = {other: _result_of_integers(kind, other) for other in others}
-    makers = {other: result.make for other, result in kinds.items()}
+    makers = _Row((other, result.make) for other, result in kinds.items())
     to_float = dict.fromkeys(others, Float64.make)
     plain = (("add", int.__add__), ("sub", int.__sub__), ("mul", int.__mul__),
              ("and", int.__and__), ("or", int.__or__), ("xor", int.__xor__))  # fmt: skip
     checked = (("floordiv", _floor_integer), ("mod", _modulo_integer), ("pow", _power_integer))
     for prefix, swap in (("__", False), ("__r", True)):
         for name, operation in plain:
-            setattr(kind, f"{prefix}{name}__", _with_result(operation, makers, swap))
+            own = getattr(int, f"{prefix}{name}__") if swap else operation
+            setattr(kind, f"{prefix}{name}__", _of_slot(own, makers))
         for name, operation in checked:
             setattr(kind, f"{prefix}{name}__", _with_kind(operation, kinds, swap))
         setattr(kind, f"{prefix}truediv__", _with_result(divide, to_float, swap))
@@ -318,7 +339,7 @@ def _equip_integer(kind: Any) -> None:
 def _equip_float(kind: Any) -> None:
     others = (int, float, bool, Float32, Float64, *INTEGERS)
     stays = {Float32, *NARROW} if kind is Float32 else set()
-    row = {other: (Float32 if other in stays else Float64).make for other in others}
+    row = _Row((other, (Float32 if other in stays else Float64).make) for other in others)
     powers = dict(row)
     if kind is Float32:  # an integer exponent, of whatever width, leaves a float32 as it is
         powers |= dict.fromkeys((int, *INTEGERS), Float32.make)
@@ -327,11 +348,12 @@ def _equip_float(kind: Any) -> None:
         ("truediv", divide), ("floordiv", _floor_float), ("mod", _modulo_float),
     )  # fmt: skip
     for name, operation in operations:
-        setattr(kind, f"__{name}__", _with_result(operation, row, swap=False))
-        backward = getattr(float, f"__r{name}__") if name in ("add", "sub", "mul") else None
-        if backward is not None:  # the float's own method, since the other may be an integer
-            setattr(kind, f"__r{name}__", _with_result(backward, row, swap=False))
+        if name in ("add", "sub", "mul"):
+            setattr(kind, f"__{name}__", _of_slot(operation, row))
+            # the float's own method, since the other may be an integer
+            setattr(kind, f"__r{name}__", _of_slot(getattr(float, f"__r{name}__"), row))
         else:
+            setattr(kind, f"__{name}__", _with_result(operation, row, swap=False))
             setattr(kind, f"__r{name}__", _with_result(operation, row, swap=True))
     kind.__pow__ = _with_result(_power_float, powers, swap=False)
     kind.__rpow__ = _with_result(_power_float, row, swap=True)
