@@ -1,4 +1,8 @@
-"""HITS: hub and authority scores, by power iteration over the edges in both directions."""
+"""HITS: hub and authority scores, by power iteration over the edges in both directions.
+
+Where power iteration would need many supersteps, later ones follow the locally optimal method of
+`cugraph_ws.algorithms.rayleigh_ritz`; the last superstep is always one of power iteration.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import math
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from cugraph_ws.algorithms.eigenvector import check_start
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
@@ -16,6 +21,7 @@ from cugraph_ws.algorithms.options import (
     refuse_great,
     refuse_negative,
 )
+from cugraph_ws.algorithms.rayleigh_ritz import Improved
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -27,10 +33,17 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["HITS", "hits"]
 
 Array = Any  # NumPy's or CuPy's
+
+EARLIEST, EVERY = 16, 8  # supersteps before the first decision to accelerate, and between two
+LEFT = 32  # supersteps that power iteration must still need, at the rate of the last two
+FAILURES = 8  # of superstep that were to end the run, after which it ends by power iteration
+IDLE = 128  # accelerated supersteps without a smaller residual, after which it does as well
+GREATEST = 1e100  # sums of weights above which, and below whose inverse, products could overflow
 
 
 @accepts_dask_frames
@@ -56,7 +69,9 @@ def hits(
     max_iter : int
         Maximum number of supersteps.
     tol : float
-        The run ends when no hub score changes by more than this.
+        The run ends when no hub score, of which the greatest is 1, changes by more than this in a
+        superstep of power iteration.  If it is above 0, a run that power iteration would not end
+        soon is accelerated.
     nstart : frame, mapping, number or column name, optional
         First hub scores, 0 or more; by default all equal.
     normalized : bool
@@ -107,14 +122,18 @@ class HITS(ArrayLoop):
     """The algorithm as a loop for `run`: a step computes the authorities, then the hubs.
 
     The iteration is on the product of the adjacency matrix and its transpose, which has no negative
-    eigenvalues; so it converges on every graph, also on a bipartite one.
+    eigenvalues; so it converges on every graph, also on a bipartite one.  It is slow where the
+    greatest eigenvalues are close together, as on grids and roads.  There, later supersteps improve
+    the hubs by the locally optimal method, which also has one product with each matrix; their
+    residual is an estimate of what a superstep of power iteration would change, and one of those
+    ends the run.  Hubs may have negative entries in between, which are 0 in results.
 
     Parameters
     ----------
     max_iter : int
         Maximum number of supersteps.
     tol : float
-        The run ends when no hub value changes by more than this.
+        The run ends when no hub value changes by more than this in power iteration.
     nstart : frame, mapping, number or column name, optional
         First hub values.
     normalized : bool
@@ -161,6 +180,12 @@ class HITS(ArrayLoop):
             self._hubs = near.part.with_ghosts(self._first[: near.part.owned])
         self._authorities = near.xp.zeros(near.part.size)
         self._queue: Any = None  # made by the first step: `restore` replaces the arrays
+        self._improved: Improved | None = None  # while supersteps are accelerated
+        self._checks = False  # whether the next superstep begins that, or is to end the run
+        self._never = not self.tol  # whether supersteps are plain for good
+        self._change = math.inf  # the last superstep's
+        self._aim = self.tol or 0.0  # estimated change at which a plain superstep is to end the run
+        self._failures = 0
         self.converged = near.part.graph.number_of_arcs == 0
         if self.converged:
             self._hubs[:] = 0.0
@@ -168,9 +193,19 @@ class HITS(ArrayLoop):
     def step(self) -> Step:
         """Compute authorities from hubs, and hubs from authorities; on one GPU a few times."""
         part = self.near.part
-        changes = self._queued() if part.on_device and part.halo.alone else [self._superstep()]
+        accelerated = self._improved is not None and not self._checks
+        if accelerated:
+            changes = [self._accelerated()]
+        elif self._checks:
+            changes = [self._checked()]
+        else:
+            plain = part.on_device and part.halo.alone
+            changes = self._queued() if plain else [self._superstep()[0]]
         self.done += len(changes)
-        self.converged = changes[-1] <= (self.tol or 0.0)
+        self.converged = not accelerated and changes[-1] <= (self.tol or 0.0)
+        if not accelerated and self._improved is None:
+            self._checks = self._is_slow(*([self._change, *changes][-2:]))
+        self._change = changes[-1]
         graph = part.graph
         work = graph.number_of_vertices, 2 * graph.number_of_arcs
         return Step(
@@ -181,20 +216,31 @@ class HITS(ArrayLoop):
             bytes_sent=part.halo.totals(0)[1],
             residuals=changes,
             history=[work] * len(changes),
+            extrapolated=accelerated,
         )
 
-    def _superstep(self) -> float:
-        """Run a superstep; return the greatest change of a hub value, infinite at first; collective."""
+    def _superstep(self) -> tuple[float, float]:
+        """Run a superstep of power iteration; collective.
+
+        Returns
+        -------
+        change : float
+            The greatest change of a hub value; infinite at first.
+        scale : float
+            What the product of both matrices was divided by.
+        """
         near, weight = self.near, self.near.part.graph.weight
         before, owned = self._hubs[: near.part.owned].copy(), near.part.owned
-        self._authorities[:owned] = self._largest_one(near.sums(self._hubs, "in", weight=weight))
+        sums = near.sums(self._hubs, "in", weight=weight)
+        self._authorities[:owned], first = self._largest_one(sums)
         near.update(self._authorities)
-        self._hubs[:owned] = self._largest_one(near.sums(self._authorities, "out", weight=weight))
+        sums = near.sums(self._authorities, "out", weight=weight)
+        self._hubs[:owned], second = self._largest_one(sums)
         near.update(self._hubs)
         change = near.part.graph.comm.allgather(
             float(abs(self._hubs[:owned] - before).max()) if owned else 0.0
         )
-        return max(change) if self.done else math.inf
+        return max(change) if self.done else math.inf, first * second
 
     def _queued(self) -> list[float]:
         """Run supersteps without ghosts on the GPU; return the changes, as `_superstep` does."""
@@ -209,8 +255,125 @@ class HITS(ArrayLoop):
                 first=self.done == 0,
             )
         assert self.max_iter is not None
-        changes: list[float] = self._queue.run(max(1, self.max_iter - self.done))
+        most = max(1, min(self.max_iter - self.done, EVERY - self.done % EVERY))
+        changes: list[float] = self._queue.run(most)
         return changes
+
+    # ------------------------------------------------------------------------------ acceleration
+
+    def _is_slow(self, before: float, change: float) -> bool:
+        """Return whether power iteration would need many more supersteps; the same on all ranks."""
+        if self._never or self.converged or self.done < EARLIEST or self.done % EVERY:
+            return False
+        assert self.tol
+        rate = change / before if before > 0.0 else 1.0
+        return rate >= 1.0 or math.log(self.tol / change) < LEFT * math.log(rate)
+
+    def _checked(self) -> float:
+        """Run a superstep of power iteration, from which acceleration begins or goes on; collective."""
+        near, owned = self.near, self.near.part.owned
+        if self._improved is not None:
+            self._hubs[:owned] = self._shown_hubs()
+            near.update(self._hubs)
+        before = self._hubs[:owned].copy()
+        change, scale = self._superstep()
+        assert self.tol is not None
+        self._checks = False
+        if change <= self.tol:
+            return change
+        if self._improved is None:
+            self._never = not 1.0 / GREATEST < scale < GREATEST
+            if not self._never:
+                self._improved = Improved(near, self._hubs, self._product, scale)
+        else:
+            self._failures += 1
+            self._never = self._never or self._failures > FAILURES
+            self._aim *= min(1.0, max(0.1, 0.9 * self.tol / change))
+        if self._never:
+            self._improved = None
+        else:
+            assert self._improved is not None
+            image = self._hubs[:owned] * (scale / self._improved.scale)
+            self._improved.begin(before, image)
+        return change
+
+    def _accelerated(self) -> float:
+        """Run an accelerated superstep; return an estimate of what a plain one would have changed."""
+        assert self._improved is not None
+        change = self._improved.step()
+        if change is None:
+            self._improved.forget()
+            self._checks = True
+            return self._change
+        self._never = self._improved.idle >= IDLE
+        self._checks = self._never or change <= self._aim
+        return change
+
+    def _product(self, values: Array) -> Array:
+        """Multiply by both matrices; the authorities are overwritten; collective."""
+        near, weight = self.near, self.near.part.graph.weight
+        near.update(values)
+        self._authorities[: near.part.owned] = near.sums(values, "in", weight=weight)
+        near.update(self._authorities)
+        return near.sums(self._authorities, "out", weight=weight)
+
+    def _shown_hubs(self) -> Array:
+        """Return owned hubs of which none is negative and the greatest is 1; collective."""
+        own = self._hubs[: self.near.part.owned]
+        ends = (float(own.max()), float(own.min())) if len(own) else (0.0, 0.0)
+        greatest, least = zip(*self.near.part.graph.comm.allgather(ends), strict=True)
+        top, bottom = max(greatest), min(least)
+        if top < -bottom:
+            own, top = -own, -bottom
+        return self.near.xp.maximum(own, 0.0) / (top or 1.0)
+
+    # ---------------------------------------------------------------------------- state and result
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the scores, the vectors of accelerated supersteps, or zeros, and the counts."""
+        part, improved = self.near.part, self._improved
+        found = super().state()
+        for name in Improved.names:
+            found[name] = np.zeros(part.owned)
+            if improved is not None:
+                found[name] = as_host(part.by_number(improved.vectors[name]))
+        kept = (0.0, 0.0, 0.0, 0)
+        if improved is not None:
+            kept = improved.scale, improved.quotient, improved.least, improved.idle
+        flags = improved is not None, self._checks, self._never
+        return {
+            **found,
+            "flags": np.array(flags, np.bool_),
+            "figures": np.array([self._change, self._aim, self._failures, *kept], np.float64),
+        }
+
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of the arrays of `state` with an entry for each owned vertex."""
+        return *super().by_vertex_state, *Improved.names
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved; not collective."""
+        super().check(state, graph)
+        for name in Improved.names:
+            state.floats(name, graph.owned)
+        accelerated = state.flags("flags", 3)[0]
+        scale, quotient = state.floats("figures", 7, 0.0)[3:5]
+        state.require("figures", not accelerated or (scale > 0.0 and quotient > 0.0), "has a 0")
+
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Resume from what `state` returned."""
+        super().restore(state)
+        part = self.near.part
+        accelerated, self._checks, self._never = map(bool, state["flags"].tolist())
+        self._change, self._aim, failures, scale, quotient, least, idle = state["figures"].tolist()
+        self._failures = int(failures)
+        if accelerated:
+            self._improved = Improved(self.near, self._hubs, self._product, scale)
+            self._improved.quotient, self._improved.least = quotient, least
+            self._improved.idle = int(idle)
+            for name, one in self._improved.vectors.items():
+                one[:] = part.with_ghosts(state[name])
 
     def inputs(self) -> dict[str, Any]:
         """Return the first values."""
@@ -218,14 +381,23 @@ class HITS(ArrayLoop):
 
     def columns(self) -> dict[str, Column]:
         """Return hubs and authorities of owned vertices; collective."""
+        near = self.near
         found: dict[str, Any] = super().columns()
+        if self._improved is not None and not self.converged:
+            hubs = near.xp.zeros(near.part.size)
+            hubs[: near.part.owned] = self._shown_hubs()
+            near.update(hubs)
+            sums = near.sums(hubs, "in", weight=near.part.graph.weight)
+            scores = {"hubs": hubs, "authorities": self._largest_one(sums)[0]}
+            found = {name: near.part.by_number(one) for name, one in scores.items()}
         if not self._normalized:
             return found
-        comm = self.near.part.graph.comm
+        comm = near.part.graph.comm
         totals = {name: sum(comm.allgather(float(one.sum()))) for name, one in found.items()}
         return {name: one / (totals[name] or 1.0) for name, one in found.items()}
 
-    def _largest_one(self, own: Array) -> Array:
-        """Scale values so that the greatest on all ranks is 1; collective."""
+    def _largest_one(self, own: Array) -> tuple[Array, float]:
+        """Scale values so that the greatest on all ranks is 1; return it, too; collective."""
         of_ranks = self.near.part.graph.comm.allgather(float(own.max()) if len(own) else 0.0)
-        return own / (max(of_ranks) or 1.0)
+        greatest = max(of_ranks) or 1.0
+        return own / greatest, greatest

@@ -1,0 +1,174 @@
+"""The eigenvector of the greatest eigenvalue of a symmetric matrix, by the locally optimal method.
+
+A vector x with the image Mx has the Rayleigh quotient q = x·Mx / x·x and the residual r = Mx − qx.  A step multiplies
+M by the residual, and replaces x by that vector of the span of x, r and p which has the greatest quotient, where p is
+by what the last step changed x (Knyazev, "Toward the optimal preconditioned eigensolver: locally optimal block
+preconditioned conjugate gradient method", SIAM Journal on Scientific Computing 23, 2001; here one vector, without a
+preconditioner).  The images of the new x and p are the same combinations.  So a step needs one product, and about the
+square root of the number of steps of power iteration; and all vectors are polynomials in M times the first one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.algorithms.neighbourhood import Neighbourhood
+from cugraph_ws.backends import loops
+
+__all__ = ["Improved", "best_of_span"]
+
+Array = Any  # NumPy's or CuPy's
+
+SUMS = 12
+# Products of vectors of length 1 that are nearly dependent are rounding errors
+DEPENDENT = 1e-6
+
+
+class Improved:
+    """A vector that steps improve, with what they need.
+
+    Parameters
+    ----------
+    near : Neighbourhood
+    vector : array of float64, shape (size,)
+        By position; the owned part is replaced by each step.
+    product : callable
+        Returns the image of a vector by position, of owned positions and times `scale`; may write the vector's
+        ghosts; collective.
+    scale : float
+        What images are divided by.
+
+    Attributes
+    ----------
+    vectors : dict of str to array of float64
+        By position: the image of the vector, the residual, the direction of the last step and its image.
+    quotient : float
+        The Rayleigh quotient of the vector.
+    least : float
+        The least square of a residual's length so far, relative to that of its vector.
+    idle : int
+        Steps since then.
+    """
+
+    names = ("image", "residual", "direction", "direction_image")
+
+    def __init__(
+        self, near: Neighbourhood, vector: Array, product: Callable[[Array], Array], scale: float
+    ) -> None:
+        self._near, self._product, self.scale = near, product, scale
+        self._vector = vector
+        self._loops = loops("rayleigh_ritz", on_device=near.part.on_device)
+        self.vectors = {name: near.xp.zeros(near.part.size) for name in self.names}
+        self.quotient, self.least, self.idle = 0.0, math.inf, 0
+
+    def begin(self, vector: Array, image: Array) -> None:
+        """Replace the vector, given its image; the direction stays; collective.
+
+        Parameters
+        ----------
+        vector, image : array of float64, shape (owned,)
+        """
+        owned, held = self._near.part.owned, self.vectors
+        self._vector[:owned], held["image"][:owned] = vector, image
+        held["residual"][:owned] = 0.0
+        found = self._products(held["image"][:owned])
+        self.quotient = float(found[6] / (found[0] or 1.0))
+        held["residual"][:owned] = image - self.quotient * vector
+
+    def forget(self) -> None:
+        """Drop the direction of the last step."""
+        self.vectors["direction"][:] = 0.0
+        self.vectors["direction_image"][:] = 0.0
+
+    def step(self) -> float | None:
+        """Improve the vector; return how far it was from an eigenvector; collective.
+
+        Returns
+        -------
+        float or None
+            The greatest absolute residual, relative to the quotient times the greatest entry; None if nothing
+            could be improved.
+        """
+        owned = self._near.part.owned
+        image = self._product(self.vectors["residual"])
+        found = self._products(image)
+        if self.scale != 1.0:
+            found[[7, 9]] /= self.scale
+        size = found[3] / found[0] if found[0] > 0.0 else math.nan
+        best = best_of_span(found)
+        if best is None or not size < math.inf or found[SUMS] <= 0.0 or self.quotient <= 0.0:
+            return None
+        self.idle = 0 if size < self.least else self.idle + 1
+        self.least = min(self.least, float(size))
+        far = float(found[SUMS + 1] / (self.quotient * found[SUMS]))
+        (of_x, of_r, of_p), self.quotient = best
+        factors = of_x, of_r, of_p, of_r / self.scale, self.quotient
+        self._loops.combine(self._six(image[:owned]), factors)
+        return far
+
+    def _six(self, image: Array) -> Sequence[Array]:
+        """Return owned entries: vector, residual, direction, and their images, given the residual's."""
+        owned, held = self._near.part.owned, self.vectors
+        three = self._vector, held["residual"], held["direction"]
+        rest = held["direction_image"][:owned]
+        return *(one[:owned] for one in three), held["image"][:owned], image, rest
+
+    def _products(self, image: Array) -> npt.NDArray[np.float64]:
+        """Return sums and greatest values over all ranks; collective."""
+        own = self._loops.products(self._six(image)).tolist()
+        shown = np.array(self._near.part.graph.comm.allgather(own))
+        return np.concatenate([shown[:, :SUMS].sum(axis=0), shown[:, SUMS:].max(axis=0)])
+
+
+def best_of_span(
+    products: npt.NDArray[np.float64],
+) -> tuple[tuple[float, float, float], float] | None:
+    """Find the vector of the greatest Rayleigh quotient in a span of three.
+
+    Parameters
+    ----------
+    products : ndarray of float64, shape (12 or more,)
+        xx, xr, xp, rr, rp, pp, and products with images: xX, xR, xP, rR, rP, pP.  p may be 0.
+
+    Returns
+    -------
+    factors : tuple of three floats
+        Of x, r and p; that of x is not negative.  The combination has the length 1.
+    quotient : float
+
+    None if the products are not finite, or x and r are dependent.
+    """
+    given = products[:SUMS]
+    if not np.isfinite(given).all():
+        return None
+    tables = np.zeros((2, 3, 3))
+    rows, columns = np.triu_indices(3)
+    tables[:, rows, columns] = tables[:, columns, rows] = given.reshape(2, 6)
+    lengths = np.sqrt(np.diag(tables[0]))
+    count = 3 if lengths[2] > 0.0 else 2
+    if not (lengths[:count] > 0.0).all():
+        return None
+    lengths[count:] = 1.0
+    lengths_squared, images = tables / np.outer(lengths, lengths)
+    while count > 1:
+        try:
+            root = np.linalg.cholesky(lengths_squared[:count, :count])
+        except np.linalg.LinAlgError:
+            root = np.zeros((count, count))
+        if np.diag(root).min() > DEPENDENT:
+            inverse = np.linalg.inv(root)
+            values, vectors = np.linalg.eigh(inverse @ images[:count, :count] @ inverse.T)
+            found = np.zeros(3)
+            found[:count] = inverse.T @ vectors[:, -1]
+            found /= math.copysign(1.0, found[0]) * lengths
+            if not np.isfinite(found).all():
+                return None
+            of_x, of_r, of_p = found.tolist()
+            return (of_x, of_r, of_p), float(values[-1])
+        count -= 1
+    return None

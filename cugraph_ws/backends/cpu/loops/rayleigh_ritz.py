@@ -1,0 +1,62 @@
+"""Inner products and combinations of vectors on the CPU; see `cugraph_ws.algorithms.rayleigh_ritz`.
+
+Each piece of vertices has its own sums, so these do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.kernels.cpu import rayleigh_ritz
+from cugraph_ws.runtime.threads import parallel
+
+__all__ = ["combine", "products"]
+
+Array = npt.NDArray[Any]
+
+PIECE = 1 << 15  # vertices
+SUMS, FOUND = 12, 14
+
+
+def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
+    """Return inner products of three vectors, and of those with their images.
+
+    Parameters
+    ----------
+    vectors : sequence of six ndarrays of float64, each of shape (n,)
+        x, r, p, and their images X, R, P.
+
+    Returns
+    -------
+    ndarray of float64, shape (14,)
+        xx, xr, xp, rr, rp, pp, xX, xR, xP, rR, rP, pP, the greatest x or 0, the greatest absolute r.
+    """
+    found: npt.NDArray[np.float64] = np.zeros(FOUND)
+    for one in parallel(rayleigh_ritz.products, _tasks(vectors)):
+        found[:SUMS] += one[:SUMS]
+        found[SUMS:] = np.maximum(found[SUMS:], one[SUMS:])
+    return found
+
+
+def combine(vectors: Sequence[Array], factors: Sequence[float]) -> None:
+    """Replace x by a combination of x, r and p, p by its part without x, and r by the residual.
+
+    Parameters
+    ----------
+    vectors : sequence of six ndarrays of float64, each of shape (n,)
+        x, r, p, X, R, P; all but R are modified.
+    factors : sequence of five floats
+        Of x, r, p and R, and the quotient: the new r is X - quotient * x.
+    """
+    parallel(rayleigh_ritz.combine, _tasks(vectors, tuple(map(float, factors))))
+
+
+def _tasks(vectors: Sequence[Array], *given: Any) -> list[tuple[Any, ...]]:
+    """Return the arguments for each piece."""
+    size = len(vectors[0])
+    pieces = [(low, min(low + PIECE, size)) for low in range(0, size, PIECE)]
+    return [(tuple(vectors), *given, *one) for one in pieces]
