@@ -43,7 +43,7 @@ EARLIEST, EVERY = 16, 8  # supersteps before the first decision to accelerate, a
 LEFT = 32  # supersteps that power iteration must still need, at the rate of the last two
 FAILURES = 8  # of superstep that were to end the run, after which it ends by power iteration
 IDLE = 128  # accelerated supersteps without a smaller residual, after which it does as well
-GREATEST = 1e100  # sums of weights above which, and below whose inverse, products could overflow
+GREATEST = 1e200  # sums of weights above which, and below whose inverse, products could overflow
 
 
 @accepts_dask_frames
@@ -180,6 +180,7 @@ class HITS(ArrayLoop):
             self._hubs = near.part.with_ghosts(self._first[: near.part.owned])
         self._authorities = near.xp.zeros(near.part.size)
         self._queue: Any = None  # made by the first step: `restore` replaces the arrays
+        self._products: Any = None  # likewise, for accelerated ones on one GPU
         self._improved: Improved | None = None  # while supersteps are accelerated
         self._checks = False  # whether the next superstep begins that, or is to end the run
         self._never = not self.tol  # whether supersteps are plain for good
@@ -310,8 +311,17 @@ class HITS(ArrayLoop):
         return change
 
     def _product(self, values: Array) -> Array:
-        """Multiply by both matrices; the authorities are overwritten; collective."""
+        """Multiply the residual by both matrices; the authorities are overwritten; collective."""
         near, weight = self.near, self.near.part.graph.weight
+        if near.part.on_device and near.part.halo.alone:
+            if self._products is None:
+                self._products = loops("hits", on_device=True).Products(
+                    near.folded("in", weight),
+                    near.folded("out", weight),
+                    values,
+                    self._authorities,
+                )
+            return self._products()
         near.update(values)
         self._authorities[: near.part.owned] = near.sums(values, "in", weight=weight)
         near.update(self._authorities)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,12 @@ from cugraph_ws.backends import loops
 __all__ = ["Improved", "best_of_span"]
 
 Array = Any  # NumPy's or CuPy's
+Table = list[list[float]]  # rows
 
 SUMS = 12
 # Products of vectors of length 1 that are nearly dependent are rounding errors
 DEPENDENT = 1e-6
+SWEEPS = 8  # of rotations; the angles that are left are squared, or better, by each
 
 
 class Improved:
@@ -100,7 +103,7 @@ class Improved:
         if self.scale != 1.0:
             found[[7, 9]] /= self.scale
         size = found[3] / found[0] if found[0] > 0.0 else math.nan
-        best = best_of_span(found)
+        best = best_of_span(found[:SUMS].tolist())
         if best is None or not size < math.inf or found[SUMS] <= 0.0 or self.quotient <= 0.0:
             return None
         self.idle = 0 if size < self.least else self.idle + 1
@@ -125,14 +128,14 @@ class Improved:
         return np.concatenate([shown[:, :SUMS].sum(axis=0), shown[:, SUMS:].max(axis=0)])
 
 
-def best_of_span(
-    products: npt.NDArray[np.float64],
-) -> tuple[tuple[float, float, float], float] | None:
+def best_of_span(products: Sequence[float]) -> tuple[tuple[float, float, float], float] | None:
     """Find the vector of the greatest Rayleigh quotient in a span of three.
+
+    Computed in plain Python, so that all ranks find the same bits, whatever their processors.
 
     Parameters
     ----------
-    products : ndarray of float64, shape (12 or more,)
+    products : sequence of 12 floats
         xx, xr, xp, rr, rp, pp, and products with images: xX, xR, xP, rR, rP, pP.  p may be 0.
 
     Returns
@@ -143,32 +146,90 @@ def best_of_span(
 
     None if the products are not finite, or x and r are dependent.
     """
-    given = products[:SUMS]
-    if not np.isfinite(given).all():
+    if not all(map(math.isfinite, products)):
         return None
-    tables = np.zeros((2, 3, 3))
-    rows, columns = np.triu_indices(3)
-    tables[:, rows, columns] = tables[:, columns, rows] = given.reshape(2, 6)
-    lengths = np.sqrt(np.diag(tables[0]))
-    count = 3 if lengths[2] > 0.0 else 2
-    if not (lengths[:count] > 0.0).all():
+    xx, _, _, rr, _, pp = products[:6]
+    if not (xx > 0.0 and rr > 0.0):
         return None
-    lengths[count:] = 1.0
-    lengths_squared, images = tables / np.outer(lengths, lengths)
-    while count > 1:
-        try:
-            root = np.linalg.cholesky(lengths_squared[:count, :count])
-        except np.linalg.LinAlgError:
-            root = np.zeros((count, count))
-        if np.diag(root).min() > DEPENDENT:
-            inverse = np.linalg.inv(root)
-            values, vectors = np.linalg.eigh(inverse @ images[:count, :count] @ inverse.T)
-            found = np.zeros(3)
-            found[:count] = inverse.T @ vectors[:, -1]
-            found /= math.copysign(1.0, found[0]) * lengths
-            if not np.isfinite(found).all():
-                return None
-            of_x, of_r, of_p = found.tolist()
-            return (of_x, of_r, of_p), float(values[-1])
-        count -= 1
+    lengths = math.sqrt(xx), math.sqrt(rr), math.sqrt(pp) if pp > 0.0 else 1.0
+    angles, images = (_table(part, lengths) for part in (products[:6], products[6:]))
+    for count in (3, 2) if pp > 0.0 else (2,):
+        root = _root(angles, count)
+        if root is None:
+            continue
+        # The images' products with an orthonormal basis: twice divided by the root
+        half = [_divided(root, row[:count]) for row in images[:count]]
+        table = [_divided(root, list(row)) for row in zip(*half, strict=True)]
+        quotient, vector = _greatest(table)
+        for row in reversed(range(count)):  # the vector in terms of x, r and p
+            for below in range(row + 1, count):
+                vector[row] -= root[below][row] * vector[below]
+            vector[row] /= root[row][row]
+        sign = math.copysign(1.0, vector[0])
+        of_x, of_r, of_p = (
+            sign * one / length for one, length in zip([*vector, 0.0][:3], lengths, strict=True)
+        )
+        return (of_x, of_r, of_p), quotient
     return None
+
+
+def _table(upper: Sequence[float], lengths: Sequence[float]) -> Table:
+    """Return a symmetric table of three rows, divided by the lengths, given its upper triangle."""
+    places = ((0, 1, 2), (1, 3, 4), (2, 4, 5))
+    return [
+        [upper[place] / (lengths[row] * lengths[column]) for column, place in enumerate(one)]
+        for row, one in enumerate(places)
+    ]
+
+
+def _root(table: Table, count: int) -> Table | None:
+    """Return the Cholesky factor of the first rows, or None if they are nearly dependent."""
+    root: Table = []
+    for row in range(count):
+        found = _divided(root, table[row][:row])
+        left = table[row][row]
+        for one in found:
+            left -= one * one
+        if not left > DEPENDENT * DEPENDENT:
+            return None
+        root.append([*found, math.sqrt(left)])
+    return root
+
+
+def _divided(root: Table, right: list[float]) -> list[float]:
+    """Return `right`, divided by a lower triangle."""
+    found: list[float] = []
+    for row, value in zip(root, right, strict=True):
+        for factor, one in zip(row, found, strict=False):
+            value -= factor * one
+        found.append(value / row[len(found)])
+    return found
+
+
+def _greatest(table: Table) -> tuple[float, list[float]]:
+    """Return the greatest eigenvalue of a symmetric table, and its vector, by Jacobi's rotations."""
+    count = len(table)
+    vectors = [[float(row == column) for column in range(count)] for row in range(count)]
+    for _ in range(SWEEPS):
+        for one, other in combinations(range(count), 2):
+            beside = table[one][other]
+            if beside == 0.0:
+                continue
+            slope = (table[other][other] - table[one][one]) / (2.0 * beside)
+            tangent = math.copysign(1.0, slope) / (abs(slope) + math.sqrt(slope * slope + 1.0))
+            cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
+            sine = tangent * cosine
+            for row in (*table, *vectors):
+                row[one], row[other] = (
+                    cosine * row[one] - sine * row[other],
+                    sine * row[one] + cosine * row[other],
+                )
+            first, second = table[one], table[other]
+            for column in range(count):
+                first[column], second[column] = (
+                    cosine * first[column] - sine * second[column],
+                    sine * first[column] + cosine * second[column],
+                )
+            first[other] = second[one] = 0.0
+    best = max(range(count), key=lambda place: table[place][place])
+    return table[best][best], [row[best] for row in vectors]

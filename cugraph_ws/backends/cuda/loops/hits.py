@@ -8,7 +8,7 @@ from typing import Any
 from cugraph_ws.backends.cuda.loops.folds import prepare_sums
 from cugraph_ws.runtime.device import Prepared, device
 
-__all__ = ["QueuedSupersteps"]
+__all__ = ["Products", "QueuedSupersteps"]
 
 Array = Any  # CuPy's
 
@@ -69,3 +69,35 @@ class QueuedSupersteps:
         control = device().to_host(self._control)
         seen, self._done = self._done, int(control[DONE])
         return [float(control[CHANGES + one % QUEUED]) for one in range(seen, self._done)]
+
+
+class Products:
+    """The launches that multiply a vector by both matrices, without ghosts.
+
+    Parameters
+    ----------
+    into, out : tuple
+        As for `QueuedSupersteps`.
+    values, authorities : array of float64, shape (vertices,)
+        The vector, and what the first product is written to.
+    """
+
+    def __init__(
+        self,
+        into: tuple[Any, Any, Array],
+        out: tuple[Any, Any, Array],
+        values: Array,
+        authorities: Array,
+    ) -> None:
+        xp = device().xp
+        self._found, over = xp.empty_like(values), xp.zeros(1)
+        self._launches = [
+            *prepare_sums(*into, values, authorities, over),
+            *prepare_sums(*out, authorities, self._found, over),
+        ]
+
+    def __call__(self) -> Array:
+        """Return the product; the next call overwrites it."""
+        for launch in self._launches:
+            launch()
+        return self._found
