@@ -36,6 +36,7 @@ from cugraph_ws.backends.cuda.loops import (
     extrapolation,
     folds,
     jumps,
+    rayleigh_ritz,
     similarity,
     triangles,
 )
@@ -238,6 +239,7 @@ def _loops() -> list[Case]:
     cases.append(("", _jumps))
     cases.append(("", _hub))
     cases.append(("", _combined))
+    cases.append(("", _improved))
     return cases
 
 
@@ -259,6 +261,13 @@ def _combined() -> None:
     vectors = [device().xp.asarray(2.0 ** -(k * np.arange(1.0, 6.0))) for k in range(6)]
     extrapolation.products(vectors)
     extrapolation.combine(vectors, [0.2] * 5, vectors[0].copy())
+
+
+def _improved() -> None:
+    """Improve the vector of an accelerated run of HITS."""
+    vectors = [device().xp.arange(4.0) + k for k in range(6)]
+    rayleigh_ritz.products(vectors)
+    rayleigh_ritz.combine(vectors, [0.5] * 5)
 
 
 def _hashed(loop: Any, graph: ws.Graph) -> None:
