@@ -21,7 +21,7 @@ from cugraph_ws.algorithms.options import (
     refuse_great,
     refuse_negative,
 )
-from cugraph_ws.algorithms.rayleigh_ritz import Improved
+from cugraph_ws.algorithms.rayleigh_ritz import Improved, has_room
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -283,7 +283,8 @@ class HITS(ArrayLoop):
         if change <= self.tol:
             return change
         if self._improved is None:
-            self._never = not 1.0 / GREATEST < scale < GREATEST
+            possible = has_room(near.part) and 1.0 / GREATEST < scale < GREATEST
+            self._never = near.total(not possible) > 0
             if not self._never:
                 self._improved = Improved(near, self._hubs, self._product, scale)
         else:

@@ -20,13 +20,18 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.neighbourhood import Neighbourhood
 from cugraph_ws.backends import loops
+from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.memory import available_memory
 
-__all__ = ["Improved", "best_of_span"]
+__all__ = ["Improved", "best_of_span", "has_room"]
 
 Array = Any  # NumPy's or CuPy's
 Table = list[list[float]]  # rows
 
 SUMS = 12
+SMALL = 1 << 26  # bytes that are always there: asking a driver takes as long as a small graph's run
+PART = 4  # vectors may take 1/4 of the free memory
 # Products of vectors of length 1 that are nearly dependent are rounding errors
 DEPENDENT = 1e-6
 SWEEPS = 8  # of rotations; the angles that are left are squared, or better, by each
@@ -126,6 +131,20 @@ class Improved:
         own = self._loops.products(self._six(image)).tolist()
         shown = np.array(self._near.part.graph.comm.allgather(own))
         return np.concatenate([shown[:, :SUMS].sum(axis=0), shown[:, SUMS:].max(axis=0)])
+
+
+def has_room(part: Part) -> bool:
+    """Return whether the vectors of an `Improved` fit in this rank's free memory.
+
+    Parameters
+    ----------
+    part : Part
+    """
+    taken = 8 * (len(Improved.names) + 1) * part.size
+    if taken <= SMALL:
+        return True
+    free = device().free_memory() if part.on_device else available_memory()
+    return PART * taken <= free
 
 
 def best_of_span(products: Sequence[float]) -> tuple[tuple[float, float, float], float] | None:

@@ -54,7 +54,8 @@ class Step:
     phase : str
         Name of the phase, in a run of phases.
     extrapolated : bool
-        Whether an extrapolation has replaced the state that the last superstep left.
+        Whether an extrapolation has replaced the state that the last superstep left, or an accelerated
+        superstep has left it.
     exchange : str
         What the messages between ranks consisted of; see `Trace`.
     predicted : float

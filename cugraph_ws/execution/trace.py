@@ -43,7 +43,8 @@ class Trace:
         The layout whose arcs the superstep read: "csc", "csr", "tiles", "gshards" or "windows"; empty for an
         algorithm with a loop of its own.
     extrapolated : list of bool
-        Whether an extrapolation replaced the state after the superstep.
+        Whether an extrapolation replaced the state after the superstep, or the superstep of `ws.hits` was
+        accelerated: its residual is then an estimate.
     exchange : list of str
         What the messages between partitions consisted of: "vr", changed vertices of a boundary; "ms", all
         vertices of a boundary; "all", all owned vertices; "bits", a bit for each vertex of a boundary and one
