@@ -70,8 +70,8 @@ def hits(
         Maximum number of supersteps.
     tol : float
         The run ends when no hub score, of which the greatest is 1, changes by more than this in a
-        superstep of power iteration.  If it is above 0, a run that power iteration would not end
-        soon is accelerated.
+        superstep of power iteration.  Where that would take many supersteps, the locally optimal
+        method [2]_ replaces most of them, unless `tol` is 0.
     nstart : frame, mapping, number or column name, optional
         First hub scores, 0 or more; by default all equal.
     normalized : bool
@@ -102,6 +102,8 @@ def hits(
     ----------
     .. [1] J. M. Kleinberg, "Authoritative sources in a hyperlinked environment", Journal of the ACM
        46, 1999.
+    .. [2] A. V. Knyazev, "Toward the optimal preconditioned eigensolver: locally optimal block
+       preconditioned conjugate gradient method", SIAM Journal on Scientific Computing 23, 2001.
     """
     result = run(
         HITS(max_iter, tol, nstart, normalized),
@@ -185,7 +187,7 @@ class HITS(ArrayLoop):
         self._checks = False  # whether the next superstep begins that, or is to end the run
         self._never = not self.tol  # whether supersteps are plain for good
         self._change = math.inf  # the last superstep's
-        self._aim = self.tol or 0.0  # estimated change at which a plain superstep is to end the run
+        self._share = 1.0  # of `tol`: estimated change at which a plain superstep is to end the run
         self._failures = 0
         self.converged = near.part.graph.number_of_arcs == 0
         if self.converged:
@@ -267,7 +269,9 @@ class HITS(ArrayLoop):
         if self._never or self.converged or self.done < EARLIEST or self.done % EVERY:
             return False
         assert self.tol
-        rate = change / before if before > 0.0 else 1.0
+        if not 0.0 < before < math.inf:
+            return False
+        rate = change / before
         return rate >= 1.0 or math.log(self.tol / change) < LEFT * math.log(rate)
 
     def _checked(self) -> float:
@@ -278,19 +282,21 @@ class HITS(ArrayLoop):
             near.update(self._hubs)
         before = self._hubs[:owned].copy()
         change, scale = self._superstep()
-        assert self.tol is not None
+        tol = self.tol or 0.0
         self._checks = False
-        if change <= self.tol:
+        if change <= tol:
+            self._improved = None
             return change
         if self._improved is None:
             possible = has_room(near.part) and 1.0 / GREATEST < scale < GREATEST
             self._never = near.total(not possible) > 0
             if not self._never:
+                self._products = None
                 self._improved = Improved(near, self._hubs, self._product, scale)
         else:
             self._failures += 1
             self._never = self._never or self._failures > FAILURES
-            self._aim *= min(1.0, max(0.1, 0.9 * self.tol / change))
+            self._share *= min(1.0, max(0.1, 0.9 * tol / change))
         if self._never:
             self._improved = None
         else:
@@ -308,7 +314,7 @@ class HITS(ArrayLoop):
             self._checks = True
             return self._change
         self._never = self._improved.idle >= IDLE
-        self._checks = self._never or change <= self._aim
+        self._checks = self._never or change <= self._share * (self.tol or 0.0)
         return change
 
     def _product(self, values: Array) -> Array:
@@ -351,11 +357,11 @@ class HITS(ArrayLoop):
         kept = (0.0, 0.0, 0.0, 0)
         if improved is not None:
             kept = improved.scale, improved.quotient, improved.least, improved.idle
-        flags = improved is not None, self._checks, self._never
+        flags = improved is not None, self._checks, self._never and bool(self.tol)
         return {
             **found,
             "flags": np.array(flags, np.bool_),
-            "figures": np.array([self._change, self._aim, self._failures, *kept], np.float64),
+            "figures": np.array([self._change, self._share, self._failures, *kept], np.float64),
         }
 
     @property
@@ -377,8 +383,12 @@ class HITS(ArrayLoop):
         super().restore(state)
         part = self.near.part
         accelerated, self._checks, self._never = map(bool, state["flags"].tolist())
-        self._change, self._aim, failures, scale, quotient, least, idle = state["figures"].tolist()
+        self._change, self._share, failures, scale, quotient, least, idle = state[
+            "figures"
+        ].tolist()
         self._failures = int(failures)
+        if not self.tol:  # unlike that of the run which wrote the checkpoint
+            self._never, self._checks = True, accelerated
         if accelerated:
             self._improved = Improved(self.near, self._hubs, self._product, scale)
             self._improved.quotient, self._improved.least = quotient, least
@@ -394,7 +404,7 @@ class HITS(ArrayLoop):
         """Return hubs and authorities of owned vertices; collective."""
         near = self.near
         found: dict[str, Any] = super().columns()
-        if self._improved is not None and not self.converged:
+        if self._improved is not None:
             hubs = near.xp.zeros(near.part.size)
             hubs[: near.part.owned] = self._shown_hubs()
             near.update(hubs)

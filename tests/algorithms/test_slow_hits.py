@@ -179,6 +179,24 @@ def test_checkpoints_where_acceleration_begins(early: int, tmp_path: Any) -> Non
     assert resumed.iterations == whole.iterations
 
 
+def test_other_tolerances_after_a_checkpoint(tmp_path: Any) -> None:
+    """A run that has ended goes on to a smaller one; without one it goes on by power iteration."""
+    edges, file = path(100), tmp_path / "state.parquet"
+    (ended,) = run(edges, tol=1e-4, checkpoint=file)
+    (found,) = run(edges, tol=1e-9, resume=file)
+    assert ended.converged
+    assert found.converged
+    assert np.abs(scores([found])[0] - exact(edges.matrix())).max() < 1e-5
+    run(edges, max_iter=30, checkpoint=file)
+    (plain,) = run(edges, max_iter=40, tol=0.0, resume=file)
+    assert plain.iterations == 40
+    assert not any(plain.rows.extrapolated)
+    run(edges, max_iter=20, tol=0.0, checkpoint=file)
+    (found,) = run(edges, resume=file)
+    assert found.converged
+    assert any(found.rows.extrapolated)
+
+
 @pytest.mark.parametrize("limit", [{"IDLE": 0}, {"GREATEST": 1.5}, {}], ids=str)
 def test_runs_that_cannot_be_accelerated_go_on(
     limit: dict[str, float], monkeypatch: pytest.MonkeyPatch
