@@ -149,7 +149,8 @@ def eigenvector_centrality(
         Maximum number of supersteps.
     tol : float
         The run ends when no value changes by more than this; on an undirected graph, when the square root
-        of the sum of all squared changes is at most this.
+        of the sum of all squared changes is at most this.  Where that takes more than 64 supersteps, as on
+        a large grid, it is enough that no value changes by more.
     nstart : frame, mapping, number or column name, optional
         First values, 0 or more; by default all equal.
     source, destination : str or list of str

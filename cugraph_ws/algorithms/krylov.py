@@ -15,6 +15,10 @@ residual is added up anew.
 The square sum of all entries of the residual bounds the error: at most tol · θ / (θ − λ), where λ is the second
 eigenvalue, and less after the last step of power iteration.  So the bound is at least as good as that of power
 iteration which ends when no value changes by more than `tol`.
+
+Where eigenvalues are so close that `SLOW` products do not do, as on a large grid, that is all that is asked for: no value
+would change by more than `tol` in a step of power iteration.  Every fourth period is power iteration then, from the
+same products: what it leaves of eigenvalues far below the greatest, a Ritz vector carries on.
 """
 
 from __future__ import annotations
@@ -39,6 +43,8 @@ __all__ = ["PrincipalVector", "Ritz", "ritz_of"]
 Array = Any  # NumPy's or CuPy's
 
 PRODUCTS = 8  # of a period
+# After so many products every fourth period is power iteration, and its promise is enough
+SLOW, TURN = 64, 4
 FIRST, MORE = (
     6,
     2,
@@ -65,18 +71,32 @@ class Ritz(NamedTuple):
     change: float
 
 
-def ritz_of(estimate: float, square: float, sums: npt.NDArray[np.float64]) -> Ritz:
-    """Return the Ritz vector in the span of v, w₀, w₁, … but the last.
+class _Space(NamedTuple):
+    """The span of v, w₀, w₁, … but the last.
 
-    Parameters
+    Attributes
     ----------
-    estimate : float
-        θ, where w₀ = A v − θ v.
-    square : float
-        The inner product of v with itself.
-    sums : ndarray of float64, shape (products, 2)
-        Inner products of w₀, w₁, … with the vector before, and with itself.
+    products : ndarray of float64, shape (vectors + 1, vectors + 1)
+        Inner products of v, w₀, w₁, ….
+    image : ndarray of float64, shape (vectors + 1, vectors)
+        Factors of A v, A w₀, ….
     """
+
+    products: npt.NDArray[np.float64]
+    image: npt.NDArray[np.float64]
+
+    def result(self, found: npt.NDArray[np.float64], value: float) -> Ritz:
+        """Return a vector of the span, and its residual for a value."""
+        count = len(found)
+        rest = self.image @ found
+        rest[:count] -= value * found
+        length = math.sqrt(max(0.0, float(rest @ self.products @ rest)))
+        factors = np.stack([np.append(found, 0.0), rest])
+        return Ritz(value, factors, length / value if value > 0.0 else 0.0)
+
+
+def _space_of(estimate: float, square: float, sums: npt.NDArray[np.float64]) -> _Space:
+    """Return the span that `ritz_of` and `power_of` describe."""
     count = len(sums)
     # Of w with w, by the sum of indices; and of v with w: (v, A w) = (A v, w) = θ (v, w) + (w₀, w)
     among = np.concatenate([sums[:1, 1], sums[1:].reshape(-1)])
@@ -90,7 +110,23 @@ def ritz_of(estimate: float, square: float, sums: npt.NDArray[np.float64]) -> Ri
     # A maps v to θ v + w₀, and each w to the next
     image = np.eye(count + 1, count, -1)
     image[0, 0] = estimate
-    own, mapped = products[:count, :count], products[:count] @ image
+    return _Space(products, image)
+
+
+def ritz_of(estimate: float, square: float, sums: npt.NDArray[np.float64]) -> Ritz:
+    """Return the Ritz vector in the span of v, w₀, w₁, … but the last.
+
+    Parameters
+    ----------
+    estimate : float
+        θ, where w₀ = A v − θ v.
+    square : float
+        The inner product of v with itself.
+    sums : ndarray of float64, shape (products, 2)
+        Inner products of w₀, w₁, … with the vector before, and with itself.
+    """
+    space, count = _space_of(estimate, square, sums), len(sums)
+    own, mapped = space.products[:count, :count], space.products[:count] @ space.image
     sizes = np.sqrt(np.diag(own))
     sizes[sizes == 0.0] = 1.0
     scaled = np.outer(sizes, sizes)
@@ -102,12 +138,27 @@ def ritz_of(estimate: float, square: float, sums: npt.NDArray[np.float64]) -> Ri
     found = basis @ vectors[:, -1] / sizes
     if own[0] @ found < 0.0:
         found = -found
-    value = float(values[-1])
-    rest = image @ found
-    rest[:count] -= value * found
-    length = math.sqrt(max(0.0, float(rest @ products @ rest)))
-    factors = np.stack([np.append(found, 0.0), rest])
-    return Ritz(value, factors, length / value if value > 0.0 else 0.0)
+    return space.result(found, float(values[-1]))
+
+
+def power_of(estimate: float, square: float, sums: npt.NDArray[np.float64], unit: float) -> Ritz:
+    """Return the last vector of power iteration on A + unit · I from v, and its Rayleigh quotient.
+
+    Parameters
+    ----------
+    estimate, square, sums
+        As in `ritz_of`.
+    unit : float
+    """
+    space, count = _space_of(estimate, square, sums), len(sums)
+    found = np.eye(1, count)[0]
+    for _ in range(count - 1):
+        found = space.image[:count] @ found + unit * found
+        found /= np.abs(found).max()
+    own, mapped = space.products[:count, :count], space.products[:count] @ space.image
+    length = float(found @ own @ found)
+    found = found / math.sqrt(length)
+    return space.result(found, float(found @ mapped @ found))
 
 
 class PrincipalVector(ArrayLoop):
@@ -124,7 +175,8 @@ class PrincipalVector(ArrayLoop):
     max_iter : int, optional
         Maximum number of products.
     tol : float, optional
-        The run ends when the Ritz vector's residual is at most this.
+        The run ends when the residual ÷ the Ritz value is at most this; after `SLOW` products, also when a step
+        of power iteration would change no value by more.
     nstart : frame, mapping, number or column name
         First values.
     """
@@ -205,12 +257,17 @@ class PrincipalVector(ArrayLoop):
             ritz = ritz_of(self._estimate, self._square, sums[: len(changes) + 1])
             changes.append(ritz.change)
         if not self.diverged:
-            factors = ritz.factors
-            own = self._loops.combine(self._vectors, part.owned, factors)
+            slow, turn = self.done >= SLOW, self.done // PRODUCTS % TURN
+            if self.tol and slow and turn == TURN - 1 and changes[-1] > self.tol:
+                ritz = power_of(self._estimate, self._square, sums, self._scale)
+            own = self._loops.combine(self._vectors, part.owned, ritz.factors)
             self._square, rest = np.sum(self._comm.allgather(own.tolist()), axis=0).tolist()
             self._estimate = ritz.value
             if ritz.value > 0.0:
-                changes[-1] = math.sqrt(rest / self._square) / ritz.value
+                length = math.sqrt(self._square)
+                changes[-1] = math.sqrt(rest) / (length * ritz.value)
+                if slow and changes[-1] > (self.tol or 0.0):
+                    changes[-1] = self._greatest_rest() / (length * (ritz.value + self._scale))
             self.converged = changes[-1] <= (self.tol or 0.0)
         self.done += len(changes)
         graph = part.graph
@@ -224,6 +281,11 @@ class PrincipalVector(ArrayLoop):
             residuals=changes,
             history=[work] * len(changes),
         )
+
+    def _greatest_rest(self) -> float:
+        """Return the greatest absolute entry of the residual; collective."""
+        own = self._rest[: self.near.part.owned]
+        return max(self._comm.allgather(float(abs(own).max()) if len(own) else 0.0))
 
     def _multiply(self, first: int, most: int) -> npt.NDArray[np.float64]:
         """Compute the next vectors; return their inner products; collective."""

@@ -15,7 +15,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import krylov
-from cugraph_ws.algorithms.krylov import PrincipalVector, ritz_of
+from cugraph_ws.algorithms.krylov import PrincipalVector, power_of, ritz_of
 
 NAME = "eigenvector_centrality"
 TOLS = (1e-4, 1e-6, 1e-9, 1e-13)
@@ -117,6 +117,58 @@ def test_ritz_vectors_are_those_of_dense_algebra(count: int, estimate: float) ->
     assert found == pytest.approx(vector, abs=1e-5)
     assert rest == pytest.approx(matrix @ vector - value * vector, abs=1e-5)
     assert ritz.change == pytest.approx(np.linalg.norm(rest) / value, rel=1e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("estimate", [0.0, 3.0])
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_power_iteration_from_the_same_products(count: int, estimate: float) -> None:
+    generator = np.random.default_rng(count)
+    matrix = generator.random((20, 20))
+    matrix, start = matrix + matrix.T, generator.random(20)
+    vectors, sums = [start, matrix @ start - estimate * start], []
+    for _ in range(1, count):
+        vectors.append(matrix @ vectors[-1])
+    for before, after in pairwise(vectors):
+        sums.append([before @ after, after @ after])
+    power = power_of(estimate, start @ start, np.array(sums), 0.5)
+    vector = start.copy()
+    for _ in range(count - 1):
+        vector = matrix @ vector + 0.5 * vector
+    vector /= np.linalg.norm(vector)
+    assert power.value == pytest.approx(vector @ matrix @ vector, rel=1e-9)
+    found, rest = power.factors @ np.array(vectors)
+    assert found == pytest.approx(vector, abs=1e-6)
+    assert rest == pytest.approx(matrix @ vector - power.value * vector, abs=1e-5)
+
+
+def test_large_grids_end_as_power_iteration_does() -> None:
+    """No value changes by more than tol; it took power iteration more supersteps, and Ritz vectors alone more still."""
+    edges = undirected(grid(60, 60, 0.0, seed=1))
+    tol = 1e-6
+    result = ran(edges, tol)
+    assert result.converged
+    assert krylov.SLOW < result.iterations < 400
+    matrix, found = edges.matrix(), values_of(result)
+    after = matrix @ found + found
+    assert np.abs(after / np.linalg.norm(after) - found).max() <= tol
+    wave = np.sin(np.pi * np.arange(1, 61) / 61)
+    expected = np.outer(wave, wave).ravel() / (wave @ wave)
+    with build(edges) as graph:
+        plain = ws.run(
+            ws.EigenvectorCentrality, graph, nstart=1.0, tol=tol, max_iter=result.iterations
+        )
+    assert np.abs(found - expected).max() < np.abs(values_of(plain) - expected).max() / 2
+    with build(edges) as graph:
+        parts = on_ranks(
+            2,
+            lambda comm: ws.run(
+                PrincipalVector(ws.EigenvectorCentrality, None, tol, 1.0), share(graph, comm)
+            ),
+        )
+    assert {part.iterations for part in parts} == {result.iterations}
+    np.testing.assert_allclose(
+        np.concatenate([values_of(part) for part in parts]), found, atol=1e-9
+    )
 
 
 def test_ritz_vector_of_an_eigenvector_and_of_nothing() -> None:
