@@ -246,6 +246,7 @@ class PrincipalVector(ArrayLoop):
         most = max(1, min(PRODUCTS, self.max_iter - self.done))
         sums = np.zeros((0, 2))
         changes: list[float] = []
+        slow, turn = self.done >= SLOW, self.done // PRODUCTS % TURN
         while len(changes) < most and not (changes and changes[-1] <= (self.tol or 0.0)):
             if len(changes) == len(sums):
                 sums = np.concatenate([sums, self._multiply(len(sums), most)])
@@ -254,10 +255,12 @@ class PrincipalVector(ArrayLoop):
                     self._rest[:] = 0.0  # the sums are there
                     changes.append(math.inf)
                     break
-            ritz = ritz_of(self._estimate, self._square, sums[: len(changes) + 1])
-            changes.append(ritz.change)
+            if slow and len(sums) < most:  # only the whole period is looked at
+                changes = [math.inf] * len(sums)
+                continue
+            ritz = ritz_of(self._estimate, self._square, sums[: most if slow else len(changes) + 1])
+            changes = [ritz.change] * most if slow else [*changes, ritz.change]
         if not self.diverged:
-            slow, turn = self.done >= SLOW, self.done // PRODUCTS % TURN
             if self.tol and slow and turn == TURN - 1 and changes[-1] > self.tol:
                 ritz = power_of(self._estimate, self._square, sums, self._scale)
             own = self._loops.combine(self._vectors, part.owned, ritz.factors)
@@ -295,6 +298,8 @@ class PrincipalVector(ArrayLoop):
                 folded = near.folded("in", self._weight)
                 self._queue = self._loops.QueuedProducts(folded, vectors, self._scale)
             last = min(most, first + MORE if first else FIRST)
+            if self.done >= SLOW:
+                last = most
             sums: npt.NDArray[np.float64] = self._queue.run(first, last, self._estimate)
             return sums
         near.update(vectors[first])

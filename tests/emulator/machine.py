@@ -208,7 +208,7 @@ class Machine:
         return _ENDED
 
     def _finish(self, lane: warps.Lane) -> None:
-        lane.task = None
+        lane.task = lane.frame = None  # a frame would keep the arrays that the kernel was given
         self.exited += 1
         now.idle = 0
         if self.followed is lane:
@@ -238,6 +238,7 @@ class Machine:
         now.lane = None
         for block in self.blocks.values():
             for lane in block.lanes:
+                lane.frame = None
                 if lane.task is not None and not lane.task.dead:
                     lane.task.throw()
 

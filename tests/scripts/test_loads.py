@@ -50,9 +50,9 @@ class Recorder:
         self._turn: dict[Any, int] = {}
         site_of, read = warps.call_site, memory.Array._read
 
-        def counted_site(frame: Any) -> Any:
-            self._epochs[now.lane] += 1
-            return site_of(frame)
+        def counted_site(lane: Any, frame: Any) -> Any:
+            self._epochs[lane] += 1
+            return site_of(lane, frame)
 
         def counted_read(array: Any, index: Any, frame: Any) -> Any:
             kernel = now.machine.entry.co_name
