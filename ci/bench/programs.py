@@ -18,6 +18,8 @@ __all__ = [
     "SUPERSTEPS",
     "Core",
     "Distances",
+    "Likeness",
+    "Majority",
     "Program",
     "Ranks",
     "Routes",
@@ -27,6 +29,41 @@ __all__ = [
 
 PAGERANK_TOL = 1e-6  # bound of the L1 norm of the last change, which every library uses
 SUPERSTEPS = 20  # of programs whose every superstep reads all edges
+
+
+@ws.vertex_program
+class Majority:
+    """Label propagation (LDBC's): each vertex takes the most frequent label of its neighbours, of several the least."""
+
+    label: ws.vertex_id
+    contributors = "all"
+    max_iter = 10
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.label
+
+    combine = ws.mode()
+
+    def apply(old, gathered):
+        return gathered
+
+
+@ws.edge_program
+class Likeness:
+    """Jaccard similarity of the ends of each edge."""
+
+    coefficient: ws.float64
+    degree: ws.neighbour_count
+    combine = sum
+
+    def common(w, u, v):
+        return 1
+
+    def value(u, v, common):
+        return common / (u.degree + v.degree - common)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import cugraph_ws as ws
 from bench.gpu.cases import Case, cugraph_graph, cugraph_here
+from bench.programs import Likeness, Majority
 from bench.timing import OURS, Entrant, Section, compare, race
 
 __all__ = ["known"]
@@ -27,6 +28,8 @@ ITERATIONS = 10  # of label propagation
 NEAR = 1e-3  # allowed relative difference of centralities: cuGraph stops by another rule
 OUR_NAMES = {"minimum_spanning_tree": "minimum_spanning_forest"}  # cuGraph's tree may be a forest
 QUALITY = 0.99  # least modularity, relative to cuGraph's
+USERS, AS_FAST = "a user's program", 0.83  # bound of our function's time ÷ its time
+SAME = 1e-9  # allowed relative difference of their results
 
 
 class Work(NamedTuple):
@@ -134,13 +137,43 @@ def known(case: Case, section: Section, repeats: int) -> None:
                 section.errors.append(
                     {"what": name, "error": f"modularity {facts[0]} of {facts[1]}"}
                 )
-    labels = Entrant(
-        OURS, lambda: ws.label_propagation(graphs["simple"], ITERATIONS), lambda found: 0.0,
-        edges=lambda found: 2 * len(frame) * ITERATIONS,
-    )  # fmt: skip
-    race(section, f"label propagation, {ITERATIONS} iterations", [labels], repeats)
+    _users_programs(section, graphs["simple"], len(frame), repeats)
     for graph in ("simple", "weighted"):
         graphs[graph].close()
+
+
+def _users_programs(section: Section, graph: Any, edges: int, repeats: int) -> None:
+    """Time two functions, and the same algorithms as users write them."""
+    rounds = f"label propagation, {ITERATIONS} iterations"
+    works: dict[str, tuple[Callable[[], Any], Callable[[], Any], int]] = {
+        rounds: (
+            lambda: ws.label_propagation(graph, ITERATIONS),
+            lambda: ws.run(Majority, graph, max_iter=ITERATIONS).frame,
+            2 * edges * ITERATIONS,
+        ),
+        "Jaccard, all edges": (
+            lambda: ws.jaccard(graph, "edges"),
+            lambda: ws.run(Likeness, graph).frame,
+            edges,
+        ),
+    }
+    for name, (function, program, read) in works.items():
+        expected: list[float] = []
+
+        def check(found: Any, expected: list[float] = expected) -> float:
+            column = found[found.columns[-1]].astype("float64")
+            expected.append(float(column.sum()) + float((column * column).sum()))
+            off = abs(expected[-1] - expected[0]) / max(abs(expected[0]), 1e-300)
+            assert off <= SAME, f"{expected[-1]} is not {expected[0]}"
+            return off
+
+        entrants = [
+            Entrant(by, call, check, edges=lambda found, read=read: read)
+            for by, call in ((OURS, function), (USERS, program))
+        ]
+        measured = race(section, name, entrants, repeats)
+        compare(section, f"{name}: the function ÷ a user's program", measured, OURS, AS_FAST,
+                alone=False, ours=USERS)  # fmt: skip
 
 
 def _as_accurate(
