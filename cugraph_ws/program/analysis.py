@@ -482,19 +482,22 @@ class _Numbers:
         }
         self.parameters = dict(zip(program.parameters, types.parameters, strict=True))
         self.missing = dict(zip(program.edges, types.missing_edges, strict=True))
+        self.given: set[str] = set()  # arguments of the function that is looked at
 
     def of(self, name: str) -> bool:
         """Return whether a function returns numbers."""
-        result = _as_expression(_function(self.program, name).node.body)
+        node = _function(self.program, name).node
+        result = _as_expression(node.body)
         if result is None:
             return False
+        self.given = {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
         parts = result.elts if isinstance(result, ast.Tuple) else [result]
         return all(self.is_number(one) for one in parts)
 
     def is_number(self, node: ast.expr) -> bool:
         """Return whether an expression is never NaN."""
         if isinstance(node, ast.Name):
-            return node.id in ("gathered", "vertex")
+            return node.id in ("gathered", "vertex") and node.id in self.given
         if isinstance(node, ast.Attribute):
             if ast.unparse(node) in ("math.inf", "np.inf"):
                 return True
