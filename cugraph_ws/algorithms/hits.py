@@ -292,7 +292,7 @@ class HITS(ArrayLoop):
             self._never = near.total(not possible) > 0
             if not self._never:
                 self._products = None
-                self._improved = Improved(near, self._hubs, self._product, scale)
+                self._improved = Improved(near, self._hubs, scale)
         else:
             self._failures += 1
             self._never = self._never or self._failures > FAILURES
@@ -308,7 +308,7 @@ class HITS(ArrayLoop):
     def _accelerated(self) -> float:
         """Run an accelerated superstep; return an estimate of what a plain one would have changed."""
         assert self._improved is not None
-        change = self._improved.step()
+        change = self._improved.step(self._product)
         if change is None:
             self._improved.forget()
             self._checks = True
@@ -390,7 +390,7 @@ class HITS(ArrayLoop):
         if not self.tol:  # unlike that of the run which wrote the checkpoint
             self._never, self._checks = True, accelerated
         if accelerated:
-            self._improved = Improved(self.near, self._hubs, self._product, scale)
+            self._improved = Improved(self.near, self._hubs, scale)
             self._improved.quotient, self._improved.least = quotient, least
             self._improved.idle = int(idle)
             for name, one in self._improved.vectors.items():

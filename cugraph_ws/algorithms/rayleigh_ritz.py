@@ -45,9 +45,6 @@ class Improved:
     near : Neighbourhood
     vector : array of float64, shape (size,)
         By position; the owned part is replaced by each step.
-    product : callable
-        Returns the image of a vector by position, of owned positions and times `scale`; may write the vector's
-        ghosts; collective.
     scale : float
         What images are divided by.
 
@@ -65,11 +62,8 @@ class Improved:
 
     names = ("image", "residual", "direction", "direction_image")
 
-    def __init__(
-        self, near: Neighbourhood, vector: Array, product: Callable[[Array], Array], scale: float
-    ) -> None:
-        self._near, self._product, self.scale = near, product, scale
-        self._vector = vector
+    def __init__(self, near: Neighbourhood, vector: Array, scale: float) -> None:
+        self._near, self._vector, self.scale = near, vector, scale
         self._loops = loops("rayleigh_ritz", on_device=near.part.on_device)
         self.vectors = {name: near.xp.zeros(near.part.size) for name in self.names}
         self.quotient, self.least, self.idle = 0.0, math.inf, 0
@@ -93,8 +87,14 @@ class Improved:
         self.vectors["direction"][:] = 0.0
         self.vectors["direction_image"][:] = 0.0
 
-    def step(self) -> float | None:
+    def step(self, product: Callable[[Array], Array]) -> float | None:
         """Improve the vector; return how far it was from an eigenvector; collective.
+
+        Parameters
+        ----------
+        product : callable
+            Returns the image of a vector by position, of owned positions and times `scale`; may write the
+            vector's ghosts; collective.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class Improved:
             could be improved.
         """
         owned = self._near.part.owned
-        image = self._product(self.vectors["residual"])
+        image = product(self.vectors["residual"])
         found = self._products(image)
         if self.scale != 1.0:
             found[[7, 9]] /= self.scale

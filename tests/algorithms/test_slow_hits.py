@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.algorithms import hits
 from cugraph_ws.algorithms import rayleigh_ritz as vectors
+from cugraph_ws.algorithms.krylov import PrincipalVector
+from cugraph_ws.backends.cpu.tiled import TiledRows
 
 BOUND = 1e-6
 WAYS = [("cpu", 1), ("cpu", 2), ("cuda", 1), ("cuda", 2)]
@@ -229,3 +232,23 @@ def test_great_and_small_weights() -> None:
         (found,), (expected,) = run(edges, tol=1e-9), run(path(100), tol=1e-9)
         assert found.iterations < 200
         np.testing.assert_allclose(scores([found])[0], scores([expected])[0], atol=1e-5)
+
+
+def test_runs_leave_nothing_to_the_garbage_collector() -> None:
+    """A cycle would keep the vectors, and on a cluster a rank's part of the graph."""
+
+    def alive() -> int:
+        kinds = hits.HITS, vectors.Improved, PrincipalVector, TiledRows
+        return sum(isinstance(one, kinds) for one in gc.get_objects())
+
+    gc.collect()
+    before = alive()
+    gc.disable()
+    try:
+        with build(path(300)) as graph:
+            assert any(ws.run(hits.HITS(40, 1e-9), graph).rows.extrapolated)
+            ws.eigenvector_centrality(graph, tol=1e-4)
+            ws.pagerank(graph)
+        assert alive() == before
+    finally:
+        gc.enable()

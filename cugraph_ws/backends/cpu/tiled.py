@@ -7,6 +7,7 @@ graph.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,10 @@ def why_not_tiled(
     if program.notes_errors:
         return f"{program.name} checks the range of its messages row by row"
     return None
+
+
+def _edge_bytes(part: Any) -> int:
+    return sum(one.nbytes for one in part.edges("csc"))
 
 
 class TileChoice:
@@ -145,7 +150,10 @@ class TiledRows:
         bound = context.bound
         kinds = bound.types.message if bound.prepares else bound.types.state
         width = sum(np.dtype(kind).itemsize for kind in kinds)
-        self._choice = TileChoice(self._tiling, context.part.size, width, self._edge_bytes)
+        part = context.part
+        # Not a method: a cycle would keep the graph until garbage is collected
+        carried = partial(_edge_bytes, part)
+        self._choice = TileChoice(self._tiling, part.size, width, carried)
         self._edges: tuple[Array, ...] | None = None
         self.inbox: tuple[Array, ...] = ()
 
@@ -159,9 +167,6 @@ class TiledRows:
             "tiles: reads of sources miss the cache" if reason is None else f"csc: {reason}"
         )
         return reason is None
-
-    def _edge_bytes(self) -> int:
-        return sum(one.nbytes for one in self._context.part.edges("csc"))
 
     def tiles(self) -> Tiles:
         """Return the tiles; they are made on the first call."""
