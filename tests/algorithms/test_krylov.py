@@ -96,17 +96,23 @@ def test_slow_graphs_take_a_fraction_of_the_supersteps() -> None:
     assert errors[0] < errors[1]
 
 
-@pytest.mark.parametrize("estimate", [0.0, 3.0])
-@pytest.mark.parametrize("count", [1, 2, 4, 8])
-def test_ritz_vectors_are_those_of_dense_algebra(count: int, estimate: float) -> None:
+def period(count: int, estimate: float) -> tuple[np.ndarray, list[np.ndarray], list[list[float]]]:
+    """Return a symmetric matrix, the vectors of a period, and their inner products."""
     generator = np.random.default_rng(count)
     matrix = generator.random((20, 20))
     matrix, start = matrix + matrix.T, generator.random(20)
-    vectors, sums = [start, matrix @ start - estimate * start], []
+    vectors = [start, matrix @ start - estimate * start]
     for _ in range(1, count):
         vectors.append(matrix @ vectors[-1])
-    for before, after in pairwise(vectors):
-        sums.append([before @ after, after @ after])
+    sums = [[before @ after, after @ after] for before, after in pairwise(vectors)]
+    return matrix, vectors, sums
+
+
+@pytest.mark.parametrize("estimate", [0.0, 3.0])
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_ritz_vectors_are_those_of_dense_algebra(count: int, estimate: float) -> None:
+    matrix, vectors, sums = period(count, estimate)
+    start = vectors[0]
     ritz = ritz_of(estimate, start @ start, np.array(sums))
     basis = np.linalg.qr(np.array(vectors[:count]).T)[0]
     value, within = (one[..., -1] for one in np.linalg.eigh(basis.T @ matrix @ basis))
@@ -122,14 +128,8 @@ def test_ritz_vectors_are_those_of_dense_algebra(count: int, estimate: float) ->
 @pytest.mark.parametrize("estimate", [0.0, 3.0])
 @pytest.mark.parametrize("count", [1, 2, 8])
 def test_power_iteration_from_the_same_products(count: int, estimate: float) -> None:
-    generator = np.random.default_rng(count)
-    matrix = generator.random((20, 20))
-    matrix, start = matrix + matrix.T, generator.random(20)
-    vectors, sums = [start, matrix @ start - estimate * start], []
-    for _ in range(1, count):
-        vectors.append(matrix @ vectors[-1])
-    for before, after in pairwise(vectors):
-        sums.append([before @ after, after @ after])
+    matrix, vectors, sums = period(count, estimate)
+    start = vectors[0]
     power = power_of(estimate, start @ start, np.array(sums), 0.5)
     vector = start.copy()
     for _ in range(count - 1):

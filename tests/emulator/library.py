@@ -137,15 +137,15 @@ def steps(*bounds: Any) -> Any:
 
 
 @cache
-def _step(*kinds: Any) -> Callable[[int], Any]:
+def _step(*kinds: Any) -> Any:
     """Return what makes the numbers of a range whose bounds have these types."""
     if any(issubclass(kind, float) for kind in kinds):
         raise NotOnDevice("a range of floats")
     if set(kinds) == {Int32}:
-        return Int32.make  # type: ignore[no-any-return]
+        return Int32.make
     if all(kind in INTEGERS and not kind.SIGNED for kind in kinds):
-        return UInt64.make  # type: ignore[no-any-return]
-    return Int64.make  # type: ignore[no-any-return]
+        return UInt64.make
+    return Int64.make
 
 
 def _extreme(values: tuple[Any, ...], least_wanted: bool) -> Any:

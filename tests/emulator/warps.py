@@ -164,8 +164,8 @@ def _callers(frame: Any) -> int:
     while frame.f_code is not entry:
         frame = frame.f_back
         calls += id(frame.f_code), frame.f_lasti
-    known = machine.callers
-    return known.setdefault(tuple(calls), len(known))  # type: ignore[no-any-return]
+    known: dict[tuple[int, ...], int] = machine.callers
+    return known.setdefault(tuple(calls), len(known))
 
 
 # ----------------------------------------------------------------------------------- warps

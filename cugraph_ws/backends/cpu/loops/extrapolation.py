@@ -1,24 +1,19 @@
-"""Sums and combinations of vectors on the CPU; see `cugraph_ws.execution.extrapolation`.
-
-Each piece of vertices has its own sums, so these do not depend on the number of threads.
-"""
+"""Sums and combinations of vectors on the CPU; see `cugraph_ws.execution.extrapolation`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.backends.cpu.loops.pieces import added
 from cugraph_ws.kernels.cpu import extrapolation
-from cugraph_ws.runtime.threads import parallel
 
 __all__ = ["combine", "products"]
 
 Array = npt.NDArray[Any]
-
-PIECE = 1 << 15  # vertices
 
 
 def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
@@ -34,7 +29,7 @@ def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
     ndarray of float64, shape (15,)
         Of the first change with each, of the second with itself and each later one, and so on.
     """
-    return _added(extrapolation.products, 15, tuple(vectors))
+    return added(extrapolation.products, 15, len(vectors[0]), tuple(vectors))
 
 
 def combine(
@@ -56,14 +51,5 @@ def combine(
         The L1 norm of the sum of factor times change, over the five changes; and the total of the
         absolute values of the negative entries.
     """
-    return _added(extrapolation.combine, 2, tuple(vectors), tuple(map(float, factors)), combined)
-
-
-def _added(loop: Callable[..., Any], width: int, *given: Any) -> npt.NDArray[np.float64]:
-    """Add up what a loop returns for each piece, in their order."""
-    size = len(given[0][0])
-    tasks = [(*given, low, min(low + PIECE, size)) for low in range(0, size, PIECE)]
-    added: npt.NDArray[np.float64] = np.zeros(width)
-    for one in parallel(loop, tasks):
-        added += one
-    return added
+    given = tuple(vectors), tuple(map(float, factors)), combined
+    return added(extrapolation.combine, 2, len(vectors[0]), *given)

@@ -1,7 +1,4 @@
-"""Inner products and combinations of vectors on the CPU; see `cugraph_ws.algorithms.rayleigh_ritz`.
-
-Each piece of vertices has its own sums, so these do not depend on the number of threads.
-"""
+"""Inner products and combinations of vectors on the CPU; see `cugraph_ws.algorithms.rayleigh_ritz`."""
 
 from __future__ import annotations
 
@@ -11,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.backends.cpu.loops.pieces import by_pieces
 from cugraph_ws.kernels.cpu import rayleigh_ritz
-from cugraph_ws.runtime.threads import parallel
 
 __all__ = ["combine", "products"]
 
 Array = npt.NDArray[Any]
 
-PIECE = 1 << 15  # vertices
 SUMS, FOUND = 12, 14
 
 
@@ -36,7 +32,7 @@ def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
         xx, xr, xp, rr, rp, pp, xX, xR, xP, rR, rP, pP, the greatest x or 0, the greatest absolute r.
     """
     found: npt.NDArray[np.float64] = np.zeros(FOUND)
-    for one in parallel(rayleigh_ritz.products, _tasks(vectors)):
+    for one in by_pieces(rayleigh_ritz.products, len(vectors[0]), tuple(vectors)):
         found[:SUMS] += one[:SUMS]
         found[SUMS:] = np.maximum(found[SUMS:], one[SUMS:])
     return found
@@ -52,11 +48,5 @@ def combine(vectors: Sequence[Array], factors: Sequence[float]) -> None:
     factors : sequence of five floats
         Of x, r, p and R, and the quotient: the new r is X - quotient * x.
     """
-    parallel(rayleigh_ritz.combine, _tasks(vectors, tuple(map(float, factors))))
-
-
-def _tasks(vectors: Sequence[Array], *given: Any) -> list[tuple[Any, ...]]:
-    """Return the arguments for each piece."""
-    size = len(vectors[0])
-    pieces = [(low, min(low + PIECE, size)) for low in range(0, size, PIECE)]
-    return [(tuple(vectors), *given, *one) for one in pieces]
+    given = tuple(vectors), tuple(map(float, factors))
+    by_pieces(rayleigh_ritz.combine, len(vectors[0]), *given)
