@@ -20,6 +20,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.masks import all_true
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["BeliefPropagation", "belief_propagation"]
@@ -276,7 +277,7 @@ class BeliefPropagation(BaseLoop):
     def _check_strengths(self) -> None:
         """Refuse strengths that a message cannot hold; collective."""
         name, graph, text = self.coupling, self._part.graph, None
-        if not _number(_are_strengths(self._part.arc_values(name)).all()):
+        if not all_true(_are_strengths(self._part.arc_values(name))):
             values = graph.edge_values(name)  # by vertex number
             text = (
                 f"coupling={name!r}: a strength is {values[~_are_strengths(values)][0]}; they are "
@@ -326,7 +327,7 @@ def _read_priors(part: Part, priors: Any, *, on_device: bool) -> Any:
     values = values[: graph.owned]
     usable = (values >= 0).all(axis=1) & np.isfinite(values).all(axis=1) & values.any(axis=1)
     text = None
-    if not _number(usable.all()):
+    if not all_true(usable):
         vertex = int(_number(usable.argmin()))
         text = (
             f"priors: vertex {graph.describe(vertex)} has {as_host(values[vertex]).tolist()}; "

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.runtime.masks import all_true
+
 __all__ = ["Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]
 
 Array = Any  # NumPy's or CuPy's
@@ -259,7 +261,7 @@ def _ranks(xp: Any, after: Array, final: Array) -> Array:
     left = xp.where(final, 0, 1)
     while True:
         beyond = after[after]
-        if bool((beyond == after).all()):
+        if all_true(beyond == after):
             return left
         left = left + left[after]
         after = beyond
@@ -269,7 +271,7 @@ def _roots(xp: Any, parent: Array) -> Array:
     """Return the root above each vertex, by pointer jumping."""
     while True:
         above = parent[parent]
-        if bool((above == parent).all()):
+        if all_true(above == parent):
             return parent
         parent = above
 

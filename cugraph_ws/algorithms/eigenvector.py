@@ -21,6 +21,7 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, max_norm, vertex_program
+from cugraph_ws.runtime.masks import any_true
 
 __all__ = [
     "EigenvectorCentrality",
@@ -112,12 +113,12 @@ def check_start(graph: GraphView, values: Any) -> None:
     InputError
     """
     check_finite("nstart", graph, values)
-    if (values < 0.0).any():
+    if any_true(values < 0.0):
         vertex = int(values.argmin())
         raise InputError(
             f"nstart is {float(values[vertex])} for vertex {graph.describe(vertex)}; give 0 or more"
         )
-    if graph.number_of_vertices and not graph.any_rank(bool((values > 0.0).any())):
+    if graph.number_of_vertices and not graph.any_rank(any_true(values > 0.0)):
         raise InputError("nstart is 0 for every vertex; give one of them more than 0")
 
 

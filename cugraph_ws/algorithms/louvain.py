@@ -35,6 +35,7 @@ from cugraph_ws.partition.fixed_point import UNIT, exponent, fixed_point
 from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -619,7 +620,7 @@ def without_gaps(xp: Any, labels: Array) -> tuple[Array, int]:
     """Renumber labels, which are below the length of the array, from 0 in the same order; return their count too."""
     there = xp.zeros(len(labels), np.bool_)
     there[labels] = True
-    return xp.cumsum(there, dtype=np.int64)[labels] - 1, _total(there)
+    return xp.cumsum(there, dtype=np.int64)[labels] - 1, count_true(there)
 
 
 def _in_common(labels: Array, others: Array) -> Array:

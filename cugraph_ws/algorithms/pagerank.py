@@ -19,6 +19,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
 from cugraph_ws.program.linear import Extrapolate, linear
+from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["PageRank", "pagerank"]
 
@@ -71,12 +72,12 @@ class PageRank:
         if not 0.0 <= values["alpha"] <= 1.0:
             raise InputError(f"alpha={float(values['alpha'])!r} must be between 0 and 1")
         tiny = (values["out_weight"] > 0.0) & (values["out_weight"] < np.finfo(np.float64).tiny)
-        if tiny.any():
+        if any_true(tiny):
             raise InputError(
                 f"the weights out of vertex {graph.describe(int(tiny.argmax()))} add up to "
                 f"{float(values['out_weight'][tiny.argmax()]):g}, too little to divide by; scale the weights up"
             )
-        if (values["out_weight"] < 0.0).any():
+        if any_true(values["out_weight"] < 0.0):
             vertex = int(values["out_weight"].argmin())
             raise InputError(
                 f"precomputed_vertex_out_weight has {float(values['out_weight'][vertex]):g} for vertex "

@@ -20,6 +20,7 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.runtime.dispatch import is_dask_frame
+from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["shortest_path"]
 
@@ -182,7 +183,7 @@ def _walk(tree: _Tree, targets: Integers) -> tuple[Integers, Integers, Integers]
         path, vertex, ahead = path[goes_on], vertex[goes_on], ahead[goes_on]
         # Floyd's cycle detection: the second walker is twice as fast, and they meet only in a
         # cycle.
-        if tree.graph.any_rank(bool((vertex == ahead).any())):
+        if tree.graph.any_rank(any_true(vertex == ahead)):
             raise InputError(
                 "result: the predecessors form a cycle; give the unchanged result of a search"
             )

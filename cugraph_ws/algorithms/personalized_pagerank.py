@@ -25,6 +25,7 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["PersonalizedPageRank", "personalized_pagerank"]
 
@@ -358,7 +359,7 @@ class PersonalizedPageRank(ArrayLoop):
 def _refuse_tiny(graph: GraphView, weight: Array) -> None:
     """Refuse sums of out-weights that cannot be divided by; collective."""
     tiny = (weight > 0.0) & (weight < np.finfo(np.float64).tiny)
-    if graph.any_rank(bool(tiny.any())):
+    if graph.any_rank(any_true(tiny)):
         raise InputError(
             "the weights out of a vertex have a sum too small to divide by; scale the weights up"
         )

@@ -24,6 +24,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.ordered_words import weight_words
 
 __all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
@@ -261,9 +262,7 @@ def _lightest(xp: Any, weight: Array, wanted: int) -> Array:
         return xp.ones(count, np.bool_)
     sample = xp.sort(weight[:: max(1, count // SAMPLED)])
     light = weight <= sample[len(sample) * wanted // count]
-    few = (
-        2 * int(xp.count_nonzero(light)) <= count
-    )  # not if many have the same weight, or it is NaN
+    few = 2 * count_true(light) <= count  # not if many have the same weight, or it is NaN
     return light if few else xp.ones(count, np.bool_)
 
 

@@ -34,6 +34,7 @@ from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["StronglyConnectedComponents", "strongly_connected_components"]
 
@@ -115,21 +116,21 @@ class StronglyConnectedComponents(ArrayLoop):
     def restore(self, state: dict[str, Any]) -> None:
         """Resume with the components that are known."""
         super().restore(state)
-        self.converged = self.near.total((self._left() > 0).sum()) == 0
+        self.converged = self.near.total(count_true(self._left())) == 0
 
     def step(self) -> Step:
         """Trim vertices, then find components by a pivot or by colours."""
         if self._search_depth_first:
             return self._step_depth_first()
-        near, before = self.near, self.near.total(self._left().sum())
+        near, before = self.near, self.near.total(count_true(self._left()))
         self._trim()
-        if near.total(self._left().sum()):
+        if near.total(count_true(self._left())):
             if self.done == 0:
                 self._search_from_pivot()
             else:
                 self._find_by_color()
         self.done += 1
-        left, sent = near.part.halo.totals(int(self._left().sum()))
+        left, sent = near.part.halo.totals(count_true(self._left()))
         self.converged = left == 0
         return Step(before, before, direction="gather", filter="list", bytes_sent=sent)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood
 from cugraph_ws.errors import InputError
+from cugraph_ws.runtime.masks import all_true, any_true
 
 __all__ = ["distances_from", "levels_of"]
 
@@ -112,11 +113,11 @@ def levels_of(
         levels[rows] = xp.where(final, len(stack), levels[rows])
         front[rows] = final
     own = slice(0, part.owned)
-    if near.total(not bool(xp.isfinite(paths).all())):
+    if near.total(not all_true(xp.isfinite(paths))):
         raise InputError(
             "there are more shortest paths than a float64 can count (1.8e308); use weighted=False"
         )
-    if near.total(((distances[own] < np.inf) & (levels[own] < 0)).any()):
+    if near.total(any_true((distances[own] < np.inf) & (levels[own] < 0))):
         raise InputError(
             f"column {weight!r}: some weights are too small to change a distance; scale or round them"
         )

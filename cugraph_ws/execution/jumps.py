@@ -18,6 +18,7 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.declarations import Jump
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["Jumps"]
 
@@ -75,7 +76,7 @@ class Jumps:
         own: Any = None
         for name, numbers in named.items():
             bad = (numbers < -1) | (numbers >= vertices)
-            if own is None and len(bad) and bool(bad.any()):
+            if own is None and any_true(bad):
                 at = int(bad.argmax())
                 own = [part.low + at, name, int(as_host(numbers[at : at + 1])[0])]
         shown = [one for one in part.halo.comm.allgather(own) if one is not None]

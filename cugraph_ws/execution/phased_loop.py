@@ -27,6 +27,7 @@ from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.masks import any_true
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["PhasedLoop"]
@@ -389,7 +390,7 @@ class PhasedLoop:
 
 def _differ(one: Array, other: Array) -> bool:
     """Return whether two columns differ anywhere; NaN equals NaN."""
-    return bool(((one != other) & ((one == one) | (other == other))).any())
+    return any_true((one != other) & ((one == one) | (other == other)))
 
 
 def _norm(kind: str, before: Array, after: Array) -> float:

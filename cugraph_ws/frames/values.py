@@ -12,6 +12,7 @@ import pyarrow as pa
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, open_values
 from cugraph_ws.runtime.device import array_module, as_host
+from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["cast_numbers", "is_one_number", "number_for_all", "read_numbers"]
 
@@ -126,7 +127,7 @@ def _numeric(column: Column) -> Array:
 
 def _first(flags: Array) -> int | None:
     """Return the row of the first true flag, or None."""
-    return int(flags.argmax()) if len(flags) and bool(flags.any()) else None
+    return int(flags.argmax()) if any_true(flags) else None
 
 
 def _unfit(column: Column, values: Array, row: int, why: str) -> InputError:

@@ -18,6 +18,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_values
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.masks import count_true
 
 if TYPE_CHECKING:
     from cugraph_ws.graph.view import GraphView
@@ -70,12 +71,12 @@ def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
     """
     if graph.directed:
         marks = _marks(graph, edges, graph.own_arcs)
-        return marks, int(np.count_nonzero(marks))
+        return marks, count_true(marks)
     sources, destinations = graph.arc_ends()
     xp, forward = module_of(sources), sources <= destinations
     kept = xp.zeros(len(sources), np.bool_)
-    marks = _marks(graph, edges, int(forward.sum()))
-    count = int(np.count_nonzero(marks))
+    marks = _marks(graph, edges, count_true(forward))
+    count = count_true(marks)
     kept[forward] = xp.asarray(marks)
     if xp is np and graph.whole:  # an undirected graph's CSC is its own transpose
         kept |= graph.csc.carry(kept)

@@ -21,6 +21,7 @@ from cugraph_ws.frames.base import (
 )
 from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
+from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["Vertices", "id_columns", "value_column"]
 
@@ -261,7 +262,7 @@ class Vertices:
         if default is not None:
             values[~given] = default
             return
-        missing = self.size - self._scalar(given.sum())
+        missing = self.size - count_true(given)
         if missing:
             self._refuse_missing(self._scalar(given.argmin()), missing, argument)
 
@@ -350,7 +351,7 @@ class Vertices:
         ]
         numbers = self._look_up(parts)
         unknown = numbers < 0
-        count = self._scalar(unknown.sum())
+        count = count_true(unknown)
         if count:
             row = self._scalar(unknown.argmax())
             self._refuse_unknown(self._shown(columns, row), count, argument)

@@ -19,6 +19,7 @@ import numpy as np
 
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["SharedLabels"]
 
@@ -72,7 +73,7 @@ class SharedLabels:
             self._lower(self._least, self._roots, came)
         before, self.shown = self.shown, self._xp.take(self._least, self._roots)
         # A label lowered since it was sent is an update for the other rank.
-        return int(self._xp.count_nonzero((self.shown != came) | (self.shown != before)))
+        return count_true((self.shown != came) | (self.shown != before))
 
     def find_pairs(self) -> int:
         """Find pairs of labels that differ at an end; return the number of distinct pairs."""

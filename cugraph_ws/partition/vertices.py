@@ -28,6 +28,7 @@ from cugraph_ws.partition.known_vertices import Directory
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts
 from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import array_module
+from cugraph_ws.runtime.masks import count_true
 
 if TYPE_CHECKING:
     from cugraph_ws.partition.shard import ShardGraph
@@ -347,7 +348,7 @@ class ShardVertices(Vertices):
             return
         shard = self._shard()
         own = given[: shard.owned]
-        lacking = len(own) - int(own.sum())
+        lacking = len(own) - count_true(own)
         missing = total(self._comm, lacking)
         first = shard.low + int(own.argmin()) if lacking else None
         shown = [one for one in self._comm.allgather(first) if one is not None]

@@ -40,6 +40,7 @@ from cugraph_ws.program.inference import CompileError, Inference, infer, infer_m
 from cugraph_ws.program.jumps import jump_kind
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import array_module
+from cugraph_ws.runtime.masks import all_true, any_true
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
@@ -503,11 +504,11 @@ def constant_values(
         values, there = graph.vertex_values(
             given, name, dtype, default=default, on_device=on_device
         )
-        if isinstance(declared, Constant) and graph.any_rank(not bool(there.all())):
+        if isinstance(declared, Constant) and graph.any_rank(not all_true(there)):
             known = _graph_constant(declared.source, graph, weight, on_device=on_device)
             values = xp.where(there, values, known)
     cast = xp.ascontiguousarray(values).astype(dtype, copy=False)
-    if dtype.kind == "i" and not (cast == values).all():
+    if dtype.kind == "i" and not all_true(cast == values):
         raise InputError(
             f"{name}: {values[cast != values][0]} is not a value of {dtype.name}; declare a wider type, or "
             "give whole numbers within its range"
@@ -537,7 +538,7 @@ def argument_name(name: str, declared: Any) -> str:
 
 def _shares(xp: Any, name: str, graph: GraphView, values: Any) -> Any:
     """Scale the values of a distribution to the sum 1; collective."""
-    if not xp.isfinite(values).all() or (values < 0).any():
+    if not all_true(xp.isfinite(values)) or any_true(values < 0):
         bad = values[~(values >= 0) | ~xp.isfinite(values)][0]
         raise InputError(f"{name} has the share {bad}; shares must be finite and 0 or more")
     greatest = graph.vertex_max(values)

@@ -21,6 +21,7 @@ from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.masks import any_true, count_true
 
 __all__ = ["DeviceArcs"]
 
@@ -140,7 +141,7 @@ class DeviceArcs:
     def first_infinite(values: DeviceArray) -> int | None:
         """Return the first place where an array is not finite, or None."""
         bad = ~device().xp.isfinite(values)
-        return first_true(bad) if _count(bad) else None
+        return first_true(bad) if any_true(bad) else None
 
     def listed(
         self, names: Sequence[str], keep: Any, among: Any
@@ -183,7 +184,7 @@ class DeviceArcs:
     def count_loops(self) -> int:
         """Count the edges from a vertex to itself."""
         csc = self.graph.csc
-        return _count(csc.indices == arc_rows(csc.offsets, self.graph.arcs))
+        return count_true(csc.indices == arc_rows(csc.offsets, self.graph.arcs))
 
     def count_repeated(self) -> int:
         """Count repeated edges: all but the first between two vertices."""
@@ -195,7 +196,7 @@ class DeviceArcs:
         if self._mirrored:  # count one of an edge's two arcs
             numbers = self._numbers()
             repeated &= numbers[csc.indices[1:]] <= numbers[rows[1:]]
-        return _count(repeated)
+        return count_true(repeated)
 
     @property
     def _mirrored(self) -> bool:
@@ -204,7 +205,7 @@ class DeviceArcs:
 
     def count_isolated(self) -> int:
         """Count the vertices without any edge."""
-        return _count((self.graph.in_degrees == 0) & (self.graph.out_degrees == 0))
+        return count_true((self.graph.in_degrees == 0) & (self.graph.out_degrees == 0))
 
     def ends(self, arc: int) -> tuple[int, int]:
         """Return the vertex numbers of source and destination of an arc of the graph's own CSC."""
@@ -224,7 +225,3 @@ class DeviceArcs:
         """Free the device's memory."""
         self.graph.close()
         self._host = None
-
-
-def _count(flags: DeviceArray) -> int:
-    return int(read_scalars(flags.sum())[0]) if len(flags) else 0

@@ -18,6 +18,7 @@ from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.masks import any_true
 
 __all__ = [
     "DeviceColumn",
@@ -221,7 +222,7 @@ def _to_unit(
     if len(values):
         least, most = read_scalars(values.min(), values.max())
         beyond = max(-least, most) > _INT64_MAX // factor
-        if beyond or read_scalars((values % by != 0).any())[0]:
+        if beyond or any_true(values % by != 0):
             why = "values are out of bounds" if beyond else "finer units would be lost"
             raise InputError(
                 f"{column}: casting from {old} to {new}: {why}; cast the columns of ids to one unit"

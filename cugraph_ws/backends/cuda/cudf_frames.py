@@ -26,6 +26,7 @@ from cugraph_ws.frames.ids import IdType
 from cugraph_ws.graph.adjacency import index_dtype
 from cugraph_ws.graph.numbering import Renumbered
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.masks import count_true
 
 __all__ = [
     "CudfFrame",
@@ -247,7 +248,7 @@ class Validity:
         """Return the validity that an array of bool, on the host or the device, describes."""
         xp = device().xp
         valid = xp.asarray(valid)
-        nulls, mask = len(valid) - int(xp.count_nonzero(valid)), None
+        nulls, mask = len(valid) - count_true(valid), None
         if nulls:
             mask = empty_mask(len(valid))
             mask.view(np.uint8)[: -(-len(valid) // 8)] = xp.packbits(valid, bitorder="little")

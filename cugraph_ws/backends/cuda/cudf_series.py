@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.masks import all_true, any_true
 
 __all__ = ["Coded", "coded", "cudf_module", "missing", "no_text", "own_rules", "time_counts"]
 
@@ -68,7 +68,7 @@ def missing(series: Series) -> DeviceArray | None:
         values = cudf_module().Series(series.dtype.categories)
         if values.null_count:  # null is a category, so the codes of null rows are not null
             rows = xp.asarray(values.isna())[xp.asarray(series.cat.codes)]
-            return rows if read_scalars(rows.any())[0] else None
+            return rows if any_true(rows) else None
     return None
 
 
@@ -117,7 +117,7 @@ def _coded_by_hash(series: Series) -> Coded | None:
     codes[order] = xp.cumsum(new) - 1
     del order, new
     same = xp.asarray(values.take(codes).reset_index(drop=True) == series)
-    return Coded(codes, values, all_used=True) if read_scalars(same.all())[0] else None
+    return Coded(codes, values, all_used=True) if all_true(same) else None
 
 
 def no_text() -> Coded:

@@ -32,6 +32,7 @@ from cugraph_ws.graph.edges import (
     refuse_repeated,
 )
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["read_device_edges"]
 
@@ -128,7 +129,7 @@ def _refuse_or_drop_loops(
     """Apply the self-loop policy to columns and values, in place; return how many there were."""
     sources, destinations = numbered.columns
     kept = sources != destinations
-    loops = len(kept) - int(read_scalars(kept.sum())[0]) if len(kept) else 0
+    loops = len(kept) - count_true(kept)
     if loops and policy == "error":
         row = first_true(~kept)
         number = int(device().to_host(numbered.numbers(0)[row : row + 1])[0])

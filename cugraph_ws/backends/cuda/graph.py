@@ -27,6 +27,7 @@ from cugraph_ws.backends.cuda.rows import (
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.device import Device, device
+from cugraph_ws.runtime.masks import count_true
 
 if TYPE_CHECKING:
     from cugraph_ws.graph.graph import Graph
@@ -344,7 +345,7 @@ class DeviceGraph:
                 firsts = np.linspace(0, self.arcs - each, SAMPLED).astype(np.int64)
                 lines = xp.stack([indices[first : first + each] >> 3 for first in firsts.tolist()])
                 lines.sort(axis=1)
-                starts = int((lines[:, 1:] != lines[:, :-1]).sum()) + SAMPLED
+                starts = count_true(lines[:, 1:] != lines[:, :-1]) + SAMPLED
                 self._shard_sectors = starts / (SAMPLED * each)
             return self._shard_sectors
 

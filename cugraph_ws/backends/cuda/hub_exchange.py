@@ -22,6 +22,7 @@ from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Hub, Links
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.masks import all_true
 
 __all__ = ["HubRankExchange"]
 
@@ -80,7 +81,7 @@ def _made(shard: ShardGraph, part: ProgramPart, *, everything: bool) -> Outboxes
     ghosts: list[DeviceArray | None] = []
     for size, place in zip(sizes.tolist(), theirs, strict=True):
         order = xp.arange(len(place), dtype=np.int32)
-        if len(place) == size and bool((place == order).all()):
+        if len(place) == size and all_true(place == order):
             ghosts.append(None)
             continue
         indices = xp.full(size, -1, np.int32)

@@ -15,6 +15,7 @@ from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.communicator import Links, Window
 from cugraph_ws.runtime.device import Device, KernelModule
+from cugraph_ws.runtime.masks import all_true
 
 __all__ = ["LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
 
@@ -66,7 +67,7 @@ def _mirrors(part: Part) -> Mirrors:
     words = -(-part.owned // 32)
     bits = xp.zeros(comm.size * words, np.uint32)
     before = xp.zeros(comm.size * words, np.int32)
-    direct = all(bool((one[1:] > one[:-1]).all()) for one in boundaries)
+    direct = all(all_true(one[1:] > one[:-1]) for one in boundaries)
     ghosts, begin = [], 0
     for peer, boundary in enumerate(boundaries):
         if not len(boundary):

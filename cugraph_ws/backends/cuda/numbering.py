@@ -22,6 +22,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.graph.adjacency import index_dtype
 from cugraph_ws.graph.numbering import Renumbered
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.masks import count_on_device
 
 __all__ = [
     "DeviceNumbered",
@@ -434,7 +435,7 @@ def number_device_integers(
     present = xp.zeros(span, np.bool_) if counts is None else counts > 0
     for column in unseen:
         mark_present(present, column, low)
-    (size,) = read_scalars(present.sum())
+    size = int(device().to_host(count_on_device(present)))
     if size == span:
         ids = None if low == 0 else xp.arange(low, high + 1, dtype=dtype)
         numbering = Integers(ids, size, "no" if low == 0 else "compacted")

@@ -26,6 +26,7 @@ from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.device import Prepared
+from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["CudaPartitionedFrontierExecutor"]
 
@@ -102,7 +103,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     def _take_stock(self) -> None:
         """Make the first frontier from the flagged vertices and ghosts."""
         super()._take_stock()
-        self._starting = int(self._device.xp.count_nonzero(self._flags[0][: self._part.owned]))
+        self._starting = count_true(self._flags[0][: self._part.owned].view(np.bool_))
         self._lengths[:] = self._unlike[:] = 0
 
     def counts(self) -> Counts:

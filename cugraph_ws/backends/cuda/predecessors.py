@@ -22,6 +22,7 @@ from cugraph_ws.kernels.cuda.layout import (
 )
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
+from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["DeviceTrees"]
 
@@ -260,7 +261,7 @@ class DeviceTrees:
             growth.grow()
             attached = int(self._device.to_host(growth.control)[COUNT])
         waiting = (self._levels == WAITING) & (self._found == NOBODY)
-        self.missing = int(self._device.xp.count_nonzero(waiting))
+        self.missing = count_true(waiting)
         return before - self.missing
 
     def begin_growth(self, rows: tuple[Any, Any], edges: tuple[Any, ...]) -> TreeGrowth:

@@ -9,6 +9,7 @@ import numpy as np
 from cugraph_ws.backends.cuda.bucketing import fill_rows, is_served
 from cugraph_ws.backends.cuda.grouping import Ends, Grouping, bits_for, number_dtype, run, tile_of
 from cugraph_ws.runtime.device import Device
+from cugraph_ws.runtime.masks import count_true
 
 __all__ = [
     "Grouped",
@@ -178,8 +179,7 @@ def _count_both_ways(
     run(
         device, "mark_ways", edges, columns, edges, *translation, layout.offsets, indices, ways
     )  # fmt: skip
-    both = (ways[::2] & ways[1::2]).sum(dtype=np.int64)
-    return int(device.to_host(xp.asarray(both).reshape(1))[0])
+    return count_true((ways[::2] & ways[1::2]).view(np.bool_))
 
 
 def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:

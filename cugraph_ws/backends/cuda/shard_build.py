@@ -61,6 +61,7 @@ from cugraph_ws.partition.partitioned_frame import Parts
 from cugraph_ws.partition.range_offsets import bucket_starts, cuts_of_buckets
 from cugraph_ws.runtime.communicator import Communicator, total
 from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.masks import count_on_device, count_true
 
 __all__ = ["PresentOnDevices", "are_integers", "build_on_devices", "find_present"]
 
@@ -177,7 +178,7 @@ def find_present(
     came = comm.alltoall([[bits]] * comm.size)
     present = _unpack_bits(_any_set([one for (one,) in came]), span)
     del bits, came
-    (size,) = read_scalars(present.sum())
+    size = count_true(present)
     return PresentOnDevices(low, span, int(size), None if size == span else present)
 
 
@@ -242,7 +243,7 @@ def build_on_devices(
     ends = list(zip(own[:count], own[count:], strict=True))
     loops = None
     if self_loops != "keep":
-        met = [xp.count_nonzero(sources == destinations) for sources, destinations in ends]
+        met = [count_on_device(sources == destinations) for sources, destinations in ends]
         loops = total(comm, sum(read_scalars(*met)) if met else 0)
         if loops and self_loops == "error":
             return None
@@ -598,8 +599,7 @@ def _count_both_ways(
     given = room[: 2 * arcs]
     given.fill(0)
     run(here, "mark_given", arcs, *ends, ways, arcs, table, first_row, *rows, given, module="split")
-    (pairs,) = read_scalars((given[::2] & given[1::2]).sum(dtype=np.int64))
-    return int(pairs)
+    return count_true((given[::2] & given[1::2]).view(np.bool_))
 
 
 def _find_boundaries(

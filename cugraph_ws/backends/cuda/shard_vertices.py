@@ -27,6 +27,7 @@ from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_
 from cugraph_ws.partition.vertices import ShardVertices
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.masks import any_true, count_on_device
 
 __all__ = ["DeviceShardVertices"]
 
@@ -239,7 +240,7 @@ class DeviceShardVertices(ShardVertices):
                     values[places] = their_values[first : first + _CHUNK]
                     given[places] = True
                     strange = strange + unknown
-        unknown, written = read_scalars(strange, given.sum())
+        unknown, written = read_scalars(strange, count_on_device(given))
         return bool(unknown == 0 and written == rows)
 
     def _own_places(self, beyond: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
@@ -255,13 +256,13 @@ class DeviceShardVertices(ShardVertices):
         xp, owned = device().xp, self._shard().owned
         kind = beyond.dtype.type
         places = xp.minimum(beyond, kind(min(self._span, np.iinfo(kind).max)))
-        unknown = (places != beyond).sum()
+        unknown = count_on_device(places != beyond)
         if self._ids is None or self._span == owned - 1:
             return places, unknown
         own = self._ids[:owned]
         wanted = (places.astype(np.int64) + self._least).astype(own.dtype)
         places = xp.searchsorted(own, wanted)
-        return places, unknown + (own[places] != wanted).sum()
+        return places, unknown + count_on_device(own[places] != wanted)
 
     # -------------------------------------------------------------------------------- results
 
@@ -342,7 +343,7 @@ def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> D
     except InputError:
         return None
     values = column.values
-    return None if dtype.kind == "f" and bool(device().xp.isnan(values).any()) else values
+    return None if dtype.kind == "f" and any_true(device().xp.isnan(values)) else values
 
 
 class _OwnIds:

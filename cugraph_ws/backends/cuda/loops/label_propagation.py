@@ -11,6 +11,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.label_tables import BLOCK, far_tables, row_order
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["Chooser"]
 
@@ -45,4 +46,4 @@ class Chooser:
             "choose_labels", here.blocks_for(32 * owned, BLOCK), BLOCK, self._rows, self._more,
             self._directed, self._weighted, labels, *self._order, chosen, arrays, room, count,
         )  # fmt: skip
-        return chosen, int(here.to_host((chosen != labels[:owned]).sum()))
+        return chosen, count_true(chosen != labels[:owned])
