@@ -30,7 +30,7 @@ make_venv() {
         echo "$python cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2
         return 1
     fi
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$extra]"
+    "$folder/bin/python" -m pip install --no-compile --quiet --disable-pip-version-check --editable ".[$extra]"
     echo "$extra" >"$folder/installed.extra"
     cp pyproject.toml "$folder/installed.toml"
 }

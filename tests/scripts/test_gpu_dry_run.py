@@ -197,11 +197,11 @@ class TestParts:
         assert of("gpu.parts").main([*given, "--output", str(tmp_path / "b.json")]) == 0
         (section,) = json.loads((tmp_path / "b.json").read_text())["sections"]
         assert section["errors"] == []
-        assert [[*found] for found in section["timings"].values()] == [["cugraph_ws"]] * 2
+        assert [[*found] for found in section["timings"].values()] == [["cugraph_ws"]] * 3
         (name,) = of("record").read(tmp_path / "record")["bench"]
         assert name == "frames tiny, NVIDIA X"
         page = (tmp_path / "record" / "frames.md").read_text()
-        assert page.count("| cugraph_ws |") == 2
+        assert page.count("| cugraph_ws |") == 3
 
     def test_products(self, gpu, tmp_path):
         given = ["products", "--graphs", "tiny", "--repeats", "1"]
