@@ -463,7 +463,7 @@ def needed(job: Job) -> None:
         graphs, plain, weighted = followers(launch)
         if plain and pool.processes < MANY:  # weights may never come
             weighted = []
-        for calls in (graphs, plain, weighted):
+        for calls in (plain, graphs, weighted):  # this graph's own kernels are in `jobs`
             pool.add([one for one in _jobs_of(calls, job) if one.name not in RARE], later=True)
     pool.do(job)
 

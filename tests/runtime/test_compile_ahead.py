@@ -440,7 +440,7 @@ def test_a_call_compiles_nothing_itself(tmp_path, monkeypatch):
         made.close()
 
 
-@pytest.mark.parametrize(("processes", "queued"), [(2, ""), (4, "GP"), (8, "GPW")])
+@pytest.mark.parametrize(("processes", "queued"), [(2, ""), (4, "PG"), (8, "PGW")])
 def test_more_is_queued_for_more_processes(processes, queued, monkeypatch):
     """Before a graph has weights, functions that need them only where many processes are free."""
 
