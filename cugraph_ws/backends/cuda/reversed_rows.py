@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from cugraph_ws.backends.cuda.arcs import DeviceArcs
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import Ends, number_dtype
@@ -15,7 +17,6 @@ from cugraph_ws.backends.cuda.shard import DeviceShard
 from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import as_host, device
 
 __all__ = ["reversed_arcs", "reversed_shard"]
@@ -161,7 +162,7 @@ def _order(
         See `order_ghosts`.
     """
     xp, owned, index = part.xp, part.owned, rows.dtype
-    degrees = bin_counts(rows, owned)
+    degrees = xp.bincount(rows, minlength=owned) if len(rows) else xp.zeros(owned, np.int64)
     falling = xp.argsort(-degrees, kind="stable")  # as vertices are laid out
     positions = xp.empty(owned, index)
     positions[falling] = xp.arange(owned, dtype=index)
