@@ -16,12 +16,10 @@ import cugraph_ws as ws
 draw = cupy.random.RandomState(3)
 frame = cudf.DataFrame({name: draw.randint(0, 20_000, 100_000) for name in ("source", "destination")})
 frame["weight"] = draw.random_sample(len(frame)) + 0.1
-graph = ws.Graph(frame)
-undirected = ws.Graph(frame, directed=False)
+graph, weighted = ws.Graph(frame, weight=None), ws.Graph(frame, weight="weight")
 start = frame["source"][0]
-ws.pagerank(graph), ws.bfs(graph, start), ws.sssp(graph, start), ws.weakly_connected_components(graph)
-ws.strongly_connected_components(graph), ws.core_number(undirected), ws.label_propagation(undirected, 3)
-ws.minimum_spanning_forest(undirected), ws.louvain(undirected), ws.triangle_count(undirected)
+ws.pagerank(graph), ws.pagerank(weighted), ws.bfs(graph, start), ws.sssp(weighted, start)
+ws.widest_path(weighted, start), ws.weakly_connected_components(graph), ws.core_number(graph)
 """
 
 
