@@ -370,7 +370,7 @@ def test_rows_are_a_layout():
     with emulated() as device, graph_of(medley()) as graph:
         laid = graph.on_device()
         part = SimpleNamespace(
-            laid=laid, csc=laid.csc, owned=laid.size, vertices=laid.size
+            laid=laid, csc=laid.csc, owned=laid.size, vertices=laid.size, arcs=laid.arcs
         )  # fmt: skip
         made = layout_of("csc")(device, part, ("float64",), ())
         assert made.blocks == made.schedule.launch[0]
