@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.masks import all_true
 
 __all__ = ["Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]
@@ -234,7 +235,7 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     following = xp.where(ends, offsets[head], following)
     after = xp.where(final, arcs, order[following])
     left = _ranks(xp, after, final)
-    members = xp.bincount(label, minlength=size)
+    members = bin_counts(label, size)
     roots = xp.flatnonzero(label == own)
     begins = xp.zeros(size, np.int64)  # first preorder number of each tree
     begins[roots] = xp.cumsum(members[roots]) - members[roots]

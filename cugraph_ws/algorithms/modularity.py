@@ -27,6 +27,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.labels import read_labels
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import is_dask_frame
 
@@ -267,9 +268,7 @@ def _at_vertices(part: Part, *, incoming: bool) -> Array:
 
 def _by_community(xp: Any, own: Array, values: Array, count: int) -> Array:
     """Return the sum of vertices' values for each community; float64, shape (count,)."""
-    if not len(own):
-        return xp.zeros(count)
-    return xp.bincount(own, weights=values, minlength=count)
+    return bin_sums(own, values, count)
 
 
 def _inside(part: Part, labels: Array, count: int) -> tuple[Array, Array]:
@@ -284,7 +283,4 @@ def _inside(part: Part, labels: Array, count: int) -> tuple[Array, Array]:
     weights = xp.ones(arcs) if name is None else part.arc_values(name).astype(np.float64)
     both = xp.where(there == labels[csc.indices], weights, 0.0)
     loops = xp.where(rows == csc.indices, weights, 0.0)
-    return (
-        xp.bincount(there, weights=both, minlength=count),
-        xp.bincount(there, weights=loops, minlength=count),
-    )
+    return bin_sums(there, both, count), bin_sums(there, loops, count)

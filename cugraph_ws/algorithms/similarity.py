@@ -37,6 +37,7 @@ from cugraph_ws.partition.neighbourhoods import (
     row_numbers,
 )
 from cugraph_ws.partition.oriented import Oriented, oriented
+from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -506,7 +507,7 @@ class Similarity(BaseLoop):
             weights = weights * self._scale
         values = weights * weights if squared else weights
         owners = row_numbers(xp, rows.offsets, len(rows.indices))
-        sums = xp.bincount(owners, values, minlength=near.owned) if len(values) else 0 * degrees
+        sums = bin_sums(owners, values, near.owned)
         return weights, sums, "product" if squared else "least"
 
     def _read(self, column: Array, numbers: Array) -> Array:

@@ -16,6 +16,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.oriented import oriented
+from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -211,7 +212,7 @@ class TriangleCount(BaseLoop):
         numbers, given = near.halo.send_to_owners(oriented.known[others], counts[others])
         if not len(numbers):
             return own
-        sums = xp.bincount(numbers - near.low, given.astype(np.float64), minlength=near.owned)
+        sums = bin_sums(numbers - near.low, given, near.owned)
         return own + sums.astype(np.int64)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:

@@ -54,6 +54,7 @@ Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
 Scope = Literal["run", "program", "gpu"]
 
 MOST_PARTITIONS = 1024
+LEAST_SHARD = 1024  # bytes
 
 
 # ------------------------------------------------------------------------------------ kinds of values
@@ -330,6 +331,16 @@ class Options:
             "How the GPU lists the frontier of a push: each vertex when a message changes it (`online`), or from "
             "a bitmap afterwards (`ballot`). `auto` is `online` while there is room. Sums of floats use `ballot`, "
             "whose order is the same in every run.",
+        ),
+    )
+    shard_bytes: int | None = field(
+        default=None,
+        metadata=_option(
+            Count(LEAST_SHARD),
+            "gpu",
+            'Bytes of shared memory of a shard, or of a window, with layout="gshards" or "windows", as far as a block '
+            "of the GPU has them. By default 48 KiB, and 24 KiB on graphs of fewer than 6 million arcs, which "
+            "would have fewer shards than the GPU has multiprocessors.",
         ),
     )
     progress: Progress = field(

@@ -86,6 +86,7 @@ class Run(Protocol):
         extrapolate: Extrapolate = "auto",
         method: Method = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
+        shard_bytes: int | None = None,
         progress: Progress = False,
         timeout: float | None = None,
         checkpoint: str | os.PathLike[str] | None = None,

@@ -21,6 +21,7 @@ from cugraph_ws.frames.base import (
 )
 from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
+from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["Vertices", "id_columns", "value_column"]
@@ -379,7 +380,7 @@ class Vertices:
     def _distinct(self, rows: Any, argument: str) -> Any:
         """Return vertex numbers on the device or host where the vertices are; refuse repeated ones."""
         rows = self._xp.asarray(rows)
-        counts = self._xp.bincount(rows, minlength=1)
+        counts = bin_counts(rows, max(1, self.size))
         if self._scalar(counts.max()) > 1:
             twice = self._scalar((counts > 1).argmax())
             self._refuse_repeated(twice, self._scalar(counts[twice]), argument)

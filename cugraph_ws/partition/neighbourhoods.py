@@ -14,6 +14,7 @@ import numpy as np
 
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.device import as_host, module_of
 
 __all__ = [
@@ -370,7 +371,7 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
     else:
         keys, which = xp.unique(keys[apart], return_inverse=True)
         weights = values[apart].astype(np.float64)
-        merged = xp.bincount(which, weights, minlength=len(keys)) if len(keys) else weights
+        merged = bin_sums(which, weights, len(keys))
     firsts = xp.arange(part.owned + 1) * vertices
     offsets = xp.searchsorted(keys, firsts).astype(np.int64)
     kind = np.int32 if vertices < NARROW else np.int64

@@ -91,7 +91,7 @@ def test_shards_of_many_arcs(layout, monkeypatch):
         found = over(layout, case, graph, direction="gather")
         check_same(found, gathered(case).run(graph, engine="python"), case)
     with emulated() as device:
-        assert arc_shards.sizes_of(device, ("float32",)).capacity > 64
+        assert arc_shards.sizes_of(device, ("float32",), 100).capacity > 64
 
 
 @pytest.mark.parametrize("name", BATTERY)
@@ -281,7 +281,7 @@ def test_every_arc_is_stored_once(name, windows, least, monkeypatch):
     set_shards(monkeypatch, shared=96, least=least)
     with emulated() as device, graph_of(BATTERY[name]) as graph:
         laid = graph.on_device()
-        sizes = arc_shards.sizes_of(device, ("float32",))
+        sizes = arc_shards.sizes_of(device, ("float32",), laid.arcs)
         assert sizes == (24, 24)
         shards = arc_shards.make(device, laid, sizes, windows=windows)
         indices = laid.csc.indices.tolist()
@@ -299,10 +299,37 @@ def test_places_have_sixteen_bits(monkeypatch):
     monkeypatch.setattr(arc_shards, "SHARED", 1 << 20)
     with emulated() as device:
         device.shared_memory = 1 << 20
-        sizes = arc_shards.sizes_of(device, ("uint8",))
+        sizes = arc_shards.sizes_of(device, ("uint8",), 1 << 30)
         assert sizes.capacity == 0xFFF8
-        assert arc_shards.sizes_of(device, ("float64", "float32")).capacity % GROUP == 0
-        assert arc_shards.sizes_of(device, ()).capacity == 0xFFF8
+        assert arc_shards.sizes_of(device, ("float64", "float32"), 1 << 30).capacity % GROUP == 0
+        assert arc_shards.sizes_of(device, (), 1 << 30).capacity == 0xFFF8
+
+
+def test_shards_of_a_graph_of_few_arcs_are_smaller(monkeypatch):
+    monkeypatch.undo()
+    with emulated() as device:
+        device.shared_memory = 1 << 17
+        few, many = (
+            arc_shards.sizes_of(device, ("float32",), arcs).capacity
+            for arcs in (6_000_000, 7_000_000)
+        )
+    assert few * 4 < 24 << 10 < many * 4 < 48 << 10
+
+
+@pytest.mark.parametrize("layout", SHARDED)
+def test_the_size_of_shards_can_be_given(layout, monkeypatch):
+    monkeypatch.undo()
+    case = Case("sized", Rank, {}, {"max_iter": 4}, SUMS)
+    with emulated() as device, graph_of(rmat(6, 8, seed=2)) as graph:
+        device.shared_memory = 1 << 17
+        shards, ranks = [], []
+        for given in (None, 2048, 1024):
+            found = case.run(graph, engine="cuda", layout=layout, shard_bytes=given)
+            ranks.append(found.frame.drop(columns="vertex").to_numpy())
+            shards.append(graph.on_device()._layouts[layout][1].count)
+    assert shards[0] == 1 < shards[1] < shards[2]
+    for one in ranks[1:]:
+        np.testing.assert_allclose(one, ranks[0], rtol=1e-12)
 
 
 def test_a_layout_is_kept_with_the_graph():
@@ -324,6 +351,20 @@ def test_a_layout_is_kept_with_the_graph():
 
 
 # ----------------------------------------------------------------------------- options and errors
+
+
+def test_a_size_that_no_block_has_or_without_shards_is_refused():
+    case = Case("sized", Rank, {}, {"max_iter": 1}, SUMS)
+    with graph_of(rmat(4, 4, seed=2)) as graph:
+        with pytest.raises(
+            ws.InputError, match="shard_bytes=1,073,741,824: a block of this GPU has"
+        ):
+            over("gshards", case, graph, shard_bytes=1 << 30)
+        for layout in ("csc", "auto"):
+            with pytest.raises(ws.InputError, match="shard_bytes=4096 is for layout='gshards' and"):
+                over(layout, case, graph, shard_bytes=4096)
+        with pytest.raises(ws.InputError, match="shard_bytes=10 must be"):
+            over("gshards", case, graph, shard_bytes=10)
 
 
 @pytest.mark.parametrize("layout", SHARDED)

@@ -170,6 +170,7 @@ def test_options_are_sorted_out_of_arguments():
         {"max_iter": 3}, {"tol": 0.5}, {"direction": "push"}, {"in_place": False},
         {"priorities": False}, {"fused": np.bool_(False)}, {"predecessors": False},
         {"partitions": 2}, {"exchange": "ms"}, {"method": "ws"}, {"filter": "online"},
+        {"shard_bytes": 4096},
     ],
     ids=lambda given: next(iter(given)),
 )  # fmt: skip
@@ -179,10 +180,12 @@ def test_options_of_vertex_programs_are_refused_by_other_loops(given):
         ws.run(ws.WeaklyConnectedComponents(), EDGES, **given)
 
 
-@pytest.mark.parametrize(("name", "value"), [("method", "ws"), ("filter", "online")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("method", "ws"), ("filter", "online"), ("shard_bytes", 4096)]
+)
 def test_gpu_options_are_refused_on_a_cpu(name, value):
     assert name in declared("gpu")
-    with pytest.raises(ws.InputError, match=rf"^{name}='{value}' is a .* of engine='cuda'"):
+    with pytest.raises(ws.InputError, match=rf"^{name}={value!r} is a .* of engine='cuda'"):
         ws.run(ws.BFS, EDGES, start=0, engine="cpu", **{name: value})
 
 

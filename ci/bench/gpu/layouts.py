@@ -127,7 +127,7 @@ def look(
     """
     found = Look(layout, shared, threads)
     with _sized(found):
-        ranks = _run(graph, layout).frame["pagerank"]
+        ranks = _run(graph, found).frame["pagerank"]
         ranks = np.asarray(
             as_host(ranks.to_cupy() if hasattr(ranks, "to_cupy") else ranks.to_numpy())
         )
@@ -135,23 +135,27 @@ def look(
             found.off = float((np.abs(ranks - expected) / expected).max(initial=0.0))
             assert found.off <= OFF, f"ranks are off by {found.off:.2g}"
         for _ in range(repeats):
-            result = _run(graph, layout)
+            result = _run(graph, found)
             found.superstep.append(sum(result.rows.milliseconds) / result.iterations)
         if layout != "csc":
             laid = graph.on_device()
             found.shards = laid._layouts[layout][1]
             with _clocked(found, clock):
-                _run(graph, layout)
+                _run(graph, found)
     return found, ranks
 
 
-def _run(graph: ws.Graph, layout: Any) -> ws.Result:
-    return ws.run(ws.PageRank, graph, layout=layout, engine="cuda", max_iter=SUPERSTEPS, tol=0.0)
+def _run(graph: ws.Graph, look: Look) -> ws.Result:
+    layout: Any = look.layout
+    return ws.run(
+        ws.PageRank, graph, layout=layout, engine="cuda", max_iter=SUPERSTEPS, tol=0.0,
+        shard_bytes=None if layout == "csc" else look.shared,
+    )  # fmt: skip
 
 
 @contextmanager
 def _sized(found: Look) -> Iterator[None]:
-    """Set the size of shards, and time their making."""
+    """Set the threads of a block, and time the making of shards."""
     real = arc_shards.make
 
     def make(*arguments: Any, **options: Any) -> Any:
@@ -166,7 +170,6 @@ def _sized(found: Look) -> Iterator[None]:
         yield
         return
     with (
-        patch.object(arc_shards, "SHARED", found.shared),
         patch.object(arc_shards, "BLOCK", found.threads),
         patch.object(arc_shards, "make", make),
     ):

@@ -17,6 +17,7 @@ from cugraph_ws.backends.cuda.grouping import bits_for, number_dtype, run
 from cugraph_ws.backends.cuda.memory import check_layout_memory
 from cugraph_ws.backends.cuda.schedule import BLOCKS_A_MULTIPROCESSOR
 from cugraph_ws.contract import LayoutCost, LayoutName
+from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE, SKEW_BITS
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.runtime.device import Device, KernelModule
@@ -27,6 +28,8 @@ DeviceArray = Any  # CuPy's or NumPy's
 
 BLOCK = 256  # threads: registers for three blocks of a multiprocessor
 SHARED = 48 << 10  # bytes of a shard, or of a window: room for four blocks
+# Of graphs of few arcs, whose shards would be fewer than multiprocessors; the same on every GPU, so that sums are too
+FEW, SHARED_OF_FEW = 6 << 20, 24 << 10
 SHARD_PARTS = 8  # shards are sorted an eighth at a time, if there are so many
 PADDED = 1.25  # mean slots per arc of windows with eight arcs or more per shard
 LEAST = GROUP  # mean arcs per shard from which a window has slots
@@ -130,7 +133,9 @@ class Launches:
             one()
 
 
-def sizes_of(device: Device, kinds: tuple[str, ...]) -> Sizes:
+def sizes_of(
+    device: Device, kinds: tuple[str, ...], arcs: int, shard_bytes: int | None = None
+) -> Sizes:
     """Return how many arcs a shard has, and how many sources a window.
 
     Parameters
@@ -138,13 +143,28 @@ def sizes_of(device: Device, kinds: tuple[str, ...]) -> Sizes:
     device : Device
     kinds : tuple of str
         NumPy dtype names of what an arc reads of its source.
+    arcs : int
+        Of the graph.
+    shard_bytes : int, optional
+        Shared memory of a shard; by default as many as suit the graph.
 
     Returns
     -------
     Sizes
+
+    Raises
+    ------
+    InputError
+        If no block has so much shared memory.
     """
+    if shard_bytes is not None and shard_bytes > device.shared_memory:
+        raise InputError(
+            f"shard_bytes={shard_bytes:,}: a block of this GPU has {device.shared_memory:,} bytes of shared memory "
+            "besides what kernels need; give that or less"
+        )
     each = max(1, sum(np.dtype(kind).itemsize for kind in kinds))
-    room = (min(SHARED, device.shared_memory) // each) & -GROUP
+    wanted = shard_bytes or (min(SHARED_OF_FEW, SHARED) if arcs < FEW else SHARED)
+    room = (min(wanted, device.shared_memory) // each) & -GROUP
     capacity = max(GROUP, min(MOST, room - (room >> SKEW_BITS)) & -GROUP)
     return Sizes(capacity, capacity)
 
@@ -290,6 +310,8 @@ class ShardedLayout:
         NumPy dtype names of a message's fields.
     sources : tuple of str
         NumPy dtype names of what an arc reads of its source.
+    shard_bytes : int, optional
+        As `sizes_of` takes it.
 
     Attributes
     ----------
@@ -310,11 +332,12 @@ class ShardedLayout:
     windows = False
 
     def __init__(
-        self, device: Device, part: ProgramPart, message: tuple[str, ...], sources: tuple[str, ...]
+        self, device: Device, part: ProgramPart, message: tuple[str, ...], sources: tuple[str, ...],
+        shard_bytes: int | None = None,
     ) -> None:  # fmt: skip
         xp, graph = device.xp, part.laid
         self._part = part
-        sizes = sizes_of(device, sources)
+        sizes = sizes_of(device, sources, graph.arcs, shard_bytes)
         each = sum(np.dtype(kind).itemsize for kind in sources)
         held = (sizes.capacity + (sizes.capacity >> SKEW_BITS) + 7) & -8
         self._room = max(1, each) * held

@@ -20,6 +20,7 @@ from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
+from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.masks import any_true, count_true
 
@@ -77,7 +78,7 @@ class DeviceArcs:
             if self._host is None:
                 here = device()
                 rows, columns, order = self.ordered()
-                degrees = here.xp.bincount(rows, minlength=self.graph.size)
+                degrees = bin_counts(rows, self.graph.size)
                 offsets = np.zeros(self.graph.size + 1, np.int64)
                 np.cumsum(here.to_host(degrees), out=offsets[1:])
                 values = {

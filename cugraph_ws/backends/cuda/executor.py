@@ -76,6 +76,8 @@ class CudaExecutor:
         The layout of the arcs that dense supersteps read.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
+    shard_bytes : int, optional
+        Shared memory of a shard of `gshards` and `windows`.
     tol : float, optional
         Bound of the residual at which supersteps stop on the device; a frontier has none.
 
@@ -107,6 +109,7 @@ class CudaExecutor:
         worklist: bool = False,
         layout_name: str = "csc",
         method: str = "auto",
+        shard_bytes: int | None = None,
         tol: float | None = None,
     ) -> None:
         self._device: Device = device()
@@ -115,6 +118,7 @@ class CudaExecutor:
         self._graph = part.laid
         self._in_place = in_place
         self._lanes = _METHODS[method]
+        self._sizes = {} if shard_bytes is None else {"shard_bytes": shard_bytes}
         self._tol = tol
         xp, n = self._device.xp, part.size
         program = bound.program
@@ -211,8 +215,9 @@ class CudaExecutor:
             )
         fields = source_fields(program, self._types, outbox=self._outbox)
         return self._layout_class(
-            self._device, self._part, self._bound.types.message, tuple(kind for *_, kind in fields)
-        )
+            self._device, self._part, self._bound.types.message, tuple(kind for *_, kind in fields),
+            **self._sizes,
+        )  # fmt: skip
 
     @property
     def _schedule(self) -> Schedule:

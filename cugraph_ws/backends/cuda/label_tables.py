@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
 
 __all__ = [
@@ -77,7 +78,7 @@ def row_order(lengths: Array) -> tuple[Array, Array]:
     xp, kinds = device().xp, kinds_of(lengths)
     bounds = xp.zeros(KINDS + 1, np.int64)
     if len(lengths):
-        bounds[1:] = xp.cumsum(xp.bincount(kinds, minlength=KINDS))
+        bounds[1:] = xp.cumsum(bin_counts(kinds, KINDS))
     return xp.argsort(kinds.astype(np.uint16), kind="stable"), bounds  # two digits, not eight
 
 

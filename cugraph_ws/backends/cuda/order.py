@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
 
 __all__ = ["arc_rows", "sort_ends"]
@@ -50,5 +51,5 @@ def arc_rows(offsets: DeviceArray, arcs: int) -> DeviceArray:
     device array of int64, shape (arcs,)
     """
     xp = device().xp
-    begun = xp.bincount(offsets[1:-1], minlength=arcs + 1)[:arcs]  # rows that begin at each arc
+    begun = bin_counts(offsets[1:-1], arcs + 1)[:arcs]  # rows that begin at each arc
     return xp.cumsum(begun)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from cugraph_ws.backends.cuda.arcs import DeviceArcs
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import Ends, number_dtype
@@ -17,6 +15,7 @@ from cugraph_ws.backends.cuda.shard import DeviceShard
 from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import as_host, device
 
 __all__ = ["reversed_arcs", "reversed_shard"]
@@ -162,7 +161,7 @@ def _order(
         See `order_ghosts`.
     """
     xp, owned, index = part.xp, part.owned, rows.dtype
-    degrees = xp.bincount(rows, minlength=owned) if len(rows) else xp.zeros(owned, np.int64)
+    degrees = bin_counts(rows, owned)
     falling = xp.argsort(-degrees, kind="stable")  # as vertices are laid out
     positions = xp.empty(owned, index)
     positions[falling] = xp.arange(owned, dtype=index)

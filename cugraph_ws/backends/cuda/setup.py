@@ -15,6 +15,7 @@ from cugraph_ws.backends.cuda.layout_choice import choose_layout
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
+from cugraph_ws.backends.planner import SHARDED
 from cugraph_ws.contract import Executor, Setup, Strategy
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
@@ -62,6 +63,11 @@ def set_up(
     if options.layout == "tiles":
         raise EngineError(
             "layout='tiles' is not available with engine='cuda'; leave it out, or use engine='cpu'"
+        )
+    if options.shard_bytes is not None and options.layout not in SHARDED:
+        raise InputError(
+            f"shard_bytes={options.shard_bytes} is for layout='gshards' and layout='windows'; give one of them, or "
+            "leave it out"
         )
     divided = graph.comm.size > 1
     window = _window_of(graph, options)
@@ -136,6 +142,7 @@ def _executor(
         in_place=strategy.in_place,
         layout_name=strategy.layout,
         method=options.method,
+        shard_bytes=options.shard_bytes,
         tol=tol,
     )
 

@@ -23,6 +23,7 @@ from cugraph_ws.backends.cuda.rows import Rows
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program.codegen import INFINITY
+from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ class Searches:
         arcs = begins[rows] + xp.arange(count) - offsets[rows]
         sources, ranks = xp.unique(csc.indices[arcs], return_inverse=True)
         order, size = xp.argsort(ranks), len(sources) + len(places)
-        counts = xp.bincount(ranks, minlength=size) if count else xp.zeros(size, np.int64)
+        counts = bin_counts(ranks, size)
         indices = (rows[order] + len(sources)).astype(csc.indices.dtype)
         apart = weights[arcs[order]] if self._stride else weights
         return sources, Rows(_offsets(xp, counts), indices), apart
