@@ -90,8 +90,18 @@ def unclaimed(dask_worker: Worker) -> int:
 
 
 @pytest.fixture
-def counts(pair: Workers) -> Any:
-    """What returns how often each worker has begun early since the test began."""
+def counts(pair: Workers, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What returns how often each worker has begun early since the test began.
+
+    Tasks are submitted somewhat later than usual, so that they never overtake requests on a busy machine.
+    """
+    usual = driver.submit_tasks
+
+    def submit_later(client: Any, pieces: Any) -> Any:
+        time.sleep(0.1)
+        return usual(client, pieces)
+
+    monkeypatch.setattr(driver, "submit_tasks", submit_later)
     pair.client.run(counting)
     before = pair.client.run(counted)
     return lambda: {one: now - before[one] for one, now in pair.client.run(counted).items()}
@@ -193,7 +203,7 @@ class TestCalls:
         usual = DirectStart._ask
 
         async def late(self: DirectStart, *call: Any) -> None:
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(1.0)
             await usual(self, *call)
 
         monkeypatch.setattr(DirectStart, "_ask", late)
