@@ -20,6 +20,7 @@ from shapes import build, rmat
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.runtime.device import device
 
 BENCH = ROOT / "ci" / "bench"
 COMMANDS = of("__main__").COMMANDS
@@ -288,6 +289,7 @@ class TestParts:
             return lambda: 2.0
 
         monkeypatch.setattr(layouts, "events", clock)
+        monkeypatch.setattr(device(), "shared_memory", 4096)
         monkeypatch.setattr(layouts, "SIZES", ((1, 32), (2, 64)))
         monkeypatch.setattr(layouts, "SUPERSTEPS", 1)
         given = ["layouts", "--graphs", "tiny", "--repeats", "1"]
