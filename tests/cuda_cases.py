@@ -579,8 +579,9 @@ def graph_of(edges: Edges, **options: Any) -> ws.Graph:
 def set_classes(monkeypatch: Any, *, block: int, hub: int, chunk: int, middle: int) -> None:
     """Let small graphs have several blocks, and vertices of every class."""
     monkeypatch.setattr(schedule, "BLOCK", block)
+    monkeypatch.setattr(schedule, "HUB", hub)
     monkeypatch.setattr(schedule, "CHUNK", chunk)
-    monkeypatch.setattr(schedule, "CLASSES", ((1 << 62, hub, middle),))
+    monkeypatch.setattr(schedule, "MIDDLE_OF_FEW", middle)
     halves = [(max(1, middle >> order), 32 >> order) for order in range(5)]
     monkeypatch.setattr(predecessors, "WIDEST", hub)
     monkeypatch.setattr(predecessors, "CLASSES", (*halves, (1, 1)))

@@ -380,7 +380,9 @@ class Vertices:
     def _distinct(self, rows: Any, argument: str) -> Any:
         """Return vertex numbers on the device or host where the vertices are; refuse repeated ones."""
         rows = self._xp.asarray(rows)
-        counts = bin_counts(rows, max(1, self.size))
+        if not len(rows):
+            return rows
+        counts = bin_counts(rows, int(self._scalar(rows.max())) + 1)
         if self._scalar(counts.max()) > 1:
             twice = self._scalar((counts > 1).argmax())
             self._refuse_repeated(twice, self._scalar(counts[twice]), argument)

@@ -14,7 +14,7 @@ import numpy as np
 
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.bins import bin_sums
+from cugraph_ws.runtime.bins import bin_counts, bin_sums
 from cugraph_ws.runtime.device import as_host, module_of
 
 __all__ = [
@@ -283,9 +283,7 @@ def row_numbers(xp: Any, offsets: Array, count: int) -> Array:
 
 def rows_by_marks(xp: Any, offsets: Array, count: int) -> Array:
     """Return the same as `row_numbers`, by counting the rows that end at or before each entry."""
-    marks = xp.zeros(count + 1, np.int64)
-    xp.add.at(marks, offsets[1:], 1)
-    return xp.cumsum(marks[:count])
+    return xp.cumsum(bin_counts(offsets[1:], count + 1)[:count])
 
 
 def flattened(xp: Any, begins: Array, lengths: Array) -> tuple[Array, Array, Array]:

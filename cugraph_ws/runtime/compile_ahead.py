@@ -52,13 +52,8 @@ T = TypeVar("T")
 MOST = 16  # processes
 ROOM = 1 << 29  # bytes of memory assumed for each process
 GRAPH = "graph,"  # how the names of listed calls begin that only make a graph
-MAKING = (
-    "arc_buckets",
-    "build",
-    "masks",
-    "numbering",
-    "split",
-)  # modules of kernels that make graphs
+# Modules of kernels that make graphs
+MAKING = ("arc_buckets", "build", "masks", "numbering", "split")
 # Functions whose kernels are compiled after the first graph's, if there are enough processes: those that are
 # called most, and searches, whose kernels take longest
 NEXT = (

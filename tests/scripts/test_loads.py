@@ -98,8 +98,8 @@ def test_loads_are_those_of_the_emulator(
     name: str, layout: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edges = GRAPHS[name]
-    monkeypatch.setattr(schedule, "CHUNK", 40)
-    monkeypatch.setattr(schedule, "CLASSES", ((1 << 62, 60, 20),))
+    for what, value in (("HUB", 60), ("MIDDLE_OF_FEW", 20), ("CHUNK", 40)):
+        monkeypatch.setattr(schedule, what, value)
     monkeypatch.setattr(arc_shards, "SHARED", 600)
     monkeypatch.setattr(arc_shards, "BLOCK", THREADS)
     edges = Edges(edges.source, edges.destination, edges.n)

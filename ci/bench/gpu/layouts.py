@@ -145,11 +145,11 @@ def look(
     return found, ranks
 
 
-def _run(graph: ws.Graph, look: Look) -> ws.Result:
-    layout: Any = look.layout
+def _run(graph: ws.Graph, found: Look) -> ws.Result:
+    layout: Any = found.layout
     return ws.run(
         ws.PageRank, graph, layout=layout, engine="cuda", max_iter=SUPERSTEPS, tol=0.0,
-        shard_bytes=None if layout == "csc" else look.shared,
+        shard_bytes=None if layout == "csc" else found.shared,
     )  # fmt: skip
 
 

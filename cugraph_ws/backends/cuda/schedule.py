@@ -17,10 +17,11 @@ __all__ = [
 ]  # fmt: skip
 
 BLOCK = 256  # threads
+HUB = 4096  # in-degree from which a row is split among blocks
 CHUNK = 4096  # arcs of a hub for one block
-# In-degrees from which a row has blocks and a warp of its own, for graphs of fewer arcs than given.  A warp goes through
-# 32 rows of the low class, which in a small graph no other work hides
-CLASSES = ((8 << 20, 4096, 32), (1 << 62, 4096, 128))
+MIDDLE = 128  # in-degree from which a vertex has a warp of its own
+# The same in graphs of fewer arcs: a warp goes through 32 rows of the low class, which no other work hides there
+FEW, MIDDLE_OF_FEW = 8 << 20, 32
 BLOCKS_A_MULTIPROCESSOR = 16  # for each class
 HEAD_PART = 4  # vertices with one in so many arcs are computed while the others are sent
 BRIEF = 8  # factor of the number of blocks if another kernel is to run at the same time
@@ -104,8 +105,8 @@ def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:
     return device.xp.empty(pieces, graph.numbers.dtype), device.xp.empty(pieces, np.int32)
 
 
-def classes(arcs: int) -> tuple[int, int]:
-    """Return the in-degrees from which a row has blocks, and a warp, of its own; the same on every GPU.
+def middle_degree(arcs: int) -> int:
+    """Return the in-degree from which a vertex has a warp of its own; the same on every GPU.
 
     Parameters
     ----------
@@ -114,9 +115,9 @@ def classes(arcs: int) -> tuple[int, int]:
 
     Returns
     -------
-    (int, int)
+    int
     """
-    return next((hub, middle) for below, hub, middle in CLASSES if arcs < below)
+    return MIDDLE_OF_FEW if arcs < FEW else MIDDLE
 
 
 def plan_schedule(device: Device, part: ProgramPart, message: tuple[str, ...]) -> Schedule:
@@ -135,8 +136,8 @@ def plan_schedule(device: Device, part: ProgramPart, message: tuple[str, ...]) -
     Schedule
     """
     owned = part.owned
-    middle, low = (part.laid.vertices_with(degree) for degree in classes(part.arcs))
-    low = max(middle, low)
+    middle = part.laid.vertices_with(HUB)
+    low = max(middle, part.laid.vertices_with(middle_degree(part.arcs)))
     most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
     hubs = _hubs(device, part, middle, message)
     positions = (part.vertices, middle, low, owned)
@@ -158,9 +159,7 @@ def cut_in_two(part: ProgramPart) -> int:
     """
     offsets = part.csc.offsets[: part.owned + 1]
     share = device().xp.asarray([part.arcs // HEAD_PART], offsets.dtype)
-    return max(
-        int(part.laid.vertices_with(classes(part.arcs)[0])), int(offsets.searchsorted(share)[0])
-    )
+    return max(int(part.laid.vertices_with(HUB)), int(offsets.searchsorted(share)[0]))
 
 
 def _planned(
