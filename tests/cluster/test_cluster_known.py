@@ -354,7 +354,7 @@ OTHERS = {
     "direction", "destination", "destination_column", "engine", "every", "exchange", "extrapolate", "checkpoint",
     "fail_on_nonconvergence", "filter", "fused", "in_place", "k", "max_iter", "method", "options",
     "parameters", "partitions", "predecessors", "priorities", "progress", "resume", "return_predecessors",
-    "seed", "source", "source_column", "timeout", "tol", "unreachable", "weight", "weight_column",
+    "seed", "shard_bytes", "source", "source_column", "timeout", "tol", "unreachable", "weight", "weight_column",
     "beta", "center", "endpoints", "format", "hierarchy", "layout", "max_level", "normalized", "radius", "resolution",
     "threshold", "top", "use_weight", "weighted", "wf_improved",
 }  # fmt: skip
