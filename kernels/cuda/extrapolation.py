@@ -11,43 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.primitives import (
-    block,
-    blocks,
-    inline,
-    kernel,
-    lane,
-    shared,
-    sync_block,
-    thread,
-    threads,
-)
-from cugraph_ws.kernels.cuda.rows import sum_of_lanes
+from cugraph_ws.kernels.cuda.block_sums import WARPS, keep, put_sums
+from cugraph_ws.kernels.cuda.primitives import block, blocks, kernel, shared, thread, threads
 
 __all__ = ["combine", "products"]
 
-WARPS = 8  # of a block
 PRODUCTS = 15
 PIECES = PRODUCTS * WARPS
-
-
-@inline
-def keep(pieces: Any, place: Any, value: Any) -> None:
-    """Leave the sum over the lanes of this warp for its block."""
-    total = sum_of_lanes(value)
-    if lane() == 0:
-        pieces[place * WARPS + thread() // 32] = total
-
-
-@inline
-def put_sums(pieces: Any, count: Any, sums: Any) -> None:
-    """Write the block's sums, each of which a thread adds up."""
-    sync_block()
-    if thread() < count:
-        total = 0.0
-        for warp in range(threads() // 32):
-            total += pieces[thread() * WARPS + warp]
-        sums[block() * count + thread()] = total
 
 
 @kernel

@@ -9,38 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.primitives import (
-    block,
-    blocks,
-    inline,
-    kernel,
-    lane,
-    shared,
-    sync_block,
-    thread,
-    threads,
-)
-from cugraph_ws.kernels.cuda.rows import sum_of_lanes
+from cugraph_ws.kernels.cuda.block_sums import WARPS, keep, put_sums
+from cugraph_ws.kernels.cuda.primitives import block, blocks, kernel, shared, thread, threads
 
 __all__ = ["combine", "shift"]
 
-WARPS = 8  # of a block
 PIECES = 2 * WARPS
-
-
-@inline
-def put_two(pieces: Any, one: Any, two: Any, sums: Any) -> None:
-    """Write the block's sums of two numbers of each thread."""
-    first, second = sum_of_lanes(one), sum_of_lanes(two)
-    if lane() == 0:
-        pieces[thread() // 32] = first
-        pieces[WARPS + thread() // 32] = second
-    sync_block()
-    if thread() < 2:
-        total = 0.0
-        for warp in range(threads() // 32):
-            total += pieces[thread() * WARPS + warp]
-        sums[2 * block() + thread()] = total
 
 
 @kernel
@@ -69,7 +43,9 @@ def shift(
         found[place] = value
         mixed += value * old
         square += value * value
-    put_two(pieces, mixed, square, sums)
+    keep(pieces, 0, mixed)
+    keep(pieces, 1, square)
+    put_sums(pieces, 2, sums)
 
 
 @kernel
@@ -99,4 +75,6 @@ def combine(vectors: Any, width: Any, owned: Any, factors: Any, count: Any, sums
         vectors[width + place] = two
         first += one * one
         second += two * two
-    put_two(pieces, first, second, sums)
+    keep(pieces, 0, first)
+    keep(pieces, 1, second)
+    put_sums(pieces, 2, sums)

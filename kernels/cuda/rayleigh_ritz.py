@@ -10,40 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.block_sums import WARPS, keep, keep_greatest
 from cugraph_ws.kernels.cuda.primitives import (
     block,
     blocks,
-    inline,
     kernel,
-    lane,
     shared,
     sync_block,
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import greatest_of_lanes, sum_of_lanes
 
 __all__ = ["combine", "products"]
 
-WARPS = 8  # of a block
 SUMS, FOUND = 12, 14
 PIECES = FOUND * WARPS
-
-
-@inline
-def keep(pieces: Any, place: Any, value: Any) -> None:
-    """Leave the sum over the lanes of this warp for its block."""
-    total = sum_of_lanes(value)
-    if lane() == 0:
-        pieces[place * WARPS + thread() // 32] = total
-
-
-@inline
-def keep_greatest(pieces: Any, place: Any, value: Any) -> None:
-    """Leave the greatest value of the lanes of this warp for its block."""
-    greatest = greatest_of_lanes(value)
-    if lane() == 0:
-        pieces[place * WARPS + thread() // 32] = greatest
 
 
 @kernel
