@@ -138,7 +138,7 @@ def push_fused(
         history[steps, 1] = arcs
         steps += 1
         read += arcs + near_size
-        spare_size = 0
+        spare_size = np.int64(0)  # as the literal 0 it would have `balance` compiled twice
         arcs = 0
         for place in range(near_size):
             marks[near[place]] = 0
