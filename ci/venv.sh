@@ -1,15 +1,16 @@
 # Sourced by the scripts beside it: a virtual environment of their own, made once.
 
-# Print the command of a Python that is new enough; end the script if there is none.
+# Print the command of a Python that is new enough; end the script if there is none.  A distribution's
+# own is built with profile-guided optimisation; one compiled without it takes a tenth longer for the suite.
 find_python() {
-    local candidate
-    for candidate in "${PYTHON:-python3}" python3 python3.14 python3.13 python3.12 python3.11; do
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    local candidate candidates=(/usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11)
+    for candidate in "${PYTHON:-${candidates[@]}}"; do
+        if "$candidate" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             echo "$candidate"
             return
         fi
     done
-    echo "Python 3.11 or later is needed; install it, or name it: PYTHON=/path/to/python3 $0" >&2
+    echo "${PYTHON:-python3}: Python 3.11 or later with ensurepip is needed; install it, or name it: PYTHON=/path/to/python3 $0" >&2
     return 1
 }
 
