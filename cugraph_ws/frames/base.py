@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -527,6 +528,14 @@ def _is_cudf(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] == "cudf" and hasattr(data, "to_arrow")
 
 
+# By library, how a graph of it becomes an edge frame
+_OF_GRAPHS = {
+    "cugraph": "graph.view_edge_list() makes one, whose columns source= and destination= name",
+    "igraph": "graph.get_edge_dataframe() makes one, for destination='target'",
+    "networkx": "networkx.to_pandas_edgelist(graph, target='destination') makes one",
+}
+
+
 def _not_a_frame(data: Any, argument: str) -> str:
     kind = type(data).__name__
     if isinstance(data, np.ndarray) or is_on_device(data):
@@ -542,8 +551,10 @@ def _not_a_frame(data: Any, argument: str) -> str:
         remedy = "it is lazy: .collect() it"
     elif hasattr(data, "compute"):
         remedy = "it is lazy: .compute() it"
+    elif isinstance(data, (str, os.PathLike)):
+        remedy = "read the file first, for example by pandas.read_parquet"
     else:
-        remedy = "convert it"
+        remedy = _OF_GRAPHS.get(type(data).__module__.partition(".")[0], "convert it")
     return f"{argument}: {_KINDS} is needed, not {kind}; {remedy}"
 
 

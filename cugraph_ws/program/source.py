@@ -13,6 +13,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
@@ -299,6 +300,11 @@ class _Reader:
             self.fail(function, "takes * or keyword-only parameters; name plain ones")
         if function.args.defaults:
             self.fail(function, "has default values; declare a ws.parameter with a default instead")
+        texts = {
+            id(node.args[0])
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call) and self.number_of_text(node) is not None
+        }
         for node in ast.walk(function):
             if node is function:
                 continue
@@ -319,12 +325,22 @@ class _Reader:
                 docstring = any(
                     isinstance(one, ast.Expr) and one.value is node for one in function.body
                 )
-                if node.value is not None and not docstring:
+                if node.value is not None and not docstring and id(node) not in texts:
                     self.fail(node, f"uses {node.value!r}; only numbers are allowed")
             if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
                 self.fail(
                     node, f"`{ast.unparse(node)}` only has a side effect; return a value instead"
                 )
+
+    def number_of_text(self, node: ast.Call) -> ast.expr | None:
+        """Return the number that a call such as `float("inf")` is; None if it is another call."""
+        match node:
+            case ast.Call(
+                func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]
+            ) if "float" not in self.outer:
+                with suppress(ValueError):
+                    return _literal(float(text))
+        return None
 
     def check_attributes(
         self,
@@ -393,6 +409,9 @@ class _Reader:
                 )
 
             def visit_Call(self, node: ast.Call) -> Any:
+                number = reader.number_of_text(node)
+                if number is not None:
+                    return ast.copy_location(number, node)
                 called = node.func
                 if (
                     isinstance(called, ast.Attribute)

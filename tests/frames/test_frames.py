@@ -4,7 +4,10 @@ import datetime as dt
 import subprocess
 import sys
 import types
+from pathlib import Path
 
+import igraph
+import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -510,6 +513,13 @@ def test_cudf_pandas_proxies_are_unwrapped():
         ([(0, 1)], r"polars\.DataFrame\(data\)"),
         (pl.LazyFrame({"source": [0]}), r"it is lazy: \.collect\(\) it"),
         (types.SimpleNamespace(compute=None), r"it is lazy: \.compute\(\) it"),
+        ("edges.parquet", r"not str; read the file first, for example by pandas\.read_parquet"),
+        (Path("edges.csv"), "read the file first"),
+        (nx.DiGraph([(0, 1)]), r"networkx\.to_pandas_edgelist\(graph, target='destination'\)"),
+        (
+            igraph.Graph([(0, 1)]),
+            r"graph\.get_edge_dataframe\(\) makes one, for destination='target'",
+        ),
         (7, "not int; convert it"),
         (None, "not NoneType"),
         (pd.Series([1]), "not Series"),
@@ -519,6 +529,14 @@ def test_cudf_pandas_proxies_are_unwrapped():
 def test_other_things_are_refused_with_a_remedy(data, remedy):
     with pytest.raises(InputError, match=rf"edges: .*{remedy}"):
         Graph(data)
+
+
+def test_the_remedies_for_graphs_of_other_libraries_work():
+    pairs = [(0, 1), (1, 2)]
+    frame = nx.to_pandas_edgelist(nx.DiGraph(pairs), target="destination")
+    assert Graph(frame).number_of_edges == 2
+    frame = igraph.Graph(pairs).get_edge_dataframe()
+    assert Graph(frame, destination="target").number_of_edges == 2
 
 
 def test_frames_that_only_narwhals_knows(monkeypatch):

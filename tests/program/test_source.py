@@ -181,6 +181,10 @@ def compares_with_text(src):
     return 1.0 if src.width == "wide" else 0.0  # wrong
 
 
+def reads_no_number(src):
+    return src.width + float("wide")  # wrong
+
+
 def reads_a_file(src):
     return np.load(src.width)  # wrong
 
@@ -266,6 +270,7 @@ WRONG = {
     deletes: "deletes something",
     yields: "yields",
     compares_with_text: "uses 'wide'; only numbers are allowed",
+    reads_no_number: "uses 'wide'; only numbers are allowed",
     reads_a_file: "uses `np.load`; only arithmetic on numbers is allowed",
     declares_without_a_value: "declares a variable without a value",
     draws_random_numbers: "`np.random.random`",
@@ -397,6 +402,10 @@ class TestNoPlainFunction:
 # What functions may do.
 
 
+def uses_numbers_in_text(src):
+    return min(src.width, float("inf")) if src.width > float("-Infinity") else float("1e3")
+
+
 def uses_numbers_from_outside(src):
     return SCALE * src.width + NOTHING
 
@@ -449,6 +458,7 @@ def run_text(function, width: float) -> float:
     "function",
     [
         uses_numbers_from_outside,
+        uses_numbers_in_text,
         uses_helpers,
         uses_modules,
         uses_names_out_of_modules,
@@ -463,6 +473,9 @@ def test_the_text_stands_alone_and_means_the_same(function):
 
 def test_outer_names_are_written_out():
     assert text_of(uses_numbers_from_outside).endswith("return 0.5 * src.width + -math.inf")
+    assert text_of(uses_numbers_in_text).endswith(
+        "return min(src.width, math.inf) if src.width > -math.inf else 1000.0"
+    )
     assert "numpy" not in text_of(uses_modules)
     assert text_of(uses_helpers).count("def ") == 4, "a helper of a helper belongs to it"
 
