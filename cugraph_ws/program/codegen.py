@@ -58,7 +58,7 @@ __all__ = [
     "without_interface",
 ]
 
-LOOPS = ("dense", "tiles", "pull", "buckets", "push", "scatter", "tree")
+LOOPS = ("search", "dense", "tiles", "pull", "buckets", "push", "scatter", "tree")
 EDGE_STATE = ("edge_state",)  # the loops of programs that keep state on edges
 LISTS = "lists"  # the loop of programs that list messages
 MODES = "modes"  # the loop of programs that combine them by `ws.mode()`
@@ -66,7 +66,7 @@ REPLACED = {
     "__future__",
     *(
         f"cugraph_ws.kernels.cpu.{name}"
-        for name in (*LOOPS, *EDGE_STATE, LISTS, "interface", "pair_interface", "search", "jit")
+        for name in (*LOOPS, *EDGE_STATE, LISTS, "interface", "pair_interface", "jit")
     ),
 }
 INFINITY = {"int32": 2**30, "int64": 2**62}  # represents math.inf in an integer state field

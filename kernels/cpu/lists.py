@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from cugraph_ws.kernels.cpu.interface import (
     KEEPS,
     SETTLES,
@@ -44,7 +46,7 @@ def gather_lists(
     Reads `state`, writes `fresh`.  `totals` is as in `dense.gather`.
     """
     offsets, indices = adjacency
-    longest = 0
+    longest = np.int64(0)  # the literal 0 is a type of its own, for which more is compiled
     for vertex in range(low, high):
         longest = max(longest, offsets[vertex + 1] - offsets[vertex])
     slots = with_notes(empty_slots(longest), edges)

@@ -191,7 +191,7 @@ def gather_modes(
     Reads `state`, writes `fresh`.  `totals` is as in `dense.gather`.
     """
     offsets, indices = adjacency
-    longest = 0
+    longest = np.int64(0)  # the literal 0 is a type of its own, for which more is compiled
     for vertex in range(low, high):
         longest = max(longest, offsets[vertex + 1] - offsets[vertex])
     slots = empty_slots(longest)

@@ -32,6 +32,7 @@ from cugraph_ws.kernels.cpu.interface import (
     update,
 )
 from cugraph_ws.kernels.cpu.jit import jit
+from cugraph_ws.kernels.cpu.search import leap
 
 __all__ = ["push", "push_fused"]
 
@@ -61,7 +62,7 @@ def push(
     marks, locks, near, pending = queues
     near_size = 0
     pending_size = 0
-    place = np.searchsorted(prefix, low, side="right") - 1
+    place = leap(prefix, 0, len(prefix), low + 1) - 1
     done = low
     while done < high:
         vertex = frontier[place]
@@ -138,7 +139,7 @@ def push_fused(
         history[steps, 1] = arcs
         steps += 1
         read += arcs + near_size
-        spare_size = np.int64(0)  # as the literal 0 it would have `balance` compiled twice
+        spare_size = np.int64(0)  # for a literal 0 `balance` is compiled once more
         arcs = 0
         for place in range(near_size):
             marks[near[place]] = 0

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cugraph_ws.kernels.cpu import buckets, dense, frontier, interface, pull, push, scatter, tree
+from cugraph_ws.kernels.cpu import (
+    buckets,
+    dense,
+    frontier,
+    interface,
+    pull,
+    push,
+    scatter,
+    search,
+    tree,
+)
 from cugraph_ws.runtime.threads import cut_evenly
 
 FAR = 1 << 30
@@ -58,6 +68,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(push, "compare_and_swap", compare_and_swap)
     monkeypatch.setattr(push, "store", np.ndarray.__setitem__)
+    monkeypatch.setattr(push, "leap", plain(search.leap))
     for inlined in ("_next_bucket", "_refill_middle", "file_later"):
         monkeypatch.setattr(buckets, inlined, plain(getattr(buckets, inlined)))
 
