@@ -51,14 +51,11 @@ Case: TypeAlias = tuple[str, Callable[[], Any]]
 
 INTEGERS = ("int32", "int64", "uint32")
 NUMBERS = (np.int64, np.float32, np.float64)
-# Programs of the tests: of `CASES`, as they are and on partitions; of `WORKLISTS`
+# Programs of the tests: of `CASES`; of `WORKLISTS`
 SHOWN = (
     "minimum pulled", "tuple messages", "sums of a frontier", "any from an outbox", "changes for one",
     "custom combine from an outbox", "custom combine of tuples", "superstep, parameter, aggregates",
     "destinations read", "destinations read by pulls", "state on edges",
-)  # fmt: skip
-ON_PARTITIONS = (
-    "sums of a frontier", "custom combine of tuples", "destinations read", "state on edges",
 )  # fmt: skip
 ON_PHASES = ("there and back",)  # one begins with a list of fields, one by compare-and-swap
 TRIANGLES = (ws.TriangleCount(), ws.ClusteringCoefficient(), ws.TrussNumber())

@@ -184,7 +184,7 @@ class PersonalizedPageRank(ArrayLoop):
         if top is not None and format == "columns":
             raise InputError("top= returns different vertices for each seed; use format='long'")
         self._seeds, self._alpha, self._bound = seeds, float(alpha), float(tol)
-        self._limit, self._top, self._format = int(max_iter), top, format
+        self._limit, self._top = int(max_iter), top
         self.by_vertex = format == "columns"
 
     @property
