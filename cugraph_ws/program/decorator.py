@@ -175,6 +175,10 @@ def any_message(first: Any, second: Any) -> Any:
     return first
 
 
+OTHER_TYPES: dict[type, str] = {
+    bool: "ws.boolean", int: "ws.int64", float: "ws.float64", np.bool_: "ws.boolean",
+    np.int32: "ws.int32", np.int64: "ws.int64", np.float32: "ws.float32", np.float64: "ws.float64",
+}  # fmt: skip
 CONSTANTS = Constant, VertexValue, Distribution, VertexSet, Jump  # declarations of vertex constants
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
 
@@ -460,10 +464,14 @@ def declarations_of(cls: type) -> dict[str, Declaration]:
         elif isinstance(value, Declaration):
             declared[name] = value
         else:
+            remedy = (
+                "with one of ws.float32, ws.float64, ws.int32, ws.int64, ws.boolean, ws.vertex_id, "
+                "ws.edge(…), ws.vertex_value(…), ws.parameter(…), ws.vertex_parameter"
+            )
+            if isinstance(value, type) and value in OTHER_TYPES:
+                remedy = f"as {OTHER_TYPES[value]}"
             raise ProgramError(
-                f"{cls.__name__}.{name} is annotated with {value!r}; declare it with one of ws.float32, "
-                "ws.float64, ws.int32, ws.int64, ws.boolean, ws.vertex_id, ws.edge(…), "
-                "ws.vertex_value(…), ws.parameter(…), ws.vertex_parameter"
+                f"{cls.__name__}.{name} is annotated with {value!r}; declare it {remedy}"
             )
         if name in BUILT_IN_PARAMETERS or name.startswith("_"):
             raise ProgramError(f"{cls.__name__}.{name}: that name is taken; choose another")

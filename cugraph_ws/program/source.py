@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 import inspect
 import math
 import types
@@ -30,6 +31,7 @@ BUILTINS = {
 }  # fmt: skip
 MODULES = {math: "math", np: "np"}
 NUMBERS = (bool, int, float, np.generic)
+DECLARED_BY = {"edge": "ws.edge", "p": "ws.parameter"}  # by parameter of a function
 
 
 class _Missing:
@@ -357,10 +359,15 @@ class _Reader:
             if parameter not in permitted or parameter not in used:
                 continue
             if node.attr not in permitted[parameter]:
-                known = ", ".join(sorted(permitted[parameter])) or "none"
+                names = sorted(permitted[parameter])
+                near = difflib.get_close_matches(node.attr, names, 1)
+                remedy = f"; did you mean `{near[0]}`?" if near else ""
+                if not near and parameter in DECLARED_BY:
+                    remedy = f"; declare `{node.attr} = {DECLARED_BY[parameter]}(ws.float64)`"
                 self.fail(
                     node,
-                    f"`{parameter}.{node.attr}` is not declared; `{parameter}` has: {known}",
+                    f"`{parameter}.{node.attr}` is not declared; `{parameter}` has: "
+                    f"{', '.join(names) or 'none'}{remedy}",
                 )
             used[parameter].add(node.attr)
         # A parameter that is passed on as a whole may be read in any way.

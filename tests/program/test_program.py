@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from programs import Paths, Peel, Reached, Widest
 
@@ -115,9 +116,21 @@ def test_settings_that_make_no_sense(settings, message):
         define(**settings)
 
 
-@pytest.mark.parametrize("annotation", [float, "float", 3, None, ws.Graph])
-def test_an_annotation_that_declares_nothing(annotation):
-    with pytest.raises(ws.ProgramError, match=r"Program"):
+@pytest.mark.parametrize(
+    ("annotation", "remedy"),
+    [
+        (float, "as ws.float64"),
+        ("float", "as ws.float64"),
+        (bool, "as ws.boolean"),
+        (np.int32, "as ws.int32"),
+        (3, "with one of ws.float32"),
+        (None, "with one of ws.float32"),
+        ([], "with one of ws.float32"),
+        (ws.Graph, "with one of ws.float32"),
+    ],
+)
+def test_an_annotation_that_declares_nothing(annotation, remedy):
+    with pytest.raises(ws.ProgramError, match=rf"Program.other is .*; declare it {remedy}"):
         define({"width": ws.float64, "other": annotation})
 
 

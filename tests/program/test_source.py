@@ -62,6 +62,10 @@ def unknown_field(src):
     return src.hight  # wrong
 
 
+def misspelt_field(src):
+    return src.widht  # wrong
+
+
 def unknown_attribute(src, edge):
     width = src.width
     return width * edge.length  # wrong
@@ -247,8 +251,9 @@ def pong(value):
 WRONG = {
     unknown_name: "`hight` is not defined",
     unknown_field: "`src.hight` is not declared; `src` has: width",
-    unknown_attribute: "`edge.length` is not declared; `edge` has: weight",
-    unknown_parameter: "`p.alpha` is not declared; `p` has: number_of_vertices, superstep",
+    misspelt_field: "`src.widht` is not declared; `src` has: width; did you mean `width`?",
+    unknown_attribute: "`edge.length` is not declared; `edge` has: weight; declare `length = ws.edge(ws.float64)`",
+    unknown_parameter: "`p.alpha` is not declared; `p` has: number_of_vertices, superstep; declare `alpha = ws.parameter(",
     assigns_to_the_state: "writes to `src.width`, a side effect",
     assigns_to_an_element: "writes to `ITEMS[0]`, a side effect",
     augments_the_state: "writes to `src.width`, a side effect",
