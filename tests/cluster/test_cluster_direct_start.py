@@ -98,7 +98,7 @@ def counts(pair: Workers, monkeypatch: pytest.MonkeyPatch) -> Any:
     usual = driver.submit_tasks
 
     def submit_later(client: Any, pieces: Any) -> Any:
-        time.sleep(0.1)
+        time.sleep(0.1)  # requests take milliseconds
         return usual(client, pieces)
 
     monkeypatch.setattr(driver, "submit_tasks", submit_later)

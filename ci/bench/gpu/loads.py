@@ -154,8 +154,7 @@ def csc_loads(xp: Any, laid: Any) -> Loads:
     """
     offsets, indices = laid.csc
     owned = len(offsets) - 1
-    middle = laid.vertices_with(schedule.HUB)
-    low = max(middle, laid.vertices_with(schedule.middle_degree(len(indices))))
+    middle, low = schedule.class_starts(laid, len(indices))
     begins = laid.chunks(middle, schedule.CHUNK)[1]
     bases = xp.arange(low, owned, 32)
     # Threads stride over 32 arcs at a time from where a chunk, a row or 32 rows begin.

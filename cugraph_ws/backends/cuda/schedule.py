@@ -13,7 +13,7 @@ from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.runtime.device import Device, device
 
 __all__ = [
-    "BLOCK", "Schedule", "cut_in_two", "launch_shape", "plan_schedule", "room_for_long_rows",
+    "BLOCK", "Schedule", "class_starts", "cut_in_two", "launch_shape", "plan_schedule", "room_for_long_rows",
 ]  # fmt: skip
 
 BLOCK = 256  # threads
@@ -105,19 +105,23 @@ def room_for_long_rows(device: Device, graph: DeviceGraph) -> tuple[Any, Any]:
     return device.xp.empty(pieces, graph.numbers.dtype), device.xp.empty(pieces, np.int32)
 
 
-def middle_degree(arcs: int) -> int:
-    """Return the in-degree from which a vertex has a warp of its own; the same on every GPU.
+def class_starts(laid: DeviceGraph, arcs: int) -> tuple[int, int]:
+    """Return where the vertices with a warp of their own begin, and where those that share one do.
 
     Parameters
     ----------
+    laid : DeviceGraph
+        Vertices are in falling order of their in-degrees.
     arcs : int
-        Of the partition.
+        Of the partition; the degrees depend on it alone, and so are the same on every GPU.
 
     Returns
     -------
-    int
+    (int, int)
+        Positions.
     """
-    return MIDDLE_OF_FEW if arcs < FEW else MIDDLE
+    middle = laid.vertices_with(HUB)
+    return middle, max(middle, laid.vertices_with(MIDDLE_OF_FEW if arcs < FEW else MIDDLE))
 
 
 def plan_schedule(device: Device, part: ProgramPart, message: tuple[str, ...]) -> Schedule:
@@ -136,8 +140,7 @@ def plan_schedule(device: Device, part: ProgramPart, message: tuple[str, ...]) -
     Schedule
     """
     owned = part.owned
-    middle = part.laid.vertices_with(HUB)
-    low = max(middle, part.laid.vertices_with(middle_degree(part.arcs)))
+    middle, low = class_starts(part.laid, part.arcs)
     most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
     hubs = _hubs(device, part, middle, message)
     positions = (part.vertices, middle, low, owned)
