@@ -29,7 +29,7 @@ from zoo_edges import EDGE_ZOO
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
 from cugraph_ws.algorithms.krylov import PrincipalVector
-from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, modes, rows
+from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, label_tables, modes, rows
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda.loops import (
     betweenness,
@@ -303,7 +303,8 @@ def _cut_rows(graph: ws.Graph) -> None:
 def _communities(graph: ws.Graph) -> None:
     """Find communities by labels and by modularity, on the device however small a level is."""
     ws.run(ws.LabelPropagation(1), graph, engine="cuda")
-    with patch.multiple(louvain, ON_HOST=0, ONE_BY_ONE=0):
+    in_global_memory = patch.multiple(label_tables, BY_THREAD=0, BY_WARP=0, BY_BLOCK=0)
+    with patch.multiple(louvain, ON_HOST=0, ONE_BY_ONE=0), in_global_memory:
         ws.run(ws.Leiden(1), graph, engine="cuda")
     one = device().xp.zeros(1, np.int64)  # as after a sweep that is taken back
     sweeps.sum_inside((one, one, one), one, one)

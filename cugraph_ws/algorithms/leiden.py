@@ -251,7 +251,7 @@ class Leiden(Louvain):
         linked = row_sums(xp, weights, offsets).astype(np.float64) >= expected
         refined = xp.arange(count)
         communities = refined, level.degrees.copy(), xp.ones(count, np.int64)
-        mover = self._backend.Mover(rows, level.degrees)
+        mover = self._backend.Mover(rows, level.degrees, weighted=level.weighted)
         classes = self._classes(mover, TURNS + len(self._finished))
         mover.move(communities, self._factor, classes, may=linked.astype(np.int64))
         return refined

@@ -216,6 +216,8 @@ class Level(NamedTuple):
         Sums of weights, self-loops included.
     inside : int
         Sum of the weights of self-loops, as they count in degrees.
+    weighted : bool
+        Whether not every weight is known to be 1.
     """
 
     sources: Array
@@ -224,6 +226,7 @@ class Level(NamedTuple):
     offsets: Array
     degrees: Array
     inside: int
+    weighted: bool = True
 
     @property
     def rows(self) -> tuple[Array, Array, Array]:
@@ -420,12 +423,13 @@ class Louvain(BaseLoop):
                 as_host(level.offsets),
                 as_host(level.degrees),
                 level.inside,
+                level.weighted,
             )
         self._backend = loops("louvain", on_device=self._on_device)
         self._level, self._sweeps = level, 0
         self._called = False
         self._twice = _total(level.degrees)
-        self._mover = self._backend.Mover(level.rows, level.degrees)
+        self._mover = self._backend.Mover(level.rows, level.degrees, weighted=level.weighted)
         count = len(level.degrees)
         self._label, self._inside = self._xp.arange(count), level.inside
         self._totals, self._sizes = level.degrees.copy(), self._xp.ones(count, np.int64)
@@ -444,7 +448,8 @@ class Louvain(BaseLoop):
                 )
                 sources = row_numbers(part.xp, offsets, arcs)
                 ones = part.xp.ones(arcs, np.int64)
-                return Level(sources, indices, ones, offsets, near.degrees.astype(np.int64), 0)
+                degrees = near.degrees.astype(np.int64)
+                return Level(sources, indices, ones, offsets, degrees, 0, weighted=False)
         return contract(part.xp, *both_ways(part), self._vertices)
 
     def _here(self, labels: Array) -> Array:
@@ -598,7 +603,9 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
 def merge(xp: Any, backend: Any, level: Level, dense: Array, count: int) -> Level:
     """Make communities, numbered from 0 to `count` - 1, the vertices of a level."""
     degrees = backend.sum_by(dense, level.degrees, count)
-    offsets, indices, weights = backend.merged(level.rows, level.sources, dense, count)
+    offsets, indices, weights = backend.merged(
+        level.rows, level.sources, dense, count, weighted=level.weighted
+    )
     inside = _total(degrees) - _total(weights)
     sources = row_numbers(xp, offsets, len(indices))
     return Level(sources, indices, weights, offsets, degrees, inside)

@@ -22,6 +22,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     any_of,
     atomic_add,
     atomic_compare_and_swap,
+    atomic_max,
     ballot,
     block,
     blocks,
@@ -30,6 +31,8 @@ from cugraph_ws.kernels.cuda.primitives import (
     kernel,
     lane,
     load_fresh,
+    match,
+    popc,
     product,
     shared,
     shuffle,
@@ -41,7 +44,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.rows import sum_of_lanes
+from cugraph_ws.kernels.cuda.rows import long_scan, sum_of_lanes
 
 __all__ = [
     "choose_labels",
@@ -49,6 +52,7 @@ __all__ = [
     "hash_classes",
     "join_within",
     "list_groups",
+    "measure_far",
     "move_classes",
     "sum_inside",
     "sum_moves",
@@ -60,6 +64,7 @@ TABLE = 2048  # slots in a block's shared memory
 SHARE = 256  # of them a warp's
 WARPS = 8  # of a block at most
 TURNS = 2  # in which lanes with one label add their weights together
+SHARED_TURNS = 1  # such turns for tables in shared memory
 KINDS = 4  # of rows: by a thread, a warp, a block, and one of the first blocks
 GROUPS = 1024  # of vertices at most: 256 classes of 4 kinds
 WHOLE = 2.0**52  # from here on a float64 has no fraction
@@ -108,13 +113,17 @@ def clear(table: Any, base: Any, size: Any, start: Any, step: Any, far: Any) -> 
 
 
 @inline
-def add_weight(table: Any, base: Any, mask: Any, label: Any, weight: Any) -> None:
+def add_weight(table: Any, base: Any, mask: Any, label: Any, weight: Any, far: Any) -> None:
     """Add a weight to a label's sum."""
     keys, sums = table
     slot = first_slot(label, mask)
     found = np.int64(FREE - 1)
     while found != label:
-        found = np.int64(atomic_compare_and_swap(keys, base + slot, np.int64(FREE), label))
+        found = np.int64(FREE)
+        if far:  # most labels are there already: a load finds them sooner than an atomic operation
+            found = np.int64(load_fresh(keys, base + slot))
+        if found == FREE:
+            found = np.int64(atomic_compare_and_swap(keys, base + slot, np.int64(FREE), label))
         if found == FREE:
             found = label
         if found == label:
@@ -198,20 +207,58 @@ def is_barred(label: Any, own: Any, marks: Any, strict: Any) -> Any:
 
 
 @inline
+def weigh(
+    label: Any, weight: Any, own: Any, rate: Any, most: Any, best: Any, communities: Any, strict: Any
+) -> Any:  # fmt: skip
+    """Return the greatest gain and its label, of the best so far and another one."""
+    _, totals, marks = communities
+    if label != FREE and label != own and not is_barred(label, own, marks, strict):
+        gain = gain_of(weight, rate, totals[label])
+        if gain > most or (gain == most and best != own and label < best):
+            most, best = gain, label
+    return most, best
+
+
+@inline
 def scan_gains(
     table: Any, base: Any, size: Any, start: Any, step: Any, own: Any, rate: Any, most: Any,
-    communities: Any, strict: Any, far: Any,
+    communities: Any, strict: Any,
 ) -> Any:  # fmt: skip
     """Return the greatest gain in a thread's slots, and its label; those of its own if none is greater."""
     keys, sums = table
-    _, totals, marks = communities
     best = own
     for slot in range(start, size, step):
-        label = read_slot(keys, base + slot, far)
-        if label != FREE and label != own and not is_barred(label, own, marks, strict):
-            gain = gain_of(read_slot(sums, base + slot, far), rate, totals[label])
-            if gain > most or (gain == most and best != own and label < best):
-                most, best = gain, label
+        most, best = weigh(
+            keys[base + slot], sums[base + slot], own, rate, most, best, communities, strict
+        )  # fmt: skip
+    return most, best
+
+
+@inline
+def far_slot(table: Any, slot: Any, end: Any) -> Any:
+    """Return the label and the sum of a slot in global memory, without a label from `end` on."""
+    keys, sums = table
+    label, total = np.int64(FREE), np.int64(0)
+    if slot < end:
+        label, total = load_fresh(keys, slot), load_fresh(sums, slot)
+    return label, total
+
+
+@inline
+def scan_far_gains(
+    table: Any, first: Any, end: Any, own: Any, rate: Any, most: Any, communities: Any, strict: Any
+) -> Any:  # fmt: skip
+    """Return the same for slots in global memory, by a warp: each lane waits for four at once."""
+    best = own
+    for slot in range(first + lane(), end, 128):
+        one, weight_one = far_slot(table, slot, end)
+        two, weight_two = far_slot(table, slot + 32, end)
+        three, weight_three = far_slot(table, slot + 64, end)
+        four, weight_four = far_slot(table, slot + 96, end)
+        most, best = weigh(one, weight_one, own, rate, most, best, communities, strict)
+        most, best = weigh(two, weight_two, own, rate, most, best, communities, strict)
+        most, best = weigh(three, weight_three, own, rate, most, best, communities, strict)
+        most, best = weigh(four, weight_four, own, rate, most, best, communities, strict)
     return most, best
 
 
@@ -245,21 +292,54 @@ def move_by_thread(
 @inline
 def add_row(
     rows: Any, labels: Any, row: Any, table: Any, base: Any, mask: Any, start: Any, step: Any,
-    weighted: Any,
+    weighted: Any, far: Any,
 ) -> None:  # fmt: skip
-    """Add a row's weights to their labels' sums; each counts as 1 if they are not `weighted`."""
+    """Add a row's weights to their labels' sums; each counts as 1 if they are not `weighted`.
+
+    All lanes of a warp take part, whose `start`s are neighbours.
+    """
     offsets, indices, weights = rows
-    for arc in range(offsets[row] + start, offsets[row + 1], step):
-        weight = np.int64(1)
+    end = np.int64(offsets[row + 1])
+    first = np.int64(offsets[row]) + start - lane()
+    while first < end:
+        label, weight = np.int64(FREE), np.int64(1)
+        waits = first + lane() < end
+        if waits:
+            label = np.int64(labels[indices[first + lane()]])
+            if weighted:
+                weight = np.int64(weights[first + lane()])
         if weighted:
-            weight = np.int64(weights[arc])
-        add_weight(table, base, mask, np.int64(labels[indices[arc]]), weight)
+            add_in_turns(table, base, mask, label, weight, waits, SHARED_TURNS, far)
+        else:
+            same = match(FULL, label)
+            if waits and np.int32(ffs(same) - 1) == lane():
+                add_weight(table, base, mask, label, np.int64(popc(same)), far)
+        first += step
+
+
+@inline
+def add_in_turns(
+    table: Any, base: Any, mask: Any, label: Any, weight: Any, waits: Any, turns: Any, far: Any
+) -> None:
+    """Add weights to sums, by all lanes: in each turn, those with the first one's table and label add once."""
+    turn = np.int32(0)
+    while turn < turns and any_of(FULL, waits):
+        leader = np.int32(ffs(ballot(FULL, waits)) - 1)
+        its_base, its_label = shuffle(FULL, base, leader), shuffle(FULL, label, leader)
+        same = waits and base == its_base and label == its_label
+        total = sum_of_lanes(weight if same else np.int64(0))
+        if lane() == leader:
+            add_weight(table, base, mask, label, total, far)
+        waits = waits and not same
+        turn = np.int32(turn + 1)
+    if waits:
+        add_weight(table, base, mask, label, weight, far)
 
 
 @inline
 def choose_moves(
-    rows: Any, degrees: Any, communities: Any, factor: Any, strict: Any, order: Any, bounds: Any,
-    kinds: Any, chosen: Any, table: Any, scores: Any, found: Any,
+    rows: Any, weighted: Any, degrees: Any, communities: Any, factor: Any, strict: Any, order: Any,
+    bounds: Any, kinds: Any, chosen: Any, table: Any, scores: Any, found: Any,
 ) -> None:  # fmt: skip
     """Choose communities for the vertices of a class; `FREE` for those that may not move.
 
@@ -283,12 +363,12 @@ def choose_moves(
             size = slots_for(offsets[vertex + 1] - offsets[vertex])
             clear(table, base, size, lane(), 32, False)
             sync_warp(FULL)
-            add_row(rows, labels, vertex, table, base, size - 1, lane(), 32, True)
+            add_row(rows, labels, vertex, table, base, size - 1, lane(), 32, weighted, False)
             sync_warp(FULL)
             inside = weight_of(table, base, size - 1, own, False)
             rate, most = begin_move(vertex, inside, degrees, communities, factor)
             most, best = scan_gains(
-                table, base, size, lane(), 32, own, rate, most, communities, strict, False
+                table, base, size, lane(), 32, own, rate, most, communities, strict
             )
             most, best = best_of_lanes(most, best)
             sync_warp(FULL)
@@ -303,12 +383,14 @@ def choose_moves(
             size = slots_for(offsets[vertex + 1] - offsets[vertex])
             clear(table, 0, size, thread(), threads(), False)
             sync_block()
-            add_row(rows, labels, vertex, table, 0, size - 1, thread(), threads(), True)
+            add_row(
+                rows, labels, vertex, table, 0, size - 1, thread(), threads(), weighted, False
+            )  # fmt: skip
             sync_block()
             inside = weight_of(table, 0, size - 1, own, False)
             rate, most = begin_move(vertex, inside, degrees, communities, factor)
             most, best = scan_gains(
-                table, 0, size, thread(), threads(), own, rate, most, communities, strict, False
+                table, 0, size, thread(), threads(), own, rate, most, communities, strict
             )
             best = best_of_block(most, best, scores, found)
             sync_block()
@@ -320,12 +402,12 @@ def choose_moves(
 
 
 @inline
-def row_at(ends: Any, first: Any, last: Any, place: Any) -> Any:
-    """Return which of the rows from `first` to `last` has a place; `ends` has where each begins."""
+def row_at(starts: Any, first: Any, last: Any, which: Any, place: Any) -> Any:
+    """Return which of a class's rows from `first` to `last` has a place; `starts` is of `measure_far`."""
     low, high = first, last - 1
     while low < high:
         middle = (low + high + 1) >> 1
-        if ends[middle] <= place:
+        if starts[middle + which] <= place:
             low = middle
         else:
             high = middle - 1
@@ -333,71 +415,75 @@ def row_at(ends: Any, first: Any, last: Any, place: Any) -> Any:
 
 
 @inline
-def clear_far(far: Any, first: Any, last: Any, tables: Any) -> None:
+def clear_far(bounds: Any, far: Any, which: Any, tables: Any) -> None:
     """Free the tables of a class's long rows."""
-    _, _, slots = far
+    _, slots = far
     keys, sums = tables
-    for slot in range(
-        block() * threads() + thread(), slots[last] - slots[first], blocks() * threads()
-    ):
-        store_fresh(keys, slot, np.int64(FREE))
-        store_fresh(sums, slot, np.int64(0))
+    first, last = bounds[KINDS * (which + 1) - 1], bounds[KINDS * (which + 1)]
+    if first < last:
+        for slot in range(
+            block() * threads() + thread(), slots[last + which], blocks() * threads()
+        ):
+            store_fresh(keys, slot, np.int64(FREE))
+            store_fresh(sums, slot, np.int64(0))
 
 
 @inline
-def fill_far(rows: Any, labels: Any, far: Any, first: Any, last: Any, tables: Any) -> None:
+def fill_far(
+    rows: Any, weighted: Any, labels: Any, order: Any, bounds: Any, far: Any, which: Any, tables: Any,
+) -> None:  # fmt: skip
     """Add the weights of a class's long rows to their labels' sums, each arc by a thread."""
     offsets, indices, weights = rows
-    listed, ends, slots = far
-    end = ends[last]
-    base = ends[first] + block() * threads() + thread() - lane()
+    arcs, slots = far
+    first, last = bounds[KINDS * (which + 1) - 1], bounds[KINDS * (which + 1)]
+    end = np.int64(0)
+    if first < last:
+        end = arcs[last + which]
+    base = block() * threads() + thread() - lane()
     while base < end:
-        row, label, weight = np.int64(FREE), np.int64(FREE), np.int64(0)
+        row, label, weight = np.int64(FREE), np.int64(FREE), np.int64(1)
+        table, mask = np.int64(0), np.int64(0)
         waits = base + lane() < end
         if waits:
-            row = np.int64(row_at(ends, first, last, base + lane()))
-            arc = offsets[listed[row]] + base + lane() - ends[row]
-            label, weight = np.int64(labels[indices[arc]]), np.int64(weights[arc])
-        # Many neighbours of a hub have one label: lanes that share the first's add once.
-        turn = np.int32(0)
-        while turn < TURNS and any_of(FULL, waits):
-            leader = np.int32(ffs(ballot(FULL, waits)) - 1)
-            its_row, its_label = shuffle(FULL, row, leader), shuffle(FULL, label, leader)
-            same = waits and row == its_row and label == its_label
-            total = sum_of_lanes(weight if same else np.int64(0))
-            if lane() == leader:
-                mask = slots[row + 1] - slots[row] - 1
-                add_weight(tables, slots[row] - slots[first], mask, label, total)
-            waits = waits and not same
-            turn = np.int32(turn + 1)
-        if waits:
-            mask = slots[row + 1] - slots[row] - 1
-            add_weight(tables, slots[row] - slots[first], mask, label, weight)
+            row = np.int64(row_at(arcs, first, last, which, base + lane()))
+            table = slots[row + which]
+            mask = slots[row + which + 1] - table - 1
+            arc = offsets[order[row]] + base + lane() - arcs[row + which]
+            label = np.int64(labels[indices[arc]])
+            if weighted:
+                weight = np.int64(weights[arc])
+        # Many neighbours of a hub have one label.
+        if weighted:
+            add_in_turns(tables, table, mask, label, weight, waits, TURNS, True)
+        else:
+            same = match(FULL, (row << 32) | label)  # fewer than 2^32 vertices
+            if waits and np.int32(ffs(same) - 1) == lane():
+                add_weight(tables, table, mask, label, np.int64(popc(same)), True)
         base += blocks() * threads()
 
 
 @inline
 def scan_far(
-    degrees: Any, communities: Any, factor: Any, strict: Any, far: Any, first: Any, last: Any,
-    tables: Any, chunks: Any,
+    degrees: Any, communities: Any, factor: Any, strict: Any, order: Any, bounds: Any, far: Any,
+    which: Any, tables: Any, chunks: Any,
 ) -> None:  # fmt: skip
     """Find the best label in each chunk of the tables of long rows, each chunk by a warp."""
     labels, _, marks = communities
-    listed, _, slots = far
+    _, slots = far
     scores, found, size = chunks
-    begin, everyone = slots[first], blocks() * threads()
-    warp = (block() * threads() + thread()) // 32
-    for chunk in range(warp, (slots[last] - begin) // size, everyone // 32):
-        row = row_at(slots, first, last, begin + chunk * size)
-        vertex, base = listed[row], slots[row] - begin
+    first, last = bounds[KINDS * (which + 1) - 1], bounds[KINDS * (which + 1)]
+    warp, warps = (block() * threads() + thread()) // 32, blocks() * threads() // 32
+    for chunk in range(warp, slots[last + which] // size, warps):
+        row = row_at(slots, first, last, which, chunk * size)
+        vertex, base = order[row], slots[row + which]
         own = labels[vertex]
         if not strict or marks[own] == 1:
-            mask = slots[row + 1] - slots[row] - 1
+            mask = slots[row + which + 1] - base - 1
             inside = weight_of(tables, base, mask, own, True)
             rate, most = begin_move(vertex, inside, degrees, communities, factor)
-            most, best = scan_gains(
-                tables, chunk * size, size, lane(), 32, own, rate, most, communities, strict,
-                True,
+            begin = chunk * size
+            most, best = scan_far_gains(
+                tables, begin, begin + size, own, rate, most, communities, strict
             )  # fmt: skip
             most, best = best_of_lanes(most, best)
             if lane() == 0:
@@ -406,11 +492,11 @@ def scan_far(
 
 
 @inline
-def best_of_chunks(far: Any, first: Any, row: Any, chunks: Any) -> Any:
+def best_of_chunks(far: Any, which: Any, row: Any, chunks: Any) -> Any:
     """Return the best label of a long row, by all lanes of a warp."""
-    _, _, slots = far
+    _, slots = far
     scores, found, size = chunks
-    low, high = (slots[row] - slots[first]) // size, (slots[row + 1] - slots[first]) // size
+    low, high = slots[row + which] // size, slots[row + which + 1] // size
     most, best = scores[low], found[low]
     for chunk in range(low + lane(), high, 32):
         if better(scores[chunk], found[chunk], most, best):
@@ -442,9 +528,8 @@ def apply_move(
 
 @kernel
 def move_classes(
-    rows: Any, degrees: Any, communities: Any, singles: Any, factor: Any, strict: Any, classes: Any,
-    order: Any, bounds: Any, chosen: Any, far: Any, far_bounds: Any, tables: Any, chunks: Any,
-    moved: Any,
+    rows: Any, weighted: Any, degrees: Any, communities: Any, singles: Any, factor: Any, strict: Any,
+    classes: Any, order: Any, bounds: Any, chosen: Any, far: Any, tables: Any, chunks: Any, moved: Any,
 ) -> None:  # fmt: skip
     """Let the classes of vertices move, one after the other; the vertices of a class at once.
 
@@ -454,6 +539,8 @@ def move_classes(
     ----------
     rows : tuple of (int64[n + 1], int64[arcs], int64[arcs])
         Neighbours without self-loops, and weights.
+    weighted : bool
+        Whether weights are read; else each is 1.
     degrees : int64[n]
     communities : tuple of (int64[n], int64[n], int64[n])
         Labels by vertex; by label the sum of degrees, and the number of vertices.  Updated.
@@ -468,10 +555,8 @@ def move_classes(
     bounds : int64[4 * classes + 1]
     chosen : int64[listed]
         Room.
-    far : tuple of (int64[rows], int64[rows + 1], int64[rows + 1])
-        Vertices of the last kind by class; where their arcs and their tables begin, added up.
-    far_bounds : int64[classes + 1]
-        Of the classes among them.
+    far : tuple of (int64[listed + classes], int64[listed + classes])
+        What `measure_far` wrote; not read if no vertex is of the last kind.
     tables : tuple of (int64[slots], int64[slots])
         Room for the tables of a class, which are cleared while the class before moves.
     chunks : tuple of (float64[chunks], int64[chunks], int)
@@ -485,43 +570,90 @@ def move_classes(
     marks, may = singles
     marked = (labels, totals, marks)
     place_of, everyone = block() * threads() + thread(), blocks() * threads()
-    clear_far(far, far_bounds[0], far_bounds[1], tables)
+    clear_far(bounds, far, 0, tables)
     sync_grid()
     for which in range(classes):
-        first, last = bounds[KINDS * which], bounds[KINDS * (which + 1) - 1]
-        far_first, far_last = far_bounds[which], far_bounds[which + 1]
+        first, last = bounds[KINDS * which], bounds[KINDS * (which + 1)]
+        far_first = bounds[KINDS * (which + 1) - 1]
         if strict:
             for place in range(first + place_of, last, everyone):
                 mark_single(order[place], labels, sizes, may, marks)
-            for place in range(far_first + place_of, far_last, everyone):
-                mark_single(far[0][place], labels, sizes, may, marks)
             sync_grid()
-        fill_far(rows, labels, far, far_first, far_last, tables)
+        fill_far(rows, weighted, labels, order, bounds, far, which, tables)
         choose_moves(
-            rows, degrees, marked, factor, strict, order, bounds, KINDS * which, chosen, table,
-            scores, found,
+            rows, weighted, degrees, marked, factor, strict, order, bounds, KINDS * which, chosen,
+            table, scores, found,
         )  # fmt: skip
         sync_grid()
-        if far_first < far_last:
-            scan_far(degrees, marked, factor, strict, far, far_first, far_last, tables, chunks)
+        if far_first < last:
+            scan_far(degrees, marked, factor, strict, order, bounds, far, which, tables, chunks)
             sync_grid()
         moves = np.int64(0)
-        for place in range(far_first + place_of // 32, far_last, everyone // 32):
-            vertex = far[0][place]
+        for place in range(far_first + place_of // 32, last, everyone // 32):
+            vertex = order[place]
             label = np.int64(FREE)
             if not strict or marks[labels[vertex]] == 1:
-                label = best_of_chunks(far, far_first, place, chunks)
+                label = best_of_chunks(far, which, place, chunks)
             sync_warp(FULL)
             if lane() == 0:
                 moves += apply_move(vertex, label, degrees, communities, marks, strict)
-        for place in range(first + place_of, last, everyone):
+        for place in range(first + place_of, far_first, everyone):
             moves += apply_move(order[place], chosen[place], degrees, communities, marks, strict)
         moves = sum_of_lanes(moves)
         if lane() == 0 and moves > 0:
             atomic_add(moved, 0, moves)
         if which + 1 < classes:
-            clear_far(far, far_last, far_bounds[which + 2], tables)
+            clear_far(bounds, far, which + 1, tables)
         sync_grid()
+
+
+@kernel
+def measure_far(offsets: Any, order: Any, bounds: Any, arcs: Any, slots: Any, most: Any) -> None:
+    """Add up the arcs and the slots of the rows that are too long for shared memory.
+
+    Parameters
+    ----------
+    offsets : int64[n + 1]
+    order : int64[listed]
+    bounds : int64[4 * classes + 1]
+        As for `move_classes`; a block for each class.
+    arcs, slots : int64[listed + classes]
+        Written: where the arcs, and the table, of the row at `place` of class `which` begin, at
+        `place` + `which`; after the last one, where they end.  They begin at 0 in each class.
+    most : int64[1]
+        Increased to the slots of a class.
+    """
+    warp_arcs, warp_slots = shared(WARPS, np.int64), shared(WARPS, np.int64)
+    which, warp, warps = block(), thread() // 32, threads() // 32
+    first, last = bounds[KINDS * (which + 1) - 1], bounds[KINDS * (which + 1)]
+    before_arcs, before_slots = np.int64(0), np.int64(0)
+    for base in range(first, last, threads()):
+        place = base + thread()
+        length, size = np.int64(0), np.int64(0)
+        if place < last:
+            vertex = order[place]
+            length = offsets[vertex + 1] - offsets[vertex]
+            size = slots_for(length)
+        end_arcs, end_slots = long_scan(length), long_scan(size)
+        if lane() == 31:
+            warp_arcs[warp] = end_arcs
+            warp_slots[warp] = end_slots
+        sync_block()
+        for other in range(warps):
+            if other < warp:
+                end_arcs += warp_arcs[other]
+                end_slots += warp_slots[other]
+        if place < last:
+            arcs[place + which] = before_arcs + end_arcs - length
+            slots[place + which] = before_slots + end_slots - size
+        for other in range(warps):
+            before_arcs += warp_arcs[other]
+            before_slots += warp_slots[other]
+        sync_block()
+    if thread() == 0 and first < last:
+        arcs[last + which] = before_arcs
+        slots[last + which] = before_slots
+        atomic_max(most, 0, before_slots)
 
 
 @inline
@@ -821,9 +953,9 @@ def heaviest_by_block(
     size = slots_for(length_of(rows, more, row, both))
     clear(table, base, size, thread(), threads(), far)
     sync_block()
-    add_row(rows, labels, row, table, base, size - 1, thread(), threads(), weighted)
+    add_row(rows, labels, row, table, base, size - 1, thread(), threads(), weighted, far)
     if both:
-        add_row(more, labels, row, table, base, size - 1, thread(), threads(), weighted)
+        add_row(more, labels, row, table, base, size - 1, thread(), threads(), weighted, far)
     sync_block()
     own = np.int64(labels[row])
     most, best = scan_sums(table, base, size, thread(), threads(), own, far)
@@ -866,9 +998,9 @@ def choose_labels(
         size = slots_for(length_of(rows, more, row, both))
         clear(table, base, size, lane(), 32, False)
         sync_warp(FULL)
-        add_row(rows, labels, row, table, base, size - 1, lane(), 32, weighted)
+        add_row(rows, labels, row, table, base, size - 1, lane(), 32, weighted, False)
         if both:
-            add_row(more, labels, row, table, base, size - 1, lane(), 32, weighted)
+            add_row(more, labels, row, table, base, size - 1, lane(), 32, weighted, False)
         sync_warp(FULL)
         most, best = scan_sums(table, base, size, lane(), 32, np.int64(labels[row]), False)
         most, best = best_of_lanes(most, best)

@@ -86,6 +86,19 @@ def greatest_of_lanes(value: Any) -> Any:
 
 
 @inline
+def long_scan(value: Any) -> Any:
+    """Return the inclusive prefix sum of the lanes' values, int64."""
+    total = np.int64(value)
+    distance = 1
+    while distance < 32:
+        below = shuffle_up(FULL, total, distance)
+        if lane() >= distance:
+            total += below
+        distance *= 2
+    return total
+
+
+@inline
 def owner(ends: Any, place: Any) -> Any:
     """Return the lane whose share a place is in; `ends` is what `scan` gave for the shares' sizes."""
     found = np.int32(0)

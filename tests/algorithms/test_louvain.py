@@ -223,14 +223,15 @@ def test_levels_are_those_of_sorted_arcs(name: str, on_device: bool) -> None:
         loop.start(graph)
         level, count = loop._level, graph.number_of_vertices
         sorted_arcs = algorithm.contract(np, *algorithm.both_ways(loop._part), count)
-        for one, other in zip(level, sorted_arcs, strict=True):
+        assert not level.weighted
+        for one, other in zip(level._replace(weighted=True), sorted_arcs, strict=True):
             np.testing.assert_array_equal(one, other)
         dense, most = algorithm.without_gaps(np, rng.integers(0, count, count) // 3)
         loops_of = level.degrees - algorithm.row_sums(np, level.weights, level.offsets)
         weighs = (level.sources + level.indices) % 3 > 0  # some weigh nothing
         weights = np.where(weighs, 2 * level.weights, 0)
         totals = algorithm.row_sums(np, weights, level.offsets)
-        level = level._replace(weights=weights, degrees=totals + loops_of)
+        level = level._replace(weights=weights, degrees=totals + loops_of, weighted=True)
         with emulated():
             backend = loops("louvain", on_device=on_device)
             merged = algorithm.merge(np, backend, level, dense, most)
@@ -263,11 +264,11 @@ def test_arcs_without_weight_are_merged_too() -> None:
     weights = np.where((source + target) % 5 == 0, 3, 0)
     rows = np.arange(0, count * count, count - 1), target, weights
     labels = np.arange(count) // 6
-    found = on_cpu.merged(rows, source, labels, 2)
+    found = on_cpu.merged(rows, source, labels, 2, weighted=True)
     sums = weights[labels[source] < labels[target]].sum()
     assert [one.tolist() for one in found] == [[0, 1, 2], [1, 0], [sums, sums]]
     with emulated():
-        expected = loops("louvain", on_device=True).merged(rows, source, labels, 2)
+        expected = loops("louvain", on_device=True).merged(rows, source, labels, 2, weighted=True)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 

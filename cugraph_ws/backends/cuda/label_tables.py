@@ -13,8 +13,8 @@ __all__ = [
     "BLOCK",
     "FAR",
     "KINDS",
-    "FarRows",
     "FarTables",
+    "class_tables",
     "far_tables",
     "kinds_of",
     "row_order",
@@ -32,7 +32,7 @@ FAR_BYTES = 1 << 28  # of all tables in global memory, but one at least
 MOST_FAR = 512  # tables
 SLOT = 16  # bytes
 LEAST_SLOTS = 32  # of a table
-CHUNK = 1024  # slots of a long row's table that a warp scans
+CHUNK = 256  # slots of a long row's table that a warp scans
 
 
 class FarTables(NamedTuple):
@@ -82,47 +82,31 @@ def row_order(lengths: Array) -> tuple[Array, Array]:
     return xp.argsort(kinds.astype(np.uint16), kind="stable"), bounds  # two digits, not eight
 
 
-class FarRows:
-    """The rows that are too long for shared memory, with tables that the whole grid fills.
+def class_tables(
+    offsets: Array, order: Array, bounds: Array, count: int, *, some: bool
+) -> tuple[Any, Any, Any]:
+    """Return the arguments of `move_classes` for rows that are too long for shared memory.
 
     Parameters
     ----------
-    lengths, kinds : array of int64, shape (rows,)
-        Arcs of each row, and its kind.
+    offsets : array of int64, shape (rows + 1,)
+    order, bounds : array of int64
+        Listed rows by class and kind, and the bounds of those groups.
+    count : int
+        Number of classes.
+    some : bool
+        Whether there are such rows.
     """
-
-    def __init__(self, lengths: Array, kinds: Array) -> None:
-        xp = device().xp
-        self.rows = xp.flatnonzero(kinds == FAR)
-        self._lengths = lengths[self.rows]
-        # Powers of two, at least twice the arcs.
-        doubled = xp.maximum(2 * self._lengths, LEAST_SLOTS)
-        _, exponents = xp.frexp((doubled - 1).astype(np.float64))
-        self._slots = xp.left_shift(xp.ones(len(self.rows), np.int64), exponents.astype(np.int64))
-
-    def by_class(self, by_vertex: Array, count: int) -> tuple[Any, ...]:
-        """Return the last arguments of `move_classes` but one, for the classes of all vertices.
-
-        Parameters
-        ----------
-        by_vertex : array of uint16, shape (vertices,)
-            `count` or more for those that do not move.
-        count : int
-            Number of classes.
-        """
-        here = device()
-        xp, nothing = here.xp, here.xp.zeros(1, np.int64)
-        if not len(self.rows):
-            bounds = xp.zeros(count + 1, np.int64)
-            scores = xp.zeros(1, np.float64)
-            return (nothing, nothing, nothing), bounds, (nothing, nothing), (scores, nothing, CHUNK)
-        classes = by_vertex[self.rows]
-        order = xp.argsort(classes, kind="stable")
-        bounds = xp.searchsorted(classes[order], xp.arange(count + 1))
-        ends, slots = (
-            xp.concatenate([nothing, xp.cumsum(one[order])]) for one in (self._lengths, self._slots)
+    here, room = device(), 0
+    xp = here.xp
+    places = xp.empty((2, len(order) + count if some else 1), np.int64)
+    if some:
+        most = xp.zeros(1, np.int64)
+        here.module("communities").launch(
+            "measure_far", count, BLOCK, offsets, order, bounds, *places, most
         )
-        room = int(here.to_host(xp.diff(slots[bounds]).max()))
-        tables = xp.empty(room, np.int64), xp.empty(room, np.int64)
-        chunks = xp.empty(room // CHUNK, np.float64), xp.empty(room // CHUNK, np.int64), CHUNK
-        return (self.rows[order], ends, slots), bounds, tables, chunks
+        room = int(here.to_host(most)[0])
+    tables = xp.empty((2, max(1, room)), np.int64)
+    parts = max(1, room // CHUNK)
+    chunks = xp.empty(parts, np.float64), xp.empty(parts, np.int64), CHUNK
+    return tuple(places), tuple(tables), chunks

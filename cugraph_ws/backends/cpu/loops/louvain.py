@@ -156,7 +156,7 @@ def components_within(rows: Rows, sources: Integers, labels: Integers) -> Intege
     return least
 
 
-def merged(rows: Rows, sources: Integers, labels: Integers, count: int) -> Rows:
+def merged(rows: Rows, sources: Integers, labels: Integers, count: int, *, weighted: bool) -> Rows:
     """Add up the weights of arcs between communities.
 
     Parameters
@@ -167,6 +167,8 @@ def merged(rows: Rows, sources: Integers, labels: Integers, count: int) -> Rows:
     labels : ndarray of int64, shape (vertices,)
         From 0 to `count` - 1; none is missing.
     count : int
+    weighted : bool
+        As for `Mover`.
 
     Returns
     -------
@@ -246,9 +248,11 @@ class Mover:
     rows : tuple of (offsets, indices, weights)
         Neighbours of each vertex without itself; int64.
     degrees : ndarray of int64, shape (vertices,)
+    weighted : bool
+        Whether not every weight is known to be 1, which matters on a GPU alone.
     """
 
-    def __init__(self, rows: Rows, degrees: Integers) -> None:
+    def __init__(self, rows: Rows, degrees: Integers, *, weighted: bool) -> None:
         self._rows, self._degrees = rows, degrees
         self._scratch = Scratch(len(degrees))
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cugraph_ws.backends.cuda.label_tables import BLOCK, KINDS, FarRows, kinds_of
+from cugraph_ws.backends.cuda.label_tables import BLOCK, FAR, KINDS, class_tables, kinds_of
 from cugraph_ws.partition.fixed_point import UNIT
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.mixing import salted
@@ -31,6 +31,7 @@ __all__ = [
 Array = Any  # CuPy's
 Rows = tuple[Array, Array, Array]
 
+MOST_NARROW = 1 << 16  # communities of which a pair is a number of 32 bits
 MOST_LISTING = 256  # blocks that list vertices: each adds to the size of every group
 
 
@@ -91,24 +92,28 @@ def within(rows: Rows, sources: Array, labels: Array) -> Rows:
     return offsets, rows[1][kept], rows[2][kept]
 
 
-def merged(rows: Rows, sources: Array, labels: Array, count: int) -> Rows:
+def merged(rows: Rows, sources: Array, labels: Array, count: int, *, weighted: bool) -> Rows:
     """Add up the weights of arcs between communities, by sorting."""
     xp = device().xp
+    kind = np.uint32 if count <= MOST_NARROW else np.int64
     one, other = labels[sources], labels[rows[1]]
     up = xp.flatnonzero(one < other)  # the other half are the reversed arcs
-    keys, weights = one[up] * count + other[up], rows[2][up]
-    order = xp.argsort(keys)  # weights are integers: their order does not matter
-    keys, weights = keys[order], weights[order]
+    keys = (one[up] * count + other[up]).astype(kind)
+    if weighted:
+        order = xp.argsort(keys)  # weights are integers: their order does not matter
+        keys, weights = keys[order], rows[2][up[order]]
+        ends = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(weights)])
+    else:
+        keys, ends = xp.sort(keys), xp.arange(len(keys) + 1)
     first = xp.flatnonzero(
         xp.concatenate([xp.ones(min(1, len(keys)), np.bool_), keys[1:] != keys[:-1]])
     )
-    before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(weights)])
-    ends = xp.concatenate([first, xp.full(1, len(keys), first.dtype)])
-    keys, weights = keys[first], before[ends[1:]] - before[ends[:-1]]
+    weights = xp.diff(ends[xp.concatenate([first, xp.full(1, len(keys), first.dtype)])])
+    keys = keys[first].astype(np.int64)
     low = keys // max(1, count)
     high = keys - low * count
     one, other = xp.concatenate([low, high]), xp.concatenate([high, low])
-    order = xp.argsort(one * count + other)
+    order = xp.argsort((one * count + other).astype(kind))
     offsets = xp.searchsorted(one[order], xp.arange(count + 1)).astype(np.int64)
     return offsets, other[order], xp.concatenate([weights, weights])[order]
 
@@ -131,11 +136,11 @@ class Classes(NamedTuple):
 class Mover:
     """Moves the vertices of a level, class after class."""
 
-    def __init__(self, rows: Rows, degrees: Array) -> None:
-        self._rows, self._degrees = rows, degrees
-        lengths = device().xp.diff(rows[0])
+    def __init__(self, rows: Rows, degrees: Array, *, weighted: bool) -> None:
+        here, self._rows, self._weighted, self._degrees = device(), rows, weighted, degrees
+        lengths = here.xp.diff(rows[0])
         self._kinds = kinds_of(lengths)
-        self._far = FarRows(lengths, self._kinds)
+        self._some_are_far = len(lengths) > 0 and int(here.to_host(self._kinds.max())) == FAR
 
     def one_by_one(self, salt: int) -> Classes:
         """Return classes of one vertex each, at most 256, in an order that depends on a salt."""
@@ -199,12 +204,12 @@ class Mover:
         by_vertex, count = classes
         vertices = len(by_vertex)
         order, bounds, found = self._grouped(classes)
-        far = self._far.by_class(by_vertex, count)
+        far = class_tables(self._rows[0], order, bounds, count, some=self._some_are_far)
         marks = here.xp.zeros(len(sizes), np.int64) if strict else sizes
         here.module("communities").prepare_together(
-            "move_classes", BLOCK * vertices, BLOCK, self._rows, self._degrees, communities,
-            (marks, marks if may is None else may), factor, strict, count, order, bounds,
-            here.xp.empty(vertices, np.int64), *far, found[1:2],
+            "move_classes", BLOCK * vertices, BLOCK, self._rows, self._weighted, self._degrees,
+            communities, (marks, marks if may is None else may), factor, strict, count, order,
+            bounds, here.xp.empty(vertices, np.int64), *far, found[1:2],
         )()  # fmt: skip
         return found
 
