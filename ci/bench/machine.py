@@ -34,7 +34,7 @@ def machine() -> dict[str, Any]:
     Returns
     -------
     dict
-        processor, cores, python, versions; where there is a GPU gpu, gpus, memory (MiB), driver,
+        processor, cores, python, versions; where there is a GPU gpu, gpus (visible ones), memory (MiB), driver,
         cuda, compute_capability.
     """
     facts: dict[str, Any] = {
@@ -88,7 +88,9 @@ def _gpu() -> dict[str, Any]:
     if not rows:
         return {}
     name, memory, driver = rows[0]
-    return {"gpu": name, "gpus": len(rows), "memory": memory, "driver": driver}
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    gpus = len(rows) if visible is None else min(len(rows), len(visible.split(",")))
+    return {"gpu": name, "gpus": gpus, "memory": memory, "driver": driver}
 
 
 def main(arguments: Sequence[str] = ()) -> int:

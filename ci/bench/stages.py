@@ -215,11 +215,15 @@ def bench_sections(
         problem = "\n".join(f"{one['what']}: {one['error']}" for one in section.pop("errors"))
         name = f"{section['part']} {section['graph']}"
         sections[name] = {**section, **_status(problem or None, not problem)}
-    if done.code != 0 and not any(section["status"] == "failed" for section in sections.values()):
-        at = written.get("running") or [part, graphs[0] if len(graphs) == 1 else "all"]
+    running = written.get("running")  # none if it came to its end
+    failed = any(section["status"] == "failed" for section in sections.values())
+    if done.code != 0 and (running or not failed):
+        at = running or [part, graphs[0] if len(graphs) == 1 else "all"]
         name = " ".join(at)
+        begun = sections.get(name, {})
+        problems = [one for one in (begun.get("problem"), done.problem) if one]
         sections[name] = {
-            "part": at[0], "graph": at[1], **sections.get(name, {}), **_status(done.problem, False),
+            "part": at[0], "graph": at[1], **begun, **_status("\n".join(problems) or None, False),
         }  # fmt: skip
     return sections
 

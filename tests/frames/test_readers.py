@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from clusters import eventually
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -512,7 +513,7 @@ def test_reading_stops_where_gzipped_text_needs_too_much(tmp_path, monkeypatch, 
     with pytest.raises(GraphMemoryError, match=r"e\..*: its rows need .* 38\.1 MiB are available"):
         read_edges(path)
     assert sum(sizes) < 10_000_000 < 16 << 23
-    assert pa.total_allocated_bytes() - before < 5_000_000
+    eventually(lambda: pa.total_allocated_bytes() - before < 5_000_000)  # its threads may end later
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are Linux's")
@@ -577,7 +578,7 @@ def test_texts_of_parquet_are_counted_while_they_are_read(tmp_path, monkeypatch)
     before = pa.total_allocated_bytes()
     with pytest.raises(GraphMemoryError, match=r"e\.parquet: its rows need"):
         read_edges(tmp_path / "e.parquet")
-    assert pa.total_allocated_bytes() - before < 5_000_000
+    eventually(lambda: pa.total_allocated_bytes() - before < 5_000_000)  # its threads may end later
     monkeypatch.delenv("CUGRAPH_WS_MEMORY_LIMIT")
     read = read_edges(tmp_path / "e.parquet")
     assert read.schema == table.schema

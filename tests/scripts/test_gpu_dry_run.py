@@ -74,6 +74,22 @@ class TestPackage:
         assert facts["versions"]["numpy"] == np.__version__
         assert facts["processor"]
 
+    @pytest.mark.parametrize(
+        ("visible", "gpus"), [(None, 4), ("2,3", 2), ("0", 1), ("0,1,2,3,4", 4)]
+    )
+    def test_only_visible_gpus_count(self, monkeypatch, tmp_path, visible, gpus):
+        tool = tmp_path / "nvidia-smi"
+        tool.write_text(
+            "#!/bin/sh\nfor gpu in 0 1 2 3; do echo 'NVIDIA H200, 143771, 580.1'; done\n"
+        )
+        tool.chmod(0o700)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        if visible is not None:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        facts = of("machine").machine()
+        assert (facts["gpu"], facts["gpus"]) == ("NVIDIA H200", gpus)
+
     def test_unknown_parts_and_graphs(self, capsys):
         for given in (["gpu", "nothing"], ["gpu", "frames", "--graphs", "nothing"],
                       ["cluster", "frames"], ["cluster", "--graphs", "nothing"],

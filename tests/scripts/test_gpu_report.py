@@ -284,6 +284,17 @@ class TestMerging:
         assert "too long" in found["problem"]
         assert found["timings"] == begun["timings"]
 
+    def test_a_section_is_cut_short_also_after_one_that_failed(self):
+        stages = of("stages")
+        wrong, begun = section("known", "KR20"), section("known", "KR22")
+        wrong["errors"] = begun["errors"] = [{"what": "HITS, cuGraph", "error": "no convergence"}]
+        written = {"sections": [wrong, begun], "running": ["known", "KR22"]}
+        found = stages.bench_sections("known", [], written, of("children").Done(None, ""))
+        assert found["known KR20"]["problem"] == "HITS, cuGraph: no convergence"
+        first, cut = found["known KR22"]["problem"].split("\n")[:2]
+        assert first == "HITS, cuGraph: no convergence"
+        assert "too long" in cut
+
     def test_a_benchmark_that_never_began(self):
         stages = of("stages")
         found = stages.bench_sections("frames", ["KR24"], {}, of("children").Done(1, "no module"))
