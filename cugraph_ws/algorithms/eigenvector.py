@@ -286,7 +286,10 @@ def katz_centrality(
         max_iter=max_iter,
         tol=tol,
         **options,
-    ).require_convergence("katz_centrality")
+    ).require_convergence(
+        "katz_centrality",
+        diverged=f"give an alpha below 1 / the greatest eigenvalue instead of {alpha}, or leave it out",
+    )
     return (_scaled(result) if normalized else result).frame
 
 

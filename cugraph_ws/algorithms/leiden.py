@@ -22,6 +22,7 @@ from cugraph_ws.algorithms.louvain import (
     without_gaps,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.execution.keywords import refuses_unknown
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
@@ -36,6 +37,7 @@ Array = Any  # NumPy's or CuPy's
 TURNS = 1 << 32  # the first turn of refinements, beyond those of sweeps
 
 
+@refuses_unknown
 def leiden(
     graph: Graph[FrameT] | FrameT,
     max_level: int = 100,

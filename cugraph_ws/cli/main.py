@@ -32,7 +32,7 @@ OK, FAILED, INTERRUPTED = 0, 1, 130  # click returns 2 for a wrong command line
 @click.version_option(package_name=PROGRAM, prog_name=PROGRAM)
 @debug_option
 def commands() -> None:
-    r"""Run graph algorithms and your own vertex programs on files of edges.
+    """Run graph algorithms and your own vertex programs on files of edges.
 
     Edges are Parquet, CSV, SNAP text or Matrix Market, also gzipped.  Results are written with
     -o to Parquet or CSV, and without it their top rows are shown.
@@ -40,7 +40,7 @@ def commands() -> None:
     \b
     Exit codes: 0 success; 1 error in the input, the output or the run;
     2 error in the command line; 130 interrupted.
-    """
+    """  # noqa: D301 - click reads a backspace
 
 
 for _command in (

@@ -238,13 +238,17 @@ class Result(Generic[FrameT]):
     def _caveat(self) -> str:
         return "" if self.synchronous else f" ({NOT_COMPARABLE})"
 
-    def require_convergence(self, name: str) -> Self:
+    def require_convergence(
+        self, name: str, diverged: str = "scale down the weights or the first values"
+    ) -> Self:
         """Return the result itself, or raise if the run did not converge.
 
         Parameters
         ----------
         name : str
             Name of the algorithm, for the error message.
+        diverged : str
+            What to do if values grow without bound, for the error message.
 
         Returns
         -------
@@ -258,11 +262,14 @@ class Result(Generic[FrameT]):
         """
         if self.converged:
             return self
-        remedy = "raise max_iter, tol or timeout"
+        how, remedy = (
+            f"did not converge: stopped by {self.stopped}",
+            "raise max_iter, tol or timeout",
+        )
         if self.stopped == "diverged":
-            remedy = "scale down the weights or the first values"
+            how, remedy = "diverged: its values grow without bound", diverged
         raise ConvergenceError(
-            f"{name} did not converge: stopped by {self.stopped} after {self.iterations} supersteps, "
-            f"residual {self.residual:.3g}{self._caveat}; {remedy}, or take the error's .result",
+            f"{name} {how} after {self.iterations} supersteps, residual {self.residual:.3g}"
+            f"{self._caveat}; {remedy}, or take the error's .result",
             self,
         )

@@ -201,11 +201,14 @@ def _loop(
         return PhasedLoop(program, parameters, options)
     if isinstance(program, EdgeProgram):
         return EdgeLoop(program, parameters, options)
-    refused = [*options.given("program", "gpu"), *parameters]
-    if refused:
+    if refused := [*options.given("program", "gpu")]:
         raise InputError(
-            f"{program.name} has a loop of its own: {', '.join(refused)} cannot be given to run(); "
-            "give its parameters to its constructor"
+            f"{', '.join(refused)}: {program.name} has a loop of its own, to which options for programs do "
+            "not apply; leave them out"
+        )
+    if parameters:
+        raise InputError(
+            f"{', '.join(parameters)}: {program.name} takes its parameters when it is made, not in run()"
         )
     return copy(program)  # the caller's object holds no graph, and can run again on another
 

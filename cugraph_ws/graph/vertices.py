@@ -109,7 +109,8 @@ class Vertices:
         if not is_frame(data):
             raise InputError(
                 f"{argument}: a frame with the columns {', '.join(self._pair_names())} is needed, not "
-                f"{type(data).__name__}"
+                f"{type(data).__name__}; pandas.DataFrame(pairs, columns={self._pair_names()}) makes one "
+                "of a list of pairs"
             )
         frame = open_frame(data, argument, on_device=self.on_device)
         firsts, seconds = (

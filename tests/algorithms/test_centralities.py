@@ -142,6 +142,14 @@ def test_every_engine_has_the_same_values(name: str, function: Any, way: tuple[s
     np.testing.assert_allclose(result.iloc[:, 1:], expected.iloc[:, 1:], rtol=near, atol=1e-15)
 
 
+def test_an_alpha_that_is_too_great_is_named() -> None:
+    with (
+        build(SHAPES["cycle"]) as graph,
+        pytest.raises(ws.ConvergenceError, match=r"^katz_centrality diverged.* instead of 5.0,"),
+    ):
+        ws.katz_centrality(graph, alpha=5.0)
+
+
 def test_a_small_tol_rounds_no_message_of_katz() -> None:
     edges = GRAPHS["two components"]
     given = {"alpha": 0.01, "tol": 9e-8, "nstart": {v: 1.0 + v % 3 for v in range(edges.n)}}

@@ -620,7 +620,10 @@ def test_an_error_of_our_own_making_is_said_in_one_line_too(monkeypatch, capsys)
 
 def test_help_and_version_end_with_0(capsys):
     assert run("--help") == 0
-    assert "pagerank" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "pagerank" in shown
+    assert "\n  Exit codes: 0 success" in shown  # a paragraph of its own, whose lines stay
+    assert "\\" not in shown
     assert run("--version") == 0
     assert ws.__version__ in capsys.readouterr().out
     for name in cli.commands.commands:

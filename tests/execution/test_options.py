@@ -176,7 +176,7 @@ def test_options_are_sorted_out_of_arguments():
 )  # fmt: skip
 def test_options_of_vertex_programs_are_refused_by_other_loops(given):
     assert set(given) <= set(declared("program", "gpu"))
-    with pytest.raises(ws.InputError, match=f"loop of its own: {next(iter(given))} cannot be"):
+    with pytest.raises(ws.InputError, match=f"^{next(iter(given))}: .* has a loop of its own"):
         ws.run(ws.WeaklyConnectedComponents(), EDGES, **given)
 
 

@@ -121,7 +121,7 @@ class TestHowRunsEnd:
         assert not result.converged
         assert 50 < result.iterations < 200
         with pytest.raises(
-            ws.ConvergenceError, match=r"stopped by diverged .*scale down the weights"
+            ws.ConvergenceError, match=r"diverged: its values grow .*scale down the weights"
         ):
             result.require_convergence("explosion")
 
