@@ -31,6 +31,7 @@ __all__ = [
 OURS = "cugraph_ws"
 PATIENCE = 2.0  # seconds; an entrant that takes longer runs fewer times
 FEW = 2
+SHORT = 0.06  # seconds; calls of less vary most
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,7 @@ def race(
     repeats: int,
     few: int = FEW,
     patience: float | None = None,
+    many: int = 0,
 ) -> list[Measured]:
     """Time entrants in turn, `repeats` times; add the timings to the section.
 
@@ -247,6 +249,8 @@ def race(
         Runs that count for an entrant whose second call takes longer than `patience`.
     patience : float, optional
         In seconds; `PATIENCE` by default.
+    many : int
+        Runs that count at least for an entrant whose second call takes less than `SHORT` seconds.
 
     Returns
     -------
@@ -269,8 +273,9 @@ def race(
         if begun is not None:
             first, off, again = begun
             found = Measured(job, section.graph, entrant.library, first=first, off=off)
-            able.append((entrant, found, repeats if again <= patience else min(few, repeats)))
-    for turn in range(repeats):
+            turns = repeats if again <= patience else min(few, repeats)
+            able.append((entrant, found, max(many, turns) if again < SHORT else turns))
+    for turn in range(max([turns for *_, turns in able], default=0)):
         for entrant, found, turns in able:
             if turn < turns:
                 section.attempt(f"{job}, {entrant.library}", partial(_turn, entrant, found))

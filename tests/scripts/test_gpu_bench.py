@@ -99,6 +99,15 @@ class TestRace:
         (one,) = measure.race(measure.Section("frames", "g"), "work", [entrant], 5)
         assert len(one.seconds) == measure.FEW < 5
 
+    @pytest.mark.parametrize(("short", "runs"), [(2.0, 9), (0.5, 3)])
+    def test_short_calls_are_repeated_more_often(self, clock, monkeypatch, short, runs):
+        measure = of("timing")
+        monkeypatch.setattr(measure, "SHORT", short)
+        entrant = measure.Entrant("a", lambda: 1, lambda answer: None)
+        section = measure.Section("frames", "g")
+        (one,) = measure.race(section, "work", [entrant], 3, few=3, many=9)
+        assert len(one.seconds) == runs
+
     def test_bytes_of_a_superstep(self):
         programs = of("gpu.programs")
         result = types.SimpleNamespace(

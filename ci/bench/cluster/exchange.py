@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from bench.cluster.breakdown import breakdown
-from bench.cluster.jobs import EXCHANGED, Answer, Job, superstep_seconds, taken
+from bench.cluster.jobs import EXCHANGED, MANY, Answer, Job, superstep_seconds, taken
 from bench.cluster.partitions import Setup
 from bench.graphs import Weights
 from bench.paper import OTHERS, over, useful
@@ -37,7 +37,7 @@ def exchange(setup: Setup, section: Section, repeats: int, kind: Weights | None)
         numbers: dict[str, dict[str, Any]] = {method: {} for method in (*METHODS, AUTO)}
         methods = partial(_methods, setup, job, numbers)
         entrants = section.attempt(f"preparing {name}", methods) or []
-        for one in race(section, name, entrants, repeats, few=repeats):
+        for one in race(section, name, entrants, repeats, few=repeats, many=MANY):
             numbers[one.library]["seconds"] = one.best_known
         for entrant in entrants:
             parts = section.attempt(

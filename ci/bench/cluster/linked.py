@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from bench.cluster.jobs import EXCHANGED, ONE, Answer, Job, superstep_seconds, taken
+from bench.cluster.jobs import EXCHANGED, MANY, ONE, Answer, Job, superstep_seconds, taken
 from bench.cluster.partitions import Setup, off_by
 from bench.graphs import Weights
 from bench.timing import OURS, Entrant, Section, by_library, race
@@ -28,7 +28,7 @@ def linked(setup: Setup, section: Section, repeats: int, kind: Weights | None) -
         numbers: dict[str, Any] = {}
         entrants = section.attempt(f"preparing {job.name}", partial(_entrants, setup, job, numbers))
         name = f"linked, {job.name}"
-        times = by_library(race(section, name, entrants or [], repeats, few=repeats))
+        times = by_library(race(section, name, entrants or [], repeats, few=repeats, many=MANY))
         numbers |= {library: one.best_known for library, one in times.items()}
         if OURS in numbers:
             found[job.name] = numbers

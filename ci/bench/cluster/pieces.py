@@ -16,6 +16,7 @@ from bench.cluster.jobs import (
     BUILD,
     JOBS,
     KINDS,
+    MANY,
     ONE,
     PAGERANK,
     REPEATS,
@@ -216,7 +217,7 @@ def _job(setup: Setup, job: Job, section: Section, repeats: int) -> None:
         )  # fmt: skip
     if job.dense:  # make the initial values before the clock starts
         section.attempt("first values", lambda: (several.values(), case.values()))
-    measured = race(section, job.name, entrants, repeats, few=repeats)
+    measured = race(section, job.name, entrants, repeats, few=repeats, many=MANY)
     least = SPEEDUPS.get(several.workers)
     if least is not None:
         what = "supersteps" if job.dense else "calls"

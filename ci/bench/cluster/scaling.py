@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from bench.cluster.jobs import EXCHANGED, KINDS, ONE, REPEATS, Job, superstep_seconds, taken
+from bench.cluster.jobs import EXCHANGED, KINDS, MANY, ONE, REPEATS, Job, superstep_seconds, taken
 from bench.cluster.partitions import GatheredCase, PartitionedGraph, digest
 from bench.cluster.workers import workers
 from bench.graphs import GENERATED
@@ -98,7 +98,7 @@ def _job(
             several.values(), several.values(1000)
         judge = partial(check, several.digest)
         entrants.append(_entrant(library, job, graph, case, several.values, judge))
-    race(section, job.name, entrants, min(repeats, REPEATS), few=REPEATS)
+    race(section, job.name, entrants, min(repeats, REPEATS), few=REPEATS, many=MANY)
     section.figures["scaling"] = scaling_figures(section.timings, max(partitioned))
 
 
