@@ -387,7 +387,7 @@ class VertexLoop:
         if period is not None:
             raise ConvergenceError(
                 f"{self.name} will not converge: after {self._number} supersteps its states are those of "
-                f"{period} supersteps before; give max_iter, or change the program so that it converges",
+                f"{period} superstep{'s' * (period > 1)} before; give max_iter, or change the program so that it converges",
                 None,
             )
 

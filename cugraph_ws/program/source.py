@@ -323,6 +323,11 @@ class _Reader:
                     node,
                     f"writes to `{ast.unparse(node)}`, a side effect; return the new value instead",
                 )
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+                name = node.slice.value
+                if isinstance(name, str) and name.isidentifier():
+                    read = ast.unparse(node)
+                    self.fail(node, f"uses `{read}`; write `{ast.unparse(node.value)}.{name}`")
             if isinstance(node, ast.Constant) and not isinstance(node.value, (bool, int, float)):
                 docstring = any(
                     isinstance(one, ast.Expr) and one.value is node for one in function.body

@@ -181,6 +181,10 @@ def yields(src):
     yield src.width  # wrong
 
 
+def reads_by_text(src, edge):
+    return edge["weight"] * src.width  # wrong
+
+
 def compares_with_text(src):
     return 1.0 if src.width == "wide" else 0.0  # wrong
 
@@ -274,6 +278,7 @@ WRONG = {
     opens_a_file: "enters a context",
     deletes: "deletes something",
     yields: "yields",
+    reads_by_text: "uses `edge['weight']`; write `edge.weight`",
     compares_with_text: "uses 'wide'; only numbers are allowed",
     reads_no_number: "uses 'wide'; only numbers are allowed",
     reads_a_file: "uses `np.load`; only arithmetic on numbers is allowed",
