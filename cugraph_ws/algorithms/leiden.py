@@ -22,7 +22,7 @@ from cugraph_ws.algorithms.louvain import (
     without_gaps,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
-from cugraph_ws.execution.keywords import refuses_unknown
+from cugraph_ws.execution.keywords import refuse_unknown
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
@@ -37,7 +37,6 @@ Array = Any  # NumPy's or CuPy's
 TURNS = 1 << 32  # the first turn of refinements, beyond those of sweeps
 
 
-@refuses_unknown
 def leiden(
     graph: Graph[FrameT] | FrameT,
     max_level: int = 100,
@@ -121,6 +120,7 @@ def leiden(
     >>> frame.partition.tolist(), modularity
     ([0, 0, 1, 1], 0.5)
     """
+    refuse_unknown(leiden, options)
     result = communities(
         graph,
         Leiden(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed),

@@ -25,7 +25,7 @@ from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.keywords import refuses_unknown
+from cugraph_ws.execution.keywords import refuse_unknown
 from cugraph_ws.execution.loop import BaseLoop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
@@ -68,7 +68,6 @@ MOST_SEED = 2**63 - 1
 BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
 
 
-@refuses_unknown
 def louvain(
     graph: Graph[FrameT] | FrameT,
     max_level: int = 100,
@@ -155,6 +154,7 @@ def louvain(
     >>> frame.partition.tolist(), modularity
     ([0, 0, 1, 1], 0.5)
     """
+    refuse_unknown(louvain, options)
     result = communities(
         graph,
         Louvain(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed),

@@ -262,12 +262,11 @@ class Result(Generic[FrameT]):
         """
         if self.converged:
             return self
-        how, remedy = (
-            f"did not converge: stopped by {self.stopped}",
-            "raise max_iter, tol or timeout",
-        )
         if self.stopped == "diverged":
             how, remedy = "diverged: its values grow without bound", diverged
+        else:
+            how = f"did not converge: stopped by {self.stopped}"
+            remedy = "raise max_iter, tol or timeout"
         raise ConvergenceError(
             f"{name} {how} after {self.iterations} supersteps, residual {self.residual:.3g}"
             f"{self._caveat}; {remedy}, or take the error's .result",

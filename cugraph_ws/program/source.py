@@ -302,6 +302,7 @@ class _Reader:
             self.fail(function, "takes * or keyword-only parameters; name plain ones")
         if function.args.defaults:
             self.fail(function, "has default values; declare a ws.parameter with a default instead")
+        parameters = {one.arg for one in function.args.args}
         texts = {
             id(node.args[0])
             for node in ast.walk(function)
@@ -323,11 +324,11 @@ class _Reader:
                     node,
                     f"writes to `{ast.unparse(node)}`, a side effect; return the new value instead",
                 )
-            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-                name = node.slice.value
-                if isinstance(name, str) and name.isidentifier():
-                    read = ast.unparse(node)
-                    self.fail(node, f"uses `{read}`; write `{ast.unparse(node.value)}.{name}`")
+            match node:
+                case ast.Subscript(
+                    value=ast.Name(id=name), slice=ast.Constant(value=str(read))
+                ) if name in parameters and read.isidentifier():
+                    self.fail(node, f"uses `{ast.unparse(node)}`; write `{name}.{read}`")
             if isinstance(node, ast.Constant) and not isinstance(node.value, (bool, int, float)):
                 docstring = any(
                     isinstance(one, ast.Expr) and one.value is node for one in function.body

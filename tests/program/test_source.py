@@ -21,6 +21,7 @@ from cugraph_ws.program.source import read_function
 
 COUNT = 0
 ITEMS: list[float] = []
+TABLE = {"weight": 2.0}
 SCALE = np.float32(0.5)
 NOTHING = -math.inf
 
@@ -185,6 +186,10 @@ def reads_by_text(src, edge):
     return edge["weight"] * src.width  # wrong
 
 
+def reads_a_table_by_text(src):
+    return TABLE["weight"] * src.width  # wrong
+
+
 def compares_with_text(src):
     return 1.0 if src.width == "wide" else 0.0  # wrong
 
@@ -279,6 +284,7 @@ WRONG = {
     deletes: "deletes something",
     yields: "yields",
     reads_by_text: "uses `edge['weight']`; write `edge.weight`",
+    reads_a_table_by_text: "uses 'weight'; only numbers are allowed",
     compares_with_text: "uses 'wide'; only numbers are allowed",
     reads_no_number: "uses 'wide'; only numbers are allowed",
     reads_a_file: "uses `np.load`; only arithmetic on numbers is allowed",
