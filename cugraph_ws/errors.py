@@ -27,6 +27,8 @@ __all__ = [
 class CugraphWsError(Exception):
     """Base class of the errors that cugraph_ws raises."""
 
+    on_all_ranks = False  # whether every rank of a call raises it, at the same place
+
 
 class InputError(CugraphWsError, ValueError):
     """A frame, a column, an id or an argument that is invalid."""

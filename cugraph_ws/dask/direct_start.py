@@ -136,8 +136,7 @@ class DirectStart:
         self.summary: bytes | None = None
         self.done = False
         loop: Any = client.loop
-        for rank, call in enumerate(calls):
-            loop.add_callback(partial(self._ask, rank, *call))
+        loop.add_callback(partial(self._ask_all, calls))  # waking the loop is slow: once
 
     @classmethod
     def of(
@@ -174,6 +173,9 @@ class DirectStart:
     def wait(self, seconds: float) -> bool:
         """Wait until all ranks are done or one must be left to Dask; return False on a time-out."""
         return self._over.wait(seconds)
+
+    async def _ask_all(self, calls: Sequence[tuple[str, str, bytes]]) -> None:
+        await asyncio.gather(*(self._ask(rank, *call) for rank, call in enumerate(calls)))
 
     async def _ask(self, rank: int, address: str, key: str, work: bytes) -> None:
         try:

@@ -66,7 +66,7 @@ from cugraph_ws.graph.edges import Loops, check_duplicates
 from cugraph_ws.graph.graph import Balance, check_as_built
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
-from cugraph_ws.partition.known_vertices import KnownVertices
+from cugraph_ws.partition.known_vertices import SENT, KnownVertices
 from cugraph_ws.program.phases import programs_of
 from cugraph_ws.runtime.communicator import WantedLinks
 from cugraph_ws.runtime.dispatch import is_dask_frame
@@ -585,7 +585,8 @@ class ClusterGraph:
         # functions that read weights refuse weight=None themselves
         check_as_built(self, weight, directed, weighted=weight is not None)
         # made for each call: an attribute would be a cycle, and delay the freeing of the graph
-        vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners)
+        left = SENT if self._links else 0
+        vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners, left)
         vertices.check(arguments)
         return vertices.found
 

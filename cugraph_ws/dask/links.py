@@ -17,7 +17,7 @@ from typing import Any
 from cugraph_ws.dask.gpu_links import GpuLinks
 from cugraph_ws.dask.hub_links import HubLinks, on_one_host
 from cugraph_ws.dask.nccl import NcclCommunicator, NcclLinks
-from cugraph_ws.errors import EngineError
+from cugraph_ws.errors import CugraphWsError, EngineError
 from cugraph_ws.runtime.communicator import Communicator, WantedLinks
 from cugraph_ws.runtime.driver import installed_gpus
 
@@ -181,6 +181,9 @@ class LinkPool:
             try:
                 yield NcclCommunicator(comm, links)
                 failed = False
+            except CugraphWsError as error:
+                failed = not error.on_all_ranks  # else no rank waits for another one
+                raise
             finally:
                 links.end(failed=failed)
         finally:

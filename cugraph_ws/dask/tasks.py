@@ -543,9 +543,19 @@ def summary_of(returned: CallResult) -> bytes:
     bytes
         The columns and dtypes of each frame, pickled separately; the facts; and the error.
     """
-    schemas = [pickle.dumps((list(one.columns), list(one.dtypes))) for one in returned.frames]
+    schemas = [pickle.dumps(_schema(one)) for one in returned.frames]
     summary: bytes = dumps((schemas, returned.facts, returned.error))
     return summary
+
+
+def _schema(frame: Any) -> list[tuple[Any, Any]]:
+    """Return a frame's columns with their dtypes.
+
+    cuDF's public `dtypes` and `columns` make pandas objects, which takes as long as a small superstep.
+    """
+    if hasattr(type(frame), "_dtypes"):
+        return list(frame._dtypes)
+    return list(zip(frame.columns, frame.dtypes, strict=True))
 
 
 def _share(worker: Worker, key: Any, comm: Communicator, *, agrees: bool = True) -> ShardGraph:

@@ -53,7 +53,9 @@ def in_order(
     shown = [one for one in comm.allgather(trouble) if one is not None]
     if shown:
         _, kind, text = min(shown, key=lambda one: list(one[0]))
-        raise _ERRORS[kind](text)
+        agreed = _ERRORS[kind](text)
+        agreed.on_all_ranks = True
+        raise agreed
     return done
 
 

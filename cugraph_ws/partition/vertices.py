@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -115,6 +115,15 @@ class ShardVertices(Vertices):
         joined._comm, joined._shard = comm, None
         joined.numbering = self.numbering.join(comm)
         return joined
+
+    @staticmethod
+    def _refuse_unknown(shown: str, count: int, argument: str) -> NoReturn:
+        """Raise InputError for ids that are not vertices; all ranks do, as they know the same ones."""
+        try:
+            Vertices._refuse_unknown(shown, count, argument)
+        except InputError as error:
+            error.on_all_ranks = True
+            raise
 
     # ----------------------------------------------------------------------------- describing
 

@@ -341,6 +341,16 @@ def test_owners_of_ids_send_their_numbers(where, kind):
                 lambda g: g.numbers(wanted, "start"), whole
             )
         assert sorted(set(asked)) == ([] if kind == "dense" else [0, 1, 2])
+        asked.clear()
+        told = KnownVertices(vertices[1].directory(), ask, left=len(wanted))
+        told.check({"start": there})
+        assert not asked
+        assert not told.found
+        if kind != "dense":  # else the client knows them
+            told.check({"start": [bad]})
+            assert not asked
+            told.check({"start": there * len(wanted)})
+            assert asked, "a long list is looked up before the ranks begin"
 
     if not on_device:
         check(ranks())

@@ -14,6 +14,7 @@ from thread_ranks import ThreadCommunicator, on_ranks
 
 from cugraph_ws.dask import links
 from cugraph_ws.dask.links import LinkPool
+from cugraph_ws.errors import InputError
 
 WHO = ["tcp://a", "tcp://b"]
 
@@ -83,6 +84,21 @@ def test_a_run_takes_what_the_last_one_left(pools: Any) -> None:
     first = lent(pools, "one")
     assert lent(pools, "two") == first
     assert Links.made == 2
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_links_outlive_an_error_that_all_ranks_raise(pools: Any, everywhere: bool) -> None:
+    """Otherwise a misspelt vertex would cost the next call new links."""
+    first = lent(pools, "one")
+
+    def refuse(_: Any) -> None:
+        error = InputError("start: 7 is not a vertex of the graph")
+        error.on_all_ranks = everywhere
+        raise error
+
+    with pytest.raises(InputError, match="7 is not a vertex"):
+        lent(pools, "two", refuse)
+    assert (lent(pools, "three") == first) == everywhere
 
 
 def test_links_that_only_some_ranks_know_of_yet_are_not_asked(pools: Any) -> None:

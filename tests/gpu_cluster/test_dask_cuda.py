@@ -128,6 +128,26 @@ def test_functions(name: str, spread: Any, whole: Any) -> None:
     assert_same(function(spread, **options), function(whole, **options))
 
 
+def test_an_unknown_vertex_is_refused_and_links_stay(client: Any, spread: Any, whole: Any) -> None:
+    """Ranks look ids up themselves, and all of them refuse the same one."""
+
+    def links(dask_worker: Any) -> list[str]:
+        from cugraph_ws.dask.worker import rank_plugin
+
+        return sorted(name for name, _ in rank_plugin(dask_worker).links._held.values())
+
+    ws.bfs(spread, 3)
+    made, told = client.run(links), []
+    assert all(made.values())
+    for graph in (spread, whole):
+        with pytest.raises(ws.InputError, match="start: 7 is not a vertex") as refused:
+            ws.bfs(graph, [3, 7])
+        told.append(str(refused.value))
+    assert told[0] == told[1]
+    assert_same(ws.bfs(spread, [99, 3]), ws.bfs(whole, [99, 3]))
+    assert client.run(links) == made
+
+
 def test_beliefs(spread: Any, whole: Any, frame: Any) -> None:
     ids = cudf.concat([frame["source"], frame["destination"]]).unique().reset_index(drop=True)
     priors = cudf.DataFrame({"vertex": ids, "p0": 0.2 + (ids % 7) / 10.0, "p1": 0.5})
