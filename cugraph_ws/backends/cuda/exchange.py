@@ -10,7 +10,7 @@ host waits for them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -132,6 +132,8 @@ class DeviceRankExchange(RankExchange):
         self._elapsed[0], self._begun = 0.0, perf_counter()
         self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
         self._known = False
+        self._fixed: tuple[Offer, Offer] | None = None  # whole messages; a bit for each vertex
+        self._postponed: Callable[[], None] | None = None  # the choice for the next exchange
         self._choose(np.full((size, size), self._chosen.first))
         self._active = 0  # after the previous superstep
         # By sender and receiver: how many of the vertices that may be sent are computed last.
@@ -269,6 +271,9 @@ class DeviceRankExchange(RankExchange):
 
     def _exchange_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
         """Do the exchange after a single superstep."""
+        if self._postponed is not None:
+            self._postponed()
+            self._postponed = None
         packed, header = self._pack(executor), executor.header()
         if self._chosen.free:
             device().copy_in(self._elapsed, header[-1:])
@@ -289,10 +294,14 @@ class DeviceRankExchange(RankExchange):
             self._chosen.entry(width),
             self._chosen.times,
         )
+        if self._fixed is None:
+            self._fixed = (
+                times.whole(self._whole, entry),
+                times.bits(self._whole, entry, word=WORD),
+            )
+        if_whole, in_bits = self._fixed
         if_listed = times.listed(useful, self._whole, entry)
-        if_whole = times.whole(self._whole, entry)
         if self._chosen.free and isinstance(executor.refinement, FrontierRefinement):
-            in_bits = times.bits(self._whole, entry, word=WORD)
             alike = self._listed & (lengths > useful)
             self._bits = alike & in_bits.beats(if_listed)
             if_listed = if_listed.or_else(in_bits, self._bits)
@@ -307,8 +316,11 @@ class DeviceRankExchange(RankExchange):
             float(predicted.sending),
         )
         if self._chosen.free:
-            self._learn(predicted)
-            self._choose(self._best(executor, if_listed, if_whole))
+            decide = partial(self._decide, executor, predicted, if_listed, if_whole)
+            if self._frontier:
+                self._postponed = decide  # until the GPU computes the next superstep
+            else:
+                decide()
         self._plan_next(executor)
         return self._counts(executor), traffic
 
@@ -330,6 +342,13 @@ class DeviceRankExchange(RankExchange):
         each = self._by_rank(offers.sending * exposed + offers.handling)
         wait = self._chosen.times.rates.wait if lists else 0.0
         return Offer(self._leaving(offers.nbytes), float(each.max()) + wait, 0.0)
+
+    def _decide(
+        self, executor: CudaExecutor, predicted: Offer, if_listed: Offer, if_whole: Offer
+    ) -> None:
+        """Choose how the next exchange sends messages."""
+        self._learn(predicted)
+        self._choose(self._best(executor, if_listed, if_whole))
 
     def _learn(self, predicted: Offer) -> None:
         """Take the time of a superstep, which all headers have, for the way of the exchange before it."""
