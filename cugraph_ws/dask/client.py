@@ -233,6 +233,7 @@ class RankTasks:
         if self._direct is not None and self._direct.done and short:
             if self._unanswered is not None:
                 _EQUIPPED[client].pop(self.run, None)
+                self._ask(self._addresses, op="cugraph_ws_end", run=self.run)
                 raise KeyboardInterrupt
             pieces = [
                 Piece(f"{SPLIT}-{key}", take_rank, (key, address), address, loose=True)
@@ -289,12 +290,19 @@ class RankTasks:
     def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
         """Return the contents of `summary_of` for rank 0's result."""
         summaries = _EQUIPPED[self._client].get(self.run)
-        if self._direct is not None and self._direct.summary is not None:
-            summaries = [self._direct.summary]
+        if self._direct is not None and self._direct.replies[0] is not None:
+            summaries = [self._direct.replies[0]]
         if not summaries:
             summaries = [self._client.submit(summary_of, self.futures[0], pure=False).result()]
         summary: tuple[list[bytes], dict[str, Any], Any] = loads(summaries[0])
         return summary
+
+    def results(self) -> list[Any]:
+        """Return what the ranks' tasks return, after `join`; by the direct replies, if all have come."""
+        if self._direct is not None and self._direct.done:
+            return [loads(reply) for reply in self._direct.replies if reply is not None]
+        gathered: list[Any] = self._client.gather(self.futures)
+        return gathered
 
     def request(self, request: str) -> None:
         """Request that the run ends at its next collective; `join` repeats a lost request."""

@@ -23,7 +23,7 @@ from distributed import Client
 from distributed.core import send_recv
 from distributed.protocol.pickle import dumps
 
-__all__ = ["DirectStart", "StartedTask", "StartedTasks", "ask_directly"]
+__all__ = ["DirectStart", "StartedTask", "StartedTasks", "ask_directly", "run_of"]
 
 MOST = 1 << 16  # bytes of a call, above which only Dask's task is sent
 REACH = 1.0  # seconds in which a worker must accept a connection
@@ -35,6 +35,11 @@ _OUT_OF_REACH: weakref.WeakKeyDictionary[Client, dict[str, float]] = weakref.Wea
 
 
 # ---------------------------------------------------------------------------------- on a worker
+
+
+def run_of(key: Any) -> str:
+    """Return the run that a task belongs to."""
+    return str(key).rpartition("-")[0]
 
 
 class StartedTask:
@@ -97,6 +102,13 @@ class StartedTasks:
         """Forget the work of a task that will not come, with its result."""
         self.take(key)
 
+    def drop_run(self, run: str) -> None:
+        """Forget what a run has begun and no task has taken over."""
+        with self._lock:
+            keys = [key for key in self._begun if run_of(key) == run]
+        for key in keys:
+            self.drop(key)
+
     def drop_begun(self, key: Any) -> None:
         """Forget work that has begun and that no task has taken over."""
         with self._lock:
@@ -122,8 +134,8 @@ class DirectStart:
 
     Attributes
     ----------
-    summary : bytes or None
-        Rank 0's reply.
+    replies : list of (bytes or None)
+        By rank; a reply may be None.
     done : bool
         Whether all ranks have replied that they are done.
     """
@@ -133,7 +145,7 @@ class DirectStart:
     ) -> None:
         self._client, self._left, self._owned = client, len(calls), owned
         self._over = threading.Event()
-        self.summary: bytes | None = None
+        self.replies: list[bytes | None] = [None] * len(calls)
         self.done = False
         loop: Any = client.loop
         loop.add_callback(partial(self._ask_all, calls))  # waking the loop is slow: once
@@ -185,8 +197,7 @@ class DirectStart:
         if reply is None:
             self._over.set()
             return
-        if rank == 0:
-            self.summary = reply[0]
+        self.replies[rank] = reply[0]
         self._left -= 1
         if self._left == 0:
             self.done = True

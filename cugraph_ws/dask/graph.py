@@ -51,6 +51,7 @@ from cugraph_ws.dask.tasks import (
     build_rank,
     call_rank,
     derive_rank,
+    direct_build,
     direct_work,
     meta_of,
     report_rank,
@@ -199,6 +200,7 @@ class ClusterGraph:
         self._facts: list[dict[str, Any]] = []
         self._lock = threading.RLock()  # one run at a time, so that collectives keep their order
         self._shares: list[Future[Any]] | None = None
+        self._settled = True  # whether Dask is known to have the results of a build
         # For the columns and dtypes of a result: an empty frame, and whether it has Python objects
         self._metas: dict[bytes, tuple[Any, bool]] = {}
         self._took: dict[str, float] = {}  # seconds of the last call of each function
@@ -252,33 +254,40 @@ class ClusterGraph:
         options = {**self._options, "weights": self._weights()}
         parts = _partitions(client, self._edges)
         shares = placed(client, parts, self._addresses)
-        vertices, extra = self._vertices, None
+        meta, vertices = self._edges._meta, self._vertices
+        theirs: list[list[Future[Any]]] | None = None
         if is_dask_frame(vertices):
-            extra = _partitions(client, vertices)
-            theirs = placed(client, extra, self._addresses)
-        self._shares = run_on_ranks(
+            more = _partitions(client, vertices)
+            theirs = [
+                [more[place] for place in one] for one in placed(client, more, self._addresses)
+            ]
+            vertices = vertices._meta
+        tasks, direct = [], []
+        # A whole vertex frame may be long: it is not sent twice
+        brief = theirs is not None or vertices is None
+        content = dumps((meta, vertices, options)) if brief else b""
+        for rank, places in enumerate(shares):
+            own = [parts[place] for place in places]
+            some = None if theirs is None else theirs[rank]
+            divided = None if some is None else [vertices, *some]
+            tasks.append((places, own, meta, vertices, divided, options))
+            keys = None if some is None else [one.key for one in some]
+            direct.append((direct_build, places, [one.key for one in own], keys, content))
+        rank_tasks = RankTasks(
             client,
             self._addresses,
             build_rank,
-            [
-                (
-                    places,
-                    [parts[place] for place in places],
-                    self._edges._meta,
-                    None if extra is not None else vertices,
-                    None
-                    if extra is None
-                    else [vertices._meta, *(extra[place] for place in theirs[rank])],
-                    options,
-                )
-                for rank, places in enumerate(shares)
-            ],
+            tasks,
             "graph",
             [f"{len(places)} of {len(parts)} partitions of the edge frame" for places in shares],
             links=self._links,
+            direct=direct if brief else None,
+            lasts=math.inf if self._links else 0.0,
             advice=f"The build was tried {RESTARTS + 1} times; find out why workers are lost, and run it again",
         )
-        self._facts = client.gather(self._shares)
+        self._shares = rank_tasks.join()
+        self._facts = rank_tasks.results()
+        self._settled = False
         self._unlike = False
         self._report: GraphReport | None = None
         self._free = weakref.finalize(self, _release, self._shares)
@@ -314,7 +323,14 @@ class ClusterGraph:
 
         Dask reports a lost shard to the client; a request would take longer than a run on a small graph.
         """
-        if self._shares is None or any(share.status != "finished" for share in self._shares):
+        if self._shares is None:
+            return True
+        # Ranks have replied; the messages that their tasks are done come later
+        if not self._settled:
+            with suppress(TimeoutError, CancelledError), self._client.as_current():
+                wait(self._shares, timeout=LOOK)
+            self._settled = True
+        if any(share.status != "finished" for share in self._shares):
             return True
         if self._edges is None or self._workers is not None or self._wanted <= len(self._addresses):
             return False

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from distributed import Worker, get_worker, secede
-from distributed.protocol.pickle import dumps
+from distributed import Status, Worker, get_worker, secede
+from distributed.protocol.pickle import dumps, loads
 
 from cugraph_ws.dask.direct_start import StartedTask
 from cugraph_ws.dask.worker import SPLIT, DaskCommunicator, rank_plugin
@@ -40,6 +40,7 @@ __all__ = [
     "call_directly",
     "call_rank",
     "derive_rank",
+    "direct_build",
     "direct_work",
     "meta_of",
     "part_of",
@@ -203,7 +204,7 @@ def build_rank(
     meta : DataFrame
         An edge frame without rows.
     vertices : frame, optional
-        The whole vertex frame.
+        The whole vertex frame; with `vertex_parts` it is not read.
     vertex_parts : sequence of frame, optional
         This rank's partitions of the vertex frame, instead of `vertices`.
     options : mapping
@@ -214,17 +215,95 @@ def build_rank(
     dict
         Facts about the shard for the client.
     """
-    key = get_worker().get_current_task()
+    worker = get_worker()
+    key = worker.get_current_task()
+    started = rank_plugin().started.take(key)
+    if started is not None:
+
+        def keep(built: tuple[ShardGraph, dict[str, Any]]) -> None:
+            rank_plugin(worker).shards[key] = built[0]
+
+        facts: dict[str, Any] = _taken_over(worker, started, keep)[1]
+        return facts
     with at_work(context) as comm:
-        shard = build_shard(
-            comm,
-            list(zip(places, frames, strict=True)),
-            meta=meta,
-            vertices=vertices if vertex_parts is None else Partitions(list(vertex_parts)),
-            **options,
-        )
+        shard = _built(comm, places, frames, meta, vertices, vertex_parts, options)
         rank_plugin().shards[key] = shard
     return _facts(shard, context.rank)
+
+
+def _built(
+    comm: Communicator,
+    places: Sequence[int],
+    frames: Sequence[Any],
+    meta: Any,
+    vertices: Any,
+    vertex_parts: Sequence[Any] | None,
+    options: Mapping[str, Any],
+) -> ShardGraph:
+    """Build this rank's shard; see `build_rank`."""
+    return build_shard(
+        comm,
+        list(zip(places, frames, strict=True)),
+        meta=meta,
+        vertices=vertices if vertex_parts is None else Partitions(list(vertex_parts)),
+        **options,
+    )
+
+
+def direct_build(
+    context: RankContext,
+    places: Sequence[int],
+    keys: Sequence[Any],
+    vertex_keys: Sequence[Any] | None,
+    content: bytes,
+    worker: Worker,
+) -> Callable[[], tuple[tuple[ShardGraph, dict[str, Any]], bytes]] | None:
+    """Return a function that builds this rank's shard before the task has come; see `direct_work`.
+
+    Parameters
+    ----------
+    context : RankContext
+    places : sequence of int
+        Indices of this rank's partitions in the edge frame.
+    keys : sequence of key
+        Their keys.
+    vertex_keys : sequence of key, optional
+        The keys of this rank's partitions of the vertex frame.
+    content : bytes
+        The edge frame without rows, the vertex frame if it is whole, else without rows, and the options of
+        `build_shard`, pickled.
+    worker : Worker
+
+    Returns
+    -------
+    callable or None
+        It returns the shard with the facts about it, and the facts, pickled.  None if the worker is paused,
+        or partitions are on other workers.
+    """
+    data = worker.data
+    wanted = [*keys, *(vertex_keys or ())]
+    if worker.status != Status.running or not all(key in data for key in wanted):
+        return None
+    held = [data[key] for key in wanted]
+    frames = held[: len(keys)]
+    return partial(_build_directly, context, places, frames,
+                   None if vertex_keys is None else held[len(keys) :], content, worker)  # fmt: skip
+
+
+def _build_directly(
+    context: RankContext,
+    places: Sequence[int],
+    frames: Sequence[Any],
+    vertex_parts: Sequence[Any] | None,
+    content: bytes,
+    worker: Worker,
+) -> tuple[tuple[ShardGraph, dict[str, Any]], bytes]:
+    meta, vertices, options = loads(content)
+    parts = None if vertex_parts is None else [vertices, *vertex_parts]
+    with _joined(worker, context) as comm:
+        shard = _built(comm, places, frames, meta, vertices, parts, options)
+    facts = _facts(shard, context.rank)
+    return (shard, facts), dumps(facts)
 
 
 def derive_rank(
@@ -353,7 +432,8 @@ def call_rank(
     key = worker.get_current_task()
     started = rank_plugin().started.take(key)
     if started is not None:
-        return _taken_over(worker, started)
+        taken: CallResult = _taken_over(worker, started)
+        return taken
     with at_work(context) as comm:
         returned = _called(worker, comm, call, parts)
     if context.rank == 0:
@@ -460,19 +540,25 @@ def call_directly(
     return returned, summary_of(returned) if context.rank == 0 else None
 
 
-def _taken_over(worker: Worker, started: StartedTask) -> CallResult:
-    """Return the result of a direct start, once the scheduler has unpinned its task."""
+def _taken_over(
+    worker: Worker, started: StartedTask, keep: Callable[[Any], None] | None = None
+) -> Any:
+    """Return the result of a direct start, once the scheduler has unpinned its task.
+
+    `keep` is given the result before the client hears that the task is here.
+    """
     freeing = _unpinned(worker)
     if not started.outcome.done():
         secede()
     try:
         _wait_for(freeing, worker)
+        if keep is not None:
+            keep(started.outcome.result()[0])
     except BaseException as error:
         started.owned.set_exception(error)
         raise
     started.owned.set_result(None)
-    returned: CallResult = started.outcome.result()[0]
-    return returned
+    return started.outcome.result()[0]
 
 
 def _called(

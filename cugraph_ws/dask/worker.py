@@ -27,7 +27,7 @@ from distributed.protocol.pickle import dumps, loads
 from distributed.protocol.serialize import to_serialize
 
 from cugraph_ws.dask.control_channel import Transport
-from cugraph_ws.dask.direct_start import StartedTask, StartedTasks
+from cugraph_ws.dask.direct_start import StartedTask, StartedTasks, run_of
 from cugraph_ws.dask.links import LinkPool
 from cugraph_ws.errors import CugraphWsError, WorkerLostError
 from cugraph_ws.program.agreed import IDENTITY
@@ -144,7 +144,7 @@ class RankPlugin(WorkerPlugin):
         worker.handlers["cugraph_ws_begun"] = self.has_begun
         worker.handlers["cugraph_ws_request"] = self.request
         worker.handlers["cugraph_ws_abandon"] = self.abandon
-        worker.handlers["cugraph_ws_end"] = self.end
+        worker.handlers["cugraph_ws_end"] = self.forget
         worker.handlers["cugraph_ws_find"] = self.find
 
     def teardown(self, worker: Worker) -> None:
@@ -166,7 +166,7 @@ class RankPlugin(WorkerPlugin):
         at_work = start in ("executing", "long-running")
         if at_work and finish in ("released", "cancelled") and str(key).startswith(NAME):
             # The client is gone, so ranks must stop waiting for each other.
-            self.abandon(_run_of(key), "its client has left")
+            self.abandon(run_of(key), "its client has left")
 
     def program(self, content: bytes) -> Any:
         """Return the cached program with this pickled form; unpickle it if there is none."""
@@ -228,7 +228,7 @@ class RankPlugin(WorkerPlugin):
             if not owned.done() and not self.worker.state.tasks.keys() & {key, takes}:
                 self.started.drop(key)  # its task will not come
                 if not outcome.done():
-                    self.abandon(_run_of(key), "its client has left")
+                    self.abandon(run_of(key), "its client has left")
                 return False  # otherwise the worker's threads are busy, or the call takes long
         return outcome.exception() is None and owned.exception() is None
 
@@ -303,6 +303,11 @@ class RankPlugin(WorkerPlugin):
                 self._abandoned[run] = reason
                 self._changed.notify_all()
 
+    def forget(self, run: str) -> None:
+        """End a run that its client has left, and free what it began directly."""
+        self.end(run)
+        self.started.drop_run(run)
+
     def end(self, run: str) -> None:
         """Forget a run; a rank that starts later ends at once."""
         with self._changed:
@@ -341,11 +346,6 @@ class RankPlugin(WorkerPlugin):
         """Return the ranks whose messages have not come."""
         with self._changed:
             return [rank for rank in ranks if rank not in self._messages.get((run, step), {})]
-
-
-def _run_of(key: Any) -> str:
-    """Return the run that a task belongs to."""
-    return str(key).rpartition("-")[0]
 
 
 def rank_plugin(worker: Worker | None = None) -> RankPlugin:

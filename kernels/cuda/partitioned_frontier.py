@@ -121,13 +121,18 @@ def list_ghost(
 
 @kernel
 def unpack_equal_updates(
-    first: Any, count: Any, words: Any, buffer: Any, state: Any, bitmap: Any, offsets: Any, entries: Any,
-    room: Any, control: Any,
+    first: Any, count: Any, words: Any, buffer: Any, headers: Any, at: Any, state: Any, bitmap: Any,
+    offsets: Any, entries: Any, room: Any, control: Any,
 ) -> None:  # fmt: skip
     """Give ghosts whose bit is set the buffer's first value, and add them to the frontier.
 
-    A warp takes the bits of 256 ghosts; the rest is as for `unpack_updates`.
+    With `at` of 0 or more, nothing is done unless the header has `HALF` there: the bits were sent before it was
+    known that all values are equal.  A warp takes the bits of 256 ghosts; the rest is as for `unpack_updates`.
     """
+    if at >= 0:
+        length = np.float64(headers[at])
+        if length == np.float64(np.int64(length)):
+            return
     warp = (block() * threads() + thread()) // 32
     step = blocks() * threads() * GROUPS
     ahead = np.int64(0)

@@ -154,9 +154,9 @@ def test_functions_are_sent_by_name(client, monkeypatch):
         sent.append(direct[0][1].function)
         return plain(*given, direct=direct, **named)
 
-    monkeypatch.setattr(cluster_graph, "RankTasks", noted)
     start = int(FRAME["source"][0])
     with spread(FRAME) as graph:
+        monkeypatch.setattr(cluster_graph, "RankTasks", noted)
         ws.sssp(graph, source=start)
         ws.run(ws.SSSP, graph, source=start)
         ws.bfs(graph, start)

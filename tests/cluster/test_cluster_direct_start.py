@@ -72,13 +72,16 @@ def counting(dask_worker: Worker) -> None:
     if hasattr(dask_worker, "began_early"):
         return
     dask_worker.began_early = 0
-    usual = rank_tasks.call_directly
 
-    def counted(*given: Any) -> Any:
-        dask_worker.began_early += 1
-        return usual(*given)
+    def count(usual: Any) -> Any:
+        def counted(*given: Any) -> Any:
+            dask_worker.began_early += 1
+            return usual(*given)
 
-    rank_tasks.call_directly = counted
+        return counted
+
+    rank_tasks.call_directly = count(rank_tasks.call_directly)
+    rank_tasks._build_directly = count(rank_tasks._build_directly)
 
 
 def counted(dask_worker: Worker) -> int:
@@ -105,6 +108,58 @@ def counts(pair: Workers, monkeypatch: pytest.MonkeyPatch) -> Any:
     pair.client.run(counting)
     before = pair.client.run(counted)
     return lambda: {one: now - before[one] for one, now in pair.client.run(counted).items()}
+
+
+def kept(dask_worker: Worker) -> int:
+    return len(dask_worker.plugins["cugraph_ws"].shards)
+
+
+def with_edges(tree: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of vertices with edges."""
+    ends = np.union1d(SKEWED.source, SKEWED.destination)
+    return tree[tree["vertex"].isin(ends)].reset_index(drop=True)
+
+
+class TestBuilds:
+    @pytest.mark.parametrize("vertices", [None, "partitioned", "whole"])
+    def test_every_worker_begins_before_its_task_comes(self, pair, graph, tree, counts, vertices):
+        """Unless a whole vertex frame would have to be sent twice."""
+        before = pair.client.run(kept)
+        frame = None if vertices is None else vertex_frame(SKEWED)
+        if vertices == "partitioned":
+            frame = dd.from_pandas(frame, npartitions=3)
+        with ws.Graph(spread_edges(SKEWED), vertices=frame) as built:
+            assert set(counts().values()) == {int(vertices != "whole")}
+            assert_same(ws.bfs(built, 0), with_edges(tree) if vertices is None else tree)
+            assert built.number_of_edges == graph.number_of_edges
+            assert sum(one["owned"] for one in built.partitions) == built.number_of_vertices
+            eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
+        eventually(lambda: pair.client.run(kept) == before)
+
+    def test_a_graph_is_there_at_once(self, pair, tree):
+        """Dask reports later than the workers that the build is done."""
+        for _ in range(3):
+            with ws.Graph(spread_edges(SKEWED)) as graph:
+                shares = [share.key for share in graph._shares]
+                assert_same(ws.bfs(graph, 0), with_edges(tree))
+                assert [share.key for share in graph._shares] == shares, "built once"
+
+    def test_an_error_is_raised_and_nothing_is_kept(self, pair, graph, counts):
+        before = pair.client.run(kept)
+        edges = spread_edges(SKEWED)
+        wrong = edges.assign(source=edges["source"].where(edges["source"] != 3))
+        with pytest.raises(ws.InputError, match="source"):
+            ws.Graph(wrong)
+        assert set(counts().values()) == {1}
+        assert pair.client.run(kept) == before
+        eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
+
+    def test_a_worker_without_partitions_begins_too(self, pair, tree, counts):
+        edges = spread_edges(SKEWED, 1).persist()
+        wait(edges)
+        with ws.Graph(edges) as graph:
+            assert set(counts().values()) == {1}
+            assert_same(ws.bfs(graph, 0), with_edges(tree))
 
 
 def failing(worker: Any) -> Any:
@@ -311,6 +366,7 @@ class TestCalls:
         graph._took["bfs"] = 1e-3
         with pytest.raises(KeyboardInterrupt):
             ws.bfs(graph, 0)
+        assert set(pair.client.run(unclaimed).values()) == {0}, "its results are freed"
 
     @pytest.mark.usefixtures("usual_handler")
     def test_ctrl_c_before_tasks_are_submitted_ends_the_run(self, pair, graph, monkeypatch):
@@ -535,4 +591,4 @@ def test_a_direct_start_ends_when_a_worker_cannot_reply(pair):
     started = DirectStart(pair.client, calls)
     assert started.wait(30.0)
     assert not started.done
-    assert started.summary is None
+    assert started.replies == [None, None]

@@ -194,11 +194,11 @@ def test_names_are_checked_before_anything_is_sent(client, monkeypatch, name):
     frame = edges_of("dense")[0].assign(weight=1.0)
     ids = np.arange(12)
     vertices = pd.DataFrame({"vertex": ids, "p": 0.5, "q": 0.5, "left": ids < 6})
-    monkeypatch.setattr(cluster_graph, "RankTasks", sent)
     with (
         ws.Graph(frame, vertices=vertices) as whole,
         ws.Graph(lazy(frame), vertices=vertices) as graph,
     ):
+        monkeypatch.setattr(cluster_graph, "RankTasks", sent)
         assert refused(NAMES[name], graph) == refused(NAMES[name], whole)
 
 
