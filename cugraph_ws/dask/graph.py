@@ -52,6 +52,7 @@ from cugraph_ws.dask.tasks import (
     call_rank,
     derive_rank,
     direct_build,
+    direct_derive,
     direct_work,
     meta_of,
     report_rank,
@@ -61,7 +62,7 @@ from cugraph_ws.execution.loop import NO_EDGE_STATE
 from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.execution.trace import Trace
-from cugraph_ws.frames.base import FrameKind, open_frame
+from cugraph_ws.frames.base import FrameKind, is_frame, open_frame
 from cugraph_ws.graph.columns import AUTO, WEIGHT, named_columns, weight_column
 from cugraph_ws.graph.edges import Loops, check_duplicates
 from cugraph_ws.graph.graph import Balance, check_as_built
@@ -285,10 +286,14 @@ class ClusterGraph:
             lasts=math.inf if self._links else 0.0,
             advice=f"The build was tried {RESTARTS + 1} times; find out why workers are lost, and run it again",
         )
-        self._shares = rank_tasks.join()
-        self._facts = rank_tasks.results()
-        self._settled = False
+        rank_tasks.join()
+        self._keep(rank_tasks)
         self._unlike = False
+
+    def _keep(self, rank_tasks: RankTasks) -> None:
+        """Keep the shards that tasks have made."""
+        self._shares, self._facts = rank_tasks.futures, rank_tasks.results()
+        self._settled = False
         self._report: GraphReport | None = None
         self._free = weakref.finalize(self, _release, self._shares)
 
@@ -456,8 +461,8 @@ class ClusterGraph:
         """Return the graph of some vertices; see `Graph.subgraph`."""
         return DerivedGraph(self, "subgraph", self.weight, {"vertices": vertices})
 
-    def _derived(self, method: str, arguments: Mapping[str, Any]) -> list[Future[Any]]:
-        """Make a new shard from each shard by one of its methods; return the tasks that keep them."""
+    def _derived(self, method: str, arguments: Mapping[str, Any]) -> RankTasks:
+        """Make a new shard from each shard by one of its methods; return the tasks that keep them, joined."""
         client, shares = self._client, self._shares
         assert shares is not None
         divided = {
@@ -465,19 +470,34 @@ class ClusterGraph:
         }
         where = {name: placed(client, parts, self._addresses) for name, parts in divided.items()}
         same = {name: one for name, one in arguments.items() if name not in divided}
-        tasks = []
+        metas = {name: arguments[name]._meta for name in divided}
+        brief = not any(map(is_frame, same.values()))
+        content = dumps((method, same, metas)) if brief else b""
+        tasks, direct = [], []
         for rank, share in enumerate(shares):
-            parts = {
-                name: [arguments[name]._meta, *(parts[place] for place in where[name][rank])]
+            own = {
+                name: [parts[place] for place in where[name][rank]]
                 for name, parts in divided.items()
             }
+            parts = {name: [metas[name], *some] for name, some in own.items()}
             tasks.append((share.key, share, method, same, parts))
+            keys = {name: [part.key for part in some] for name, some in own.items()}
+            direct.append((direct_derive, share.key, keys, content))
         unlike, self._unlike = self._unlike, True
-        made = run_on_ranks(
-            client, self._addresses, derive_rank, tasks, method, self._held(), links=self._links
+        rank_tasks = RankTasks(
+            client,
+            self._addresses,
+            derive_rank,
+            tasks,
+            method,
+            self._held(),
+            links=self._links,
+            direct=direct if brief else None,
+            lasts=math.inf if self._links else 0.0,
         )
+        rank_tasks.join()
         self._unlike = unlike
-        return made
+        return rank_tasks
 
     # --------------------------------------------------------------------------------------- runs
 
@@ -683,13 +703,11 @@ class DerivedGraph(ClusterGraph):
         """Derive the graph from the parent's shards, which are built again if some are lost."""
         parent = self._parent
         with parent._lock:
-            self._shares = parent._with_all(
+            rank_tasks = parent._with_all(
                 functools.partial(parent._derived, self._method, self._arguments)
             )
             self._addresses = parent._addresses
-        self._facts = self._client.gather(self._shares)
-        self._report = None
-        self._free = weakref.finalize(self, _release, self._shares)
+        self._keep(rank_tasks)
 
     def close(self) -> None:
         """Free the graph's memory, but not its parent's."""

@@ -41,6 +41,7 @@ __all__ = [
     "call_rank",
     "derive_rank",
     "direct_build",
+    "direct_derive",
     "direct_work",
     "meta_of",
     "part_of",
@@ -219,12 +220,7 @@ def build_rank(
     key = worker.get_current_task()
     started = rank_plugin().started.take(key)
     if started is not None:
-
-        def keep(built: tuple[ShardGraph, dict[str, Any]]) -> None:
-            rank_plugin(worker).shards[key] = built[0]
-
-        facts: dict[str, Any] = _taken_over(worker, started, keep)[1]
-        return facts
+        return _kept(worker, key, started)
     with at_work(context) as comm:
         shard = _built(comm, places, frames, meta, vertices, vertex_parts, options)
         rank_plugin().shards[key] = shard
@@ -280,14 +276,19 @@ def direct_build(
         It returns the shard with the facts about it, and the facts, pickled.  None if the worker is paused,
         or partitions are on other workers.
     """
-    data = worker.data
-    wanted = [*keys, *(vertex_keys or ())]
-    if worker.status != Status.running or not all(key in data for key in wanted):
+    held = _held_here(worker, [keys, vertex_keys or ()])
+    if held is None:
         return None
-    held = [data[key] for key in wanted]
-    frames = held[: len(keys)]
-    return partial(_build_directly, context, places, frames,
-                   None if vertex_keys is None else held[len(keys) :], content, worker)  # fmt: skip
+    frames, vertex_parts = held[0], None if vertex_keys is None else held[1]
+    return partial(_build_directly, context, places, frames, vertex_parts, content, worker)
+
+
+def _held_here(worker: Worker, keys: Sequence[Sequence[Any]]) -> list[list[Any]] | None:
+    """Return partitions by their keys; None if the worker is paused, or lacks one of them."""
+    data = worker.data
+    if worker.status != Status.running or not all(key in data for own in keys for key in own):
+        return None
+    return [[data[key] for key in own] for own in keys]
 
 
 def _build_directly(
@@ -304,6 +305,16 @@ def _build_directly(
         shard = _built(comm, places, frames, meta, vertices, parts, options)
     facts = _facts(shard, context.rank)
     return (shard, facts), dumps(facts)
+
+
+def _kept(worker: Worker, key: Any, started: StartedTask) -> dict[str, Any]:
+    """Keep the shard that a direct start has made, for its task; return the facts about it."""
+
+    def keep(made: tuple[ShardGraph, dict[str, Any]]) -> None:
+        rank_plugin(worker).shards[key] = made[0]
+
+    facts: dict[str, Any] = _taken_over(worker, started, keep)[1]
+    return facts
 
 
 def derive_rank(
@@ -335,12 +346,73 @@ def derive_rank(
     dict
         Facts about the new shard for the client.
     """
-    own = get_worker().get_current_task()
+    worker = get_worker()
+    own = worker.get_current_task()
+    started = rank_plugin().started.take(own)
+    if started is not None:
+        return _kept(worker, own, started)
     with at_work(context) as comm:
-        divided = {name: Partitions(list(some)) for name, some in parts.items()}
-        shard = getattr(_share(get_worker(), key, comm), method)(**arguments, **divided)
+        shard = _derived(worker, comm, key, method, arguments, parts)
         rank_plugin().shards[own] = shard
     return _facts(shard, context.rank)
+
+
+def _derived(
+    worker: Worker,
+    comm: Communicator,
+    key: Any,
+    method: str,
+    arguments: Mapping[str, Any],
+    parts: Mapping[str, Sequence[Any]],
+) -> ShardGraph:
+    """Derive a new shard; see `derive_rank`."""
+    divided = {name: Partitions(list(some)) for name, some in parts.items()}
+    shard: ShardGraph = getattr(_share(worker, key, comm), method)(**arguments, **divided)
+    return shard
+
+
+def direct_derive(
+    context: RankContext,
+    key: Any,
+    keys: Mapping[str, Sequence[Any]],
+    content: bytes,
+    worker: Worker,
+) -> Callable[[], tuple[tuple[ShardGraph, dict[str, Any]], bytes]] | None:
+    """Return a function that derives a new shard before the task has come; see `direct_build`.
+
+    Parameters
+    ----------
+    context : RankContext
+    key : str
+        The key of the task that built the other shard.
+    keys : mapping of str to sequence of key
+        Partitioned arguments, by name: the keys of this rank's partitions.
+    content : bytes
+        The method's name; its other arguments, by name; and of each partitioned one a frame without rows;
+        pickled.
+    worker : Worker
+    """
+    held = _held_here(worker, list(keys.values()))
+    if held is None:
+        return None
+    return partial(
+        _derive_directly, context, key, dict(zip(keys, held, strict=True)), content, worker
+    )
+
+
+def _derive_directly(
+    context: RankContext,
+    key: Any,
+    held: Mapping[str, Sequence[Any]],
+    content: bytes,
+    worker: Worker,
+) -> tuple[tuple[ShardGraph, dict[str, Any]], bytes]:
+    method, arguments, metas = loads(content)
+    parts = {name: [metas[name], *own] for name, own in held.items()}
+    with _joined(worker, context) as comm:
+        shard = _derived(worker, comm, key, method, arguments, parts)
+    facts = _facts(shard, context.rank)
+    return (shard, facts), dumps(facts)
 
 
 def _facts(shard: ShardGraph, rank: int) -> dict[str, Any]:

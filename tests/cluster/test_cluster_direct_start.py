@@ -82,6 +82,7 @@ def counting(dask_worker: Worker) -> None:
 
     rank_tasks.call_directly = count(rank_tasks.call_directly)
     rank_tasks._build_directly = count(rank_tasks._build_directly)
+    rank_tasks._derive_directly = count(rank_tasks._derive_directly)
 
 
 def counted(dask_worker: Worker) -> int:
@@ -134,6 +135,27 @@ class TestBuilds:
             assert built.number_of_edges == graph.number_of_edges
             assert sum(one["owned"] for one in built.partitions) == built.number_of_vertices
             eventually(lambda: set(pair.client.run(unclaimed).values()) == {0})
+        eventually(lambda: pair.client.run(kept) == before)
+
+    @pytest.mark.parametrize("given", ["list", "partitioned", "frame"])
+    def test_graphs_are_derived_before_tasks_come(self, pair, graph, counts, given):
+        """Unless a frame would have to be sent twice."""
+        before = pair.client.run(kept)
+        with build(SKEWED) as whole:
+            if given == "list":
+                few = list(range(0, 256, 3))
+                derived, expected = graph.subgraph(few), whole.subgraph(few)
+            else:
+                labels = pd.DataFrame({"vertex": np.arange(256), "label": np.arange(256) // 9})
+                told = dd.from_pandas(labels, npartitions=3) if given == "partitioned" else labels
+                derived, expected = graph.contract(told), whole.contract(labels)
+            assert set(counts().values()) == {int(given != "frame")}
+            with derived, expected:
+                assert derived.number_of_edges == expected.number_of_edges
+                assert_same(
+                    ws.weakly_connected_components(derived),
+                    ws.weakly_connected_components(expected),
+                )
         eventually(lambda: pair.client.run(kept) == before)
 
     def test_a_graph_is_there_at_once(self, pair, tree):
