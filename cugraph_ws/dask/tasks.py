@@ -266,8 +266,8 @@ def direct_build(
     vertex_keys : sequence of key, optional
         The keys of this rank's partitions of the vertex frame.
     content : bytes
-        The edge frame without rows, the vertex frame if it is whole, else without rows, and the options of
-        `build_shard`, pickled.
+        The edge frame and the vertex frame, if there is one, without their rows, and the options of
+        `build_shard`; pickled.
     worker : Worker
 
     Returns
