@@ -272,8 +272,10 @@ class ClusterGraph:
             some = None if theirs is None else theirs[rank]
             divided = None if some is None else [vertices, *some]
             tasks.append((places, own, meta, vertices, divided, options))
-            keys = None if some is None else [one.key for one in some]
-            direct.append((direct_build, places, [one.key for one in own], keys, content))
+            keys = {"edges": [one.key for one in own]}
+            if some is not None:
+                keys["vertices"] = [one.key for one in some]
+            direct.append((direct_build, places, keys, content))
         rank_tasks = RankTasks(
             client,
             self._addresses,
@@ -461,24 +463,29 @@ class ClusterGraph:
         """Return the graph of some vertices; see `Graph.subgraph`."""
         return DerivedGraph(self, "subgraph", self.weight, {"vertices": vertices})
 
+    def _divide(
+        self, arguments: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], list[dict[str, list[Future[Any]]]]]:
+        """Divide the Dask frames among arguments; return each without rows, and by rank its partitions."""
+        client = self._client
+        metas = {name: one._meta for name, one in arguments.items() if is_dask_frame(one)}
+        parts = {name: _partitions(client, arguments[name]) for name in metas}
+        where = {name: placed(client, some, self._addresses) for name, some in parts.items()}
+        return metas, [
+            {name: [some[place] for place in where[name][rank]] for name, some in parts.items()}
+            for rank in range(len(self._addresses))
+        ]
+
     def _derived(self, method: str, arguments: Mapping[str, Any]) -> RankTasks:
         """Make a new shard from each shard by one of its methods; return the tasks that keep them, joined."""
         client, shares = self._client, self._shares
         assert shares is not None
-        divided = {
-            name: _partitions(client, one) for name, one in arguments.items() if is_dask_frame(one)
-        }
-        where = {name: placed(client, parts, self._addresses) for name, parts in divided.items()}
-        same = {name: one for name, one in arguments.items() if name not in divided}
-        metas = {name: arguments[name]._meta for name in divided}
+        metas, divided = self._divide(arguments)
+        same = {name: one for name, one in arguments.items() if name not in metas}
         brief = not any(map(is_frame, same.values()))
         content = dumps((method, same, metas)) if brief else b""
         tasks, direct = [], []
-        for rank, share in enumerate(shares):
-            own = {
-                name: [parts[place] for place in where[name][rank]]
-                for name, parts in divided.items()
-            }
+        for share, own in zip(shares, divided, strict=True):
             parts = {name: [metas[name], *some] for name, some in own.items()}
             tasks.append((share.key, share, method, same, parts))
             keys = {name: [part.key for part in some] for name, some in own.items()}
@@ -545,20 +552,12 @@ class ClusterGraph:
         client, shares = self._client, self._shares
         assert shares is not None
         known = self._check_call(arguments)
-        divided = {
-            name: _partitions(client, one) for name, one in arguments.items() if is_dask_frame(one)
-        }
-        metas = {name: arguments[name]._meta for name in divided}
+        metas, own = self._divide(arguments)
         carried = {
             name: CachedProgram(dumps(one)) if programs_of(one) else one
             for name, one in arguments.items()
-            if name not in divided
+            if name not in metas
         }
-        where = {name: placed(client, parts, self._addresses) for name, parts in divided.items()}
-        own = [
-            {name: [parts[place] for place in where[name][rank]] for name, parts in divided.items()}
-            for rank in range(len(shares))
-        ]
         name = function.__name__
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
         shown = reporter(options.progress, name)

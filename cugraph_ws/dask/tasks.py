@@ -61,6 +61,11 @@ BY_SOURCE = (
 ANSWER = 30.0  # seconds in which the scheduler must unpin a task
 
 
+Held = dict[str, list[Any]]  # partitions that a worker has, by the argument's name
+# Makes a shard; returns it with the facts about it, and the facts, pickled
+MakeDirectly = Callable[[], tuple[tuple[ShardGraph, dict[str, Any]], bytes]]
+
+
 @dataclass(frozen=True)
 class RankContext:
     """The context of a rank.
@@ -216,25 +221,18 @@ def build_rank(
     dict
         Facts about the shard for the client.
     """
-    worker = get_worker()
-    key = worker.get_current_task()
-    started = rank_plugin().started.take(key)
-    if started is not None:
-        return _kept(worker, key, started)
-    with at_work(context) as comm:
-        shard = _built(comm, places, frames, meta, vertices, vertex_parts, options)
-        rank_plugin().shards[key] = shard
-    return _facts(shard, context.rank)
+    return _kept(context, partial(_built, places, frames, meta, vertices, vertex_parts, options))
 
 
 def _built(
-    comm: Communicator,
     places: Sequence[int],
     frames: Sequence[Any],
     meta: Any,
     vertices: Any,
     vertex_parts: Sequence[Any] | None,
     options: Mapping[str, Any],
+    worker: Worker,
+    comm: Communicator,
 ) -> ShardGraph:
     """Build this rank's shard; see `build_rank`."""
     return build_shard(
@@ -246,14 +244,33 @@ def _built(
     )
 
 
+def _kept(
+    context: RankContext, make: Callable[[Worker, Communicator], ShardGraph]
+) -> dict[str, Any]:
+    """Make a shard, or take over one that a direct start makes; keep it for this task, and return its facts."""
+    worker = get_worker()
+    key = worker.get_current_task()
+    plugin = rank_plugin(worker)
+    started = plugin.started.take(key)
+    if started is not None:
+
+        def keep(made: tuple[ShardGraph, dict[str, Any]]) -> None:
+            plugin.shards[key] = made[0]
+
+        facts: dict[str, Any] = _taken_over(worker, started, keep)[1]
+        return facts
+    with at_work(context) as comm:
+        shard = plugin.shards[key] = make(worker, comm)
+    return _facts(shard, context.rank)
+
+
 def direct_build(
     context: RankContext,
     places: Sequence[int],
-    keys: Sequence[Any],
-    vertex_keys: Sequence[Any] | None,
+    keys: Mapping[str, Sequence[Any]],
     content: bytes,
     worker: Worker,
-) -> Callable[[], tuple[tuple[ShardGraph, dict[str, Any]], bytes]] | None:
+) -> MakeDirectly | None:
     """Return a function that builds this rank's shard before the task has come; see `direct_work`.
 
     Parameters
@@ -261,10 +278,9 @@ def direct_build(
     context : RankContext
     places : sequence of int
         Indices of this rank's partitions in the edge frame.
-    keys : sequence of key
-        Their keys.
-    vertex_keys : sequence of key, optional
-        The keys of this rank's partitions of the vertex frame.
+    keys : mapping of str to sequence of key
+        The keys of this rank's partitions of the edge frame, "edges", and if it is partitioned of the
+        vertex frame, "vertices".
     content : bytes
         The edge frame and the vertex frame, if there is one, without their rows, and the options of
         `build_shard`; pickled.
@@ -276,45 +292,44 @@ def direct_build(
         It returns the shard with the facts about it, and the facts, pickled.  None if the worker is paused,
         or partitions are on other workers.
     """
-    held = _held_here(worker, [keys, vertex_keys or ()])
-    if held is None:
-        return None
-    frames, vertex_parts = held[0], None if vertex_keys is None else held[1]
-    return partial(_build_directly, context, places, frames, vertex_parts, content, worker)
+
+    def make(held: Held, comm: Communicator) -> ShardGraph:
+        meta, vertices, options = loads(content)
+        parts = [vertices, *held["vertices"]] if "vertices" in held else None
+        return _built(places, held["edges"], meta, vertices, parts, options, worker, comm)
+
+    return _made_directly(context, keys, make, worker)
 
 
-def _held_here(worker: Worker, keys: Sequence[Sequence[Any]]) -> list[list[Any]] | None:
-    """Return partitions by their keys; None if the worker is paused, or lacks one of them."""
-    data = worker.data
-    if worker.status != Status.running or not all(key in data for own in keys for key in own):
-        return None
-    return [[data[key] for key in own] for own in keys]
-
-
-def _build_directly(
+def _made_directly(
     context: RankContext,
-    places: Sequence[int],
-    frames: Sequence[Any],
-    vertex_parts: Sequence[Any] | None,
-    content: bytes,
+    keys: Mapping[str, Sequence[Any]],
+    make: Callable[[Held, Communicator], ShardGraph],
+    worker: Worker,
+) -> MakeDirectly | None:
+    """Return a function that makes a shard of partitions, for `_kept`; None if that must wait for the task."""
+    held = None if worker.status != Status.running else _held_here(worker, keys)
+    return None if held is None else partial(_make_directly, context, make, held, worker)
+
+
+def _make_directly(
+    context: RankContext,
+    make: Callable[[Held, Communicator], ShardGraph],
+    held: Held,
     worker: Worker,
 ) -> tuple[tuple[ShardGraph, dict[str, Any]], bytes]:
-    meta, vertices, options = loads(content)
-    parts = None if vertex_parts is None else [vertices, *vertex_parts]
     with _joined(worker, context) as comm:
-        shard = _built(comm, places, frames, meta, vertices, parts, options)
+        shard = make(held, comm)
     facts = _facts(shard, context.rank)
     return (shard, facts), dumps(facts)
 
 
-def _kept(worker: Worker, key: Any, started: StartedTask) -> dict[str, Any]:
-    """Keep the shard that a direct start has made, for its task; return the facts about it."""
-
-    def keep(made: tuple[ShardGraph, dict[str, Any]]) -> None:
-        rank_plugin(worker).shards[key] = made[0]
-
-    facts: dict[str, Any] = _taken_over(worker, started, keep)[1]
-    return facts
+def _held_here(worker: Worker, keys: Mapping[str, Sequence[Any]]) -> Held | None:
+    """Return partitions by their keys; None if the worker lacks one of them."""
+    data = worker.data
+    if not all(key in data for own in keys.values() for key in own):
+        return None
+    return {name: [data[key] for key in own] for name, own in keys.items()}
 
 
 def derive_rank(
@@ -346,24 +361,16 @@ def derive_rank(
     dict
         Facts about the new shard for the client.
     """
-    worker = get_worker()
-    own = worker.get_current_task()
-    started = rank_plugin().started.take(own)
-    if started is not None:
-        return _kept(worker, own, started)
-    with at_work(context) as comm:
-        shard = _derived(worker, comm, key, method, arguments, parts)
-        rank_plugin().shards[own] = shard
-    return _facts(shard, context.rank)
+    return _kept(context, partial(_derived, key, method, arguments, parts))
 
 
 def _derived(
-    worker: Worker,
-    comm: Communicator,
     key: Any,
     method: str,
     arguments: Mapping[str, Any],
     parts: Mapping[str, Sequence[Any]],
+    worker: Worker,
+    comm: Communicator,
 ) -> ShardGraph:
     """Derive a new shard; see `derive_rank`."""
     divided = {name: Partitions(list(some)) for name, some in parts.items()}
@@ -377,7 +384,7 @@ def direct_derive(
     keys: Mapping[str, Sequence[Any]],
     content: bytes,
     worker: Worker,
-) -> Callable[[], tuple[tuple[ShardGraph, dict[str, Any]], bytes]] | None:
+) -> MakeDirectly | None:
     """Return a function that derives a new shard before the task has come; see `direct_build`.
 
     Parameters
@@ -392,27 +399,13 @@ def direct_derive(
         pickled.
     worker : Worker
     """
-    held = _held_here(worker, list(keys.values()))
-    if held is None:
-        return None
-    return partial(
-        _derive_directly, context, key, dict(zip(keys, held, strict=True)), content, worker
-    )
 
+    def make(held: Held, comm: Communicator) -> ShardGraph:
+        method, arguments, metas = loads(content)
+        parts = {name: [metas[name], *own] for name, own in held.items()}
+        return _derived(key, method, arguments, parts, worker, comm)
 
-def _derive_directly(
-    context: RankContext,
-    key: Any,
-    held: Mapping[str, Sequence[Any]],
-    content: bytes,
-    worker: Worker,
-) -> tuple[tuple[ShardGraph, dict[str, Any]], bytes]:
-    method, arguments, metas = loads(content)
-    parts = {name: [metas[name], *own] for name, own in held.items()}
-    with _joined(worker, context) as comm:
-        shard = _derived(worker, comm, key, method, arguments, parts)
-    facts = _facts(shard, context.rank)
-    return (shard, facts), dumps(facts)
+    return _made_directly(context, keys, make, worker)
 
 
 def _facts(shard: ShardGraph, rank: int) -> dict[str, Any]:
@@ -589,11 +582,8 @@ def direct_work(
     worker : Worker
         The worker; this runs on its event loop.
     """
-    data = worker.data
-    if not all(own and all(key in data for key in own) for own in keys.values()):
-        return None
-    parts = {name: [data[key] for key in own] for name, own in keys.items()}
-    return partial(call_directly, context, call, parts, worker)
+    parts = _held_here(worker, keys) if all(keys.values()) else None
+    return None if parts is None else partial(call_directly, context, call, parts, worker)
 
 
 def call_directly(

@@ -175,7 +175,7 @@ class DeviceRankExchange(RankExchange):
         rank = self._comm.rank
         self._refines: list[bool] = refines[rank].tolist()
         self._listed = refines & self._flows
-        self._bits = np.zeros_like(self._flows)  # which rank sends which bits instead; set later
+        self._bits = self._none  # which rank sends which bits instead; set later
         if self._in_place:
             self._listed[:] = False
         self._known = not (self._listed[rank].any() or self._listed[:, rank].any())
