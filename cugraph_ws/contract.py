@@ -152,6 +152,10 @@ class Choice:
         A fused call returns once the frontier has more arcs; its first superstep always runs.
     last : bool
         Whether no superstep may follow.
+    rounds : int
+        How many supersteps with larger frontiers may be queued in a fused call on several GPUs.
+    large : bool
+        Whether the frontier is so large that one of them comes first.
     """
 
     direction: Direction
@@ -159,6 +163,8 @@ class Choice:
     number: int = 0
     arcs: int = 0
     last: bool = False
+    rounds: int = 0
+    large: bool = False
 
 
 @dataclass
@@ -187,6 +193,10 @@ class Counts:
         Direction and filter of each superstep, if the engine chose them during the call.
     exchanges : list of (int, int)
         Bytes sent and useful bytes of each superstep, if the call exchanged updates itself.
+    ways : list of int
+        What the messages of each of them consisted of, as `names_of` reads it.
+    unlike : bool
+        Whether a queued exchange was left to the hosts, since changed vertices had different values.
     beyond : int
         An error that a superstep recorded: a message outside the range that the program's combine
         takes, or the code of an index of `gather_list` (see `beyond_list`); 0 if there was none.
@@ -205,6 +215,8 @@ class Counts:
     changes: list[tuple[float, float]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
     exchanges: list[tuple[int, int]] = field(default_factory=list)
+    ways: list[int] = field(default_factory=list)
+    unlike: bool = False
     beyond: int = 0
     layout: LayoutName | Literal[""] = ""
 

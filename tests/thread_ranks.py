@@ -87,20 +87,22 @@ class ThreadWindow:
 
     def __init__(self, size: int, capacity: int) -> None:
         self.size, self.capacity, self.serial = size, capacity, 0
+        self.marks = capacity
         self.alarm = np.zeros(1, np.int64)
         self._words = 2 * size * BOX_WORDS
         self._headers = np.full(size * self._words, -1, np.int64)
         self._places = np.full(2 * size * size * capacity, -1, np.int32)
+        self._marks = np.zeros(len(self._places), np.uint32)
         self._values: dict[Any, Any] = {}
 
-    def arrays(self, kind: Any) -> tuple[Any, Any, tuple[Any]]:
+    def arrays(self, kind: Any) -> tuple[Any, ...]:
         values = self._values.setdefault(np.dtype(kind), np.zeros(len(self._places), kind))
-        return self._headers, self._places, (values,)
+        return self._headers, self._places, (values,), self._marks
 
     def starts(self, kind: Any) -> Any:
         ranks = np.arange(self.size, dtype=np.int64)
         boxes = 2 * self.size * self.capacity * ranks
-        return np.concatenate([self._words * ranks, boxes, boxes])
+        return np.concatenate([self._words * ranks, boxes, boxes, boxes])
 
 
 class ThreadQueue:

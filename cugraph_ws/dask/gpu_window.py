@@ -22,9 +22,15 @@ from cugraph_ws.runtime.host import host
 __all__ = ["GpuWindow", "first_serial", "open_window"]
 
 CAPACITY = 1 << 17  # most vertices of a message: 1.5 MB, about 5 µs over NVLink
+MARKS = 1 << 21  # words of a message in bits: 67 million boundary vertices, 8 MB
 MOST_RANKS = 32  # lanes of the warp that waits for headers
 ALIGNED = 512  # bytes
-WORD, PLACE, VALUE = 8, 4, 8  # bytes of a header's word, of a position, and of a value at most
+WORD, PLACE, VALUE, MARK = (
+    8,
+    4,
+    8,
+    4,
+)  # bytes of a header's word, a position, a value at most, a word of bits
 SUPERSTEP_BITS = 28  # low bits of a serial number, for the superstep; the others are for the run
 
 
@@ -43,14 +49,14 @@ class GpuWindow:
     def __init__(self, own: Any, pointers: Sequence[int], rank: int) -> None:
         import cupy
 
-        self.capacity, self.serial = CAPACITY, 0
+        self.capacity, self.marks, self.serial = CAPACITY, MARKS, 0
         self._xp, self._own, self._pointers, self._rank = cupy, own, list(pointers), rank
         self._base = min(pointers)
         self._alarm = cupy.cuda.alloc_pinned_memory(WORD)
         self._rung = np.frombuffer(self._alarm, np.int64, 1)
         self._rung[0] = 0
         self.alarm = self._array(self._alarm.ptr, np.int64, self._alarm)
-        self._kept: dict[Any, tuple[Any, Any]] = {}
+        self._kept: dict[Any, tuple[tuple[Any, ...], Any]] = {}
 
     def _array(self, pointer: int, kind: Any, owner: Any) -> Any:
         """Return an array that begins at an address, for a kernel that knows its length."""
@@ -58,25 +64,24 @@ class GpuWindow:
         memory = cuda.UnownedMemory(pointer, WORD, owner, cuda.Device().id)
         return self._xp.ndarray((1,), kind, cuda.MemoryPointer(memory, 0))
 
-    def _made(self, kind: Any) -> tuple[Any, Any]:
+    def _made(self, kind: Any) -> tuple[tuple[Any, ...], Any]:
         kind = np.dtype(kind)
         if kind not in self._kept:
             size = len(self._pointers)
-            parts = np.cumsum([0, *_sizes(size)])[:3]
+            parts = np.cumsum([0, *_sizes(size)])[:4]
             begins = [self._base + int(part) for part in parts]
-            kinds = np.dtype(np.int64), np.dtype(np.int32), kind
-            headers, places, values = (
+            kinds = np.dtype(np.int64), np.dtype(np.int32), kind, np.dtype(np.uint32)
+            headers, places, values, marks = (
                 self._array(begin, one, self) for begin, one in zip(begins, kinds, strict=True)
             )
             apart = np.array(self._pointers, np.int64) - self._base
             starts = np.concatenate([apart // one.itemsize for one in kinds])
-            self._kept[kind] = (headers, places, (values,)), self._xp.asarray(starts)
+            self._kept[kind] = (headers, places, (values,), marks), self._xp.asarray(starts)
         return self._kept[kind]
 
-    def arrays(self, kind: Any) -> tuple[Any, Any, tuple[Any]]:
-        """Return arrays of headers, positions and values, each from the lowest address of all ranks."""
-        found: tuple[Any, Any, tuple[Any]] = self._made(kind)[0]
-        return found
+    def arrays(self, kind: Any) -> tuple[Any, ...]:
+        """Return arrays of headers, positions, values and bits, each from the lowest address of all ranks."""
+        return self._made(kind)[0]
 
     def starts(self, kind: Any) -> Any:
         """Return where each rank's part of these arrays begins."""
@@ -103,10 +108,9 @@ def _close(runtime: Any, pointers: Sequence[int], own: int) -> None:
 
 
 def _sizes(size: int) -> list[int]:
-    """Return the bytes of a piece's headers, positions and values."""
-    buffers = 2 * size
-    parts = buffers * BOX_WORDS * WORD, buffers * CAPACITY * PLACE, buffers * CAPACITY * VALUE
-    return [-(-one // ALIGNED) * ALIGNED for one in parts]
+    """Return the bytes of a piece's headers, positions, values and bits."""
+    boxes = BOX_WORDS * WORD, CAPACITY * PLACE, CAPACITY * VALUE, MARKS * MARK
+    return [-(-2 * size * one // ALIGNED) * ALIGNED for one in boxes]
 
 
 def open_window(comm: Communicator) -> GpuWindow | None:

@@ -56,8 +56,8 @@ class Step:
     extrapolated : bool
         Whether an extrapolation has replaced the state that the last superstep left, or an accelerated
         superstep has left it.
-    exchange : str
-        What the messages between ranks consisted of; see `Trace`.
+    exchange : sequence of str
+        What the messages between ranks consisted of, for each superstep or for all; see `Trace`.
     predicted : float
         Seconds that the exchange was predicted to take.
     """
@@ -77,7 +77,7 @@ class Step:
     exchanges: Sequence[tuple[int, int]] = ()
     phase: str = ""
     extrapolated: bool = False
-    exchange: str = ""
+    exchange: Sequence[str] = ("",)
     predicted: float = 0.0
 
 

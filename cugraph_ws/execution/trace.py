@@ -103,7 +103,7 @@ class Trace:
         self.fused.extend([fused] * count)
         self.layout.extend([step.layout] * count)
         self.extrapolated.extend([False] * (count - 1) + [step.extrapolated])
-        self.exchange.extend([step.exchange] * count)
+        self.exchange.extend(_each(step.exchange, count))
         self.predicted.extend([1000.0 * step.predicted / count] * count)
         if self.phase is not None:
             self.phase.extend([step.phase] * count)

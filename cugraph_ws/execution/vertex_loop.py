@@ -349,7 +349,7 @@ class VertexLoop:
             modes=counts.modes,
             exchanges=counts.exchanges,
             extrapolated=extrapolated,
-            exchange=names_of(traffic.ways),
+            exchange=[names_of(one) for one in counts.ways or [traffic.ways]],
             predicted=traffic.predicted,
         )
 

@@ -138,22 +138,25 @@ class Window(Protocol):
     Attributes
     ----------
     capacity : int
-        Most vertices in a message.
+        Most vertices in a list.
+    marks : int
+        Most words of a message in bits.
     serial : int
-        Serial number of the next superstep; the same on all ranks.
+        Serial number of the next exchange; the same on all ranks.
     alarm : device array of int64, shape (1,)
         Not 0 once a rank is lost.
     """
 
     capacity: int
+    marks: int
     serial: int
     alarm: Any
 
-    def arrays(self, kind: Any) -> tuple[Any, Any, tuple[Any]]:
-        """Return headers (int64), positions (int32), and values of a dtype, as kernel arguments."""
+    def arrays(self, kind: Any) -> tuple[Any, ...]:
+        """Return headers (int64), positions (int32), values of a dtype, and bits (uint32), as kernel arguments."""
 
     def starts(self, kind: Any) -> Any:
-        """Return where each rank's headers, positions, and values begin: int64, shape (3 * ranks,)."""
+        """Return where each rank's headers, positions, values, and bits begin: int64, shape (4 * ranks,)."""
 
 
 class Hub(Protocol):

@@ -29,6 +29,7 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.bitmaps import GROUPS, add, drop, has, list_words, put_words
 from cugraph_ws.kernels.cuda.interface import (
+    ANY,
     NO_TARGET,
     ORDERED,
     SETTLES,
@@ -97,7 +98,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     thread,
     threads,
 )
-from cugraph_ws.kernels.cuda.pull import is_pulled
+from cugraph_ws.kernels.cuda.pull import is_pulled, limit_of
 from cugraph_ws.kernels.cuda.rows import (
     arc_at,
     least_of_lanes,
@@ -234,9 +235,9 @@ def apply_message(
         add(later, vertex)
         activated = False
     if activated:
-        # If the vertex is settled now, nothing waits for the atomic's answer: it settles only once.
+        # If any message settles a vertex, nothing waits for the atomic's answer: it settles only once.
         first = add(after, vertex)
-        if not (SETTLES and is_settled(replace(old, latest), values)):
+        if not (ANY and SETTLES and is_settled(replace(old, latest), values)):
             activated = first
         if ORDERED and (np.int64(load_fresh(later, vertex >> 5)) >> (vertex & 31)) & 1 != 0:
             drop(later, vertex)
@@ -485,7 +486,12 @@ def traverse(
         if asleep or (
             alone
             and (
-                count == 0 or done == steps or heavy or count > few or ahead > few_arcs or kept == 0
+                count == 0
+                or done == limit_of(steps, control)
+                or heavy
+                or count > few
+                or ahead > few_arcs
+                or kept == 0
             )
         ):
             # The single block releases the others.
@@ -550,7 +556,7 @@ def traverse(
                     horizon[ABOVE] = 0.0
                     horizon[WAITERS] = 0.0
                 turn = np.int32((turn + 1) % 3)
-        if count == 0 or done == steps or heavy or spent > most_arcs:
+        if count == 0 or done == limit_of(steps, control) or heavy or spent > most_arcs:
             break
         pulls = not alone and is_pulled(wanted, ahead, unread, few_arcs, pull_part)
         if pulls and control[BEGAN] != done + 1:

@@ -10,16 +10,22 @@ __all__ = [
     "ACTIVATED",
     "ACTIVE",
     "AHEAD",
+    "ALLOWED",
     "ALONE",
+    "ARRIVED",
     "ATTACHED",
     "AUTO",
     "BALLOT",
     "BEGAN",
     "BEYOND",
     "BOX_ACTIVE",
+    "BOX_BITS",
     "BOX_COUNT",
     "BOX_FULL",
+    "BOX_HISTORY",
+    "BOX_MARKED",
     "BOX_OUT",
+    "BOX_PULLED",
     "BOX_READ",
     "BOX_SENT",
     "BOX_SERIAL",
@@ -35,6 +41,7 @@ __all__ = [
     "DEGREES",
     "ELSEWHERE",
     "ENTRIES",
+    "EXAMPLE",
     "FIGURES",
     "FILLED",
     "FINISHED",
@@ -45,22 +52,29 @@ __all__ = [
     "GREATEST",
     "GROUP",
     "GROUP_BITS",
+    "IN_BITS",
     "KEPT",
     "L1",
+    "LARGE",
     "LEAST",
     "LEAST_ROWS",
+    "LEDGER_REST",
     "LEVELS",
     "LIMIT",
     "LISTED",
     "LOCAL_BITS",
     "LOWEST",
+    "MARKED",
     "MAXIMUM",
+    "MEETINGS",
     "MODE",
     "NEAR_ROWS",
     "NOBODY",
     "NO_PLACE",
     "NUMBER",
     "OUT",
+    "OVER",
+    "PHASE",
     "PIECE",
     "PIECES_QUEUED",
     "PULL",
@@ -73,6 +87,7 @@ __all__ = [
     "ROW",
     "RUN_BITS",
     "SKEW_BITS",
+    "SMALL",
     "STEPS",
     "STILL_WAITING",
     "STOP",
@@ -80,7 +95,9 @@ __all__ = [
     "TOTAL",
     "TURN",
     "UNCHOSEN",
+    "UNLIKE",
     "UNREAD",
+    "UNSENT",
     "WAITERS",
     "WAITERS_LEFT",
     "WAITING",
@@ -126,17 +143,33 @@ ENTRIES = (
 LISTED, QUEUED, DEGREES, FILLED, ACTIVATED = 8, 11, 14, 17, 20
 ROLES = 5
 WOKEN = 23  # up to seven numbers, for blocks that have waited for a single block
+# In queued supersteps of several GPUs: how many there may be before the next exchange, and what comes next
+ALLOWED, PHASE = 30, 31
+SMALL = 0  # a frontier that `traverse_linked` handles
+LARGE = 1  # a superstep by `pull_alone` and `traverse`, and its exchange
+UNSENT = 2  # the exchange of a superstep that `traverse_linked` has done
+OVER = 3  # nothing
 
 # A rank's record of a frontier's superstep, float64, after `ACTIVE`: out-arcs of active vertices on the
 # rank, arcs read, and the direction
 OUT, READ, MODE = 1, 2, 3
 FRONTIER_FIGURES = 4
 
-# Headers in a rank's window, int64: vertices sent to it; the sender's active vertices after the superstep,
-# their out-arcs there, the arcs that it has read, and the vertices that it sends to all ranks; whether one of
-# its messages does not fit; and the serial number of the superstep
-BOX_COUNT, BOX_ACTIVE, BOX_OUT, BOX_READ, BOX_SENT, BOX_FULL, BOX_SERIAL = 0, 1, 2, 3, 4, 5, 6
-BOX_WORDS = 8
+# Headers in a rank's window, int64: vertices listed for it, or IN_BITS; then the sender's figures of the superstep,
+# up to BOX_FULL: active vertices after it, their out-arcs there, arcs read, vertices that it lists for all ranks,
+# those that it marks in bits, the bytes of these bits, whether it has pulled, and whether a message does not fit;
+# then the serial number of the exchange
+BOX_COUNT, BOX_ACTIVE, BOX_OUT, BOX_READ, BOX_SENT, BOX_MARKED, BOX_BITS, BOX_PULLED = range(8)
+BOX_FULL, BOX_SERIAL = 8, 9
+BOX_WORDS = 10
+BOX_HISTORY = BOX_FULL - BOX_ACTIVE  # figures that the host reads of each superstep
+IN_BITS = -1
+# The ledger of a rank: lengths of its messages, for even and odd serial numbers; totals over all ranks, as in a
+# header, but with the number of supersteps at BOX_COUNT; then, of a sequence of launches, its exchanges so far; and of
+# an exchange in bits, 1 + a changed vertex, whether another has another value, how many are marked, and 1 + the
+# number of the superstep if bits have come
+MEETINGS, EXAMPLE, UNLIKE, MARKED, ARRIVED = range(5)
+LEDGER_REST = 5
 
 # `horizon` of frontiers, float64
 LIMIT = 0  # priorities up to it are due

@@ -7,9 +7,10 @@ receiver waits.  From the headers every rank computes the same totals, so all ma
 host (Atos: Chen et al., "Scalable irregular parallelism with GPUs", SC 2022, has no CPU in the control path
 either).
 
-A window has two halves, for supersteps of even and of odd serial numbers: a rank may be one superstep ahead,
+A window has two halves, for exchanges of even and of odd serial numbers: a rank may be one exchange ahead,
 since it waits for the headers of the previous one, but never two.  If a message does not fit its place, all ranks
-see that in the headers; they leave the superstep's exchange to their hosts, and the launch ends.
+see that in the headers, and the launch ends: the exchange is left to `kernels/cuda/linked_exchange.py` or to the
+hosts.
 
 Vertices that other ranks hold as ghosts are found by a bitmap for each rank, with the number of ones before
 each word: the place of a boundary vertex among the ghosts that this rank has there.
@@ -26,12 +27,13 @@ from cugraph_ws.kernels.cuda.frontier import note, row_of_one, walk
 from cugraph_ws.kernels.cuda.interface import SETTLES, copy_sent, with_sums
 from cugraph_ws.kernels.cuda.layout import (
     AHEAD,
+    ALLOWED,
     BOX_ACTIVE,
     BOX_COUNT,
     BOX_FULL,
+    BOX_HISTORY,
     BOX_OUT,
     BOX_READ,
-    BOX_SENT,
     BOX_SERIAL,
     BOX_WORDS,
     COUNT,
@@ -39,16 +41,24 @@ from cugraph_ws.kernels.cuda.layout import (
     FILLED,
     FRONTIER_BLOCK,
     KEPT,
+    LARGE,
     LEAST_ROWS,
     LISTED,
+    MEETINGS,
     NEAR_ROWS,
+    OVER,
+    PHASE,
     PIECE,
     QUEUED,
     ROLES,
+    SMALL,
     STEPS,
+    TURN,
     UNREAD,
+    UNSENT,
     WOKEN,
 )
+from cugraph_ws.kernels.cuda.linked_exchange import meet
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,
@@ -61,10 +71,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     kernel,
     lane,
     load_fresh,
-    load_system,
-    pause,
     popc,
-    store_system,
     sync_grid,
     thread,
     threads,
@@ -73,8 +80,6 @@ from cugraph_ws.kernels.cuda.rows import queue_row, reserve, sum_of_lanes, take_
 
 __all__ = ["traverse_linked"]
 
-LOOKS = 1 << 12  # at a header, between two looks at the alarm
-
 
 @inline
 def send_changed(
@@ -82,7 +87,7 @@ def send_changed(
     half: Any, ledger: Any,
 ) -> None:  # fmt: skip
     """Store the listed vertices into the windows of the ranks that hold them; count them by rank."""
-    rank, size, capacity, words, direct = links
+    rank, size, capacity, words, direct, _ = links
     bits, before, ghosts, firsts = mirrors
     places, values = window[1], window[2]
     warp = np.int32(thread() // 32 * blocks() + block())
@@ -113,65 +118,13 @@ def send_changed(
 
 
 @inline
-def meet(
-    active: Any, out: Any, read: Any, links: Any, window: Any, starts: Any, half: Any,
-    serial: Any, ledger: Any, alarm: Any,
-) -> None:  # fmt: skip
-    """Send headers, wait for those of all ranks, and add them up into the ledger; one warp."""
-    rank, size, capacity, _, _ = links
-    words = window[0]
-    peer = lane()
-    other = peer < size and peer != rank
-    length = np.int64(0)
-    if other:
-        length = load_fresh(ledger, half * size + peer)
-    full = np.int64(any_of(FULL, length > capacity))
-    sent = sum_of_lanes(length)
-    lost = np.int64(0)
-    if peer < size:
-        ledger[(1 - half) * size + peer] = np.int64(0)
-    if other:
-        there = starts[peer] + (half * size + rank) * BOX_WORDS
-        words[there + BOX_COUNT] = length
-        words[there + BOX_ACTIVE] = active
-        words[there + BOX_OUT] = out
-        words[there + BOX_READ] = read
-        words[there + BOX_SENT] = sent
-        words[there + BOX_FULL] = full
-        store_system(words, there + BOX_SERIAL, serial)
-        here = starts[rank] + (half * size + peer) * BOX_WORDS
-        looks = np.int32(0)
-        while lost == 0 and load_system(words, here + BOX_SERIAL) != serial:
-            pause()
-            looks = np.int32(looks + 1)
-            if looks % LOOKS == 0:
-                lost = load_system(alarm, 0)
-        active = load_fresh(words, here + BOX_ACTIVE)
-        out = load_fresh(words, here + BOX_OUT)
-        read = load_fresh(words, here + BOX_READ)
-        sent = load_fresh(words, here + BOX_SENT)
-        full = load_fresh(words, here + BOX_FULL)
-    if peer >= size:
-        active, out, read, sent, full = active * 0, out * 0, read * 0, sent * 0, full * 0
-    active, out, read = sum_of_lanes(active), sum_of_lanes(out), sum_of_lanes(read)
-    sent, full, lost = sum_of_lanes(sent), sum_of_lanes(full), sum_of_lanes(lost)
-    if lane() == 0:
-        ledger[2 * size + BOX_ACTIVE] = active
-        ledger[2 * size + BOX_OUT] = out
-        ledger[2 * size + BOX_READ] = read
-        ledger[2 * size + BOX_SENT] = sent
-        ledger[2 * size + BOX_FULL] = full
-        ledger[2 * size + BOX_SERIAL] = lost
-
-
-@inline
 def receive(
     links: Any, window: Any, starts: Any, half: Any, state: Any, bitmap: Any, offsets: Any,
     listed: Any, bins: Any, control: Any, turn: Any,
 ) -> None:  # fmt: skip
     """Update ghosts from what the other ranks have stored, and list them in the next frontier."""
-    rank, size, capacity, _, _ = links
-    words, places, values = window
+    rank, size, capacity, _, _, _ = links
+    words, places, values, _ = window
     warp = np.int32(thread() // 32 * blocks() + block())
     warps = np.int32(blocks() * threads() // 32)
     ahead = np.int64(0)
@@ -195,6 +148,12 @@ def receive(
         atomic_add(control, DEGREES + turn, ahead)
 
 
+@inline
+def record(records: Any, row: Any, count: Any, read: Any) -> None:
+    """Write a record of a pushed superstep."""
+    records[row], records[row + 1], records[row + 2] = count, read, 0
+
+
 @kernel
 @bounded(FRONTIER_BLOCK)
 def traverse_linked(
@@ -206,7 +165,8 @@ def traverse_linked(
     """Run supersteps, each with its exchange, until there have been `steps` on all ranks.  Cooperative.
 
     Ends earlier if no vertex is active on any rank, if the next frontier is too large, or if a message does
-    not fit the window.  Active vertices push; see `traverse` for the arguments that are not listed here.
+    not fit the window; `control[PHASE]` says which.  Does nothing unless that is `SMALL`.  Active vertices push;
+    see `traverse` for the arguments that are not listed here.
 
     Parameters
     ----------
@@ -215,32 +175,33 @@ def traverse_linked(
     spend : int
         Arcs, over all ranks, after which it ends.
     serial : int
-        Serial number of the first superstep: 1 more than that of the last one over this window.
-    links : (rank, size, capacity, words, direct)
-        This rank; the ranks, at most 32; vertices of a message; words of a bitmap of `mirrors`; and whether
-        places among the ghosts are ghosts' positions less a constant.
+        Serial number of the first exchange of a sequence of launches: 1 more than that of the last one over this
+        window.
+    links : (rank, size, capacity, words, direct, marks)
+        This rank; the ranks, at most 32; vertices of a list; words of a bitmap of `mirrors`; whether
+        places among the ghosts are ghosts' positions less a constant; and words of a message in bits.
     mirrors : (uint32[size * words], int32[size * words], int32[n], int64[size])
         For each rank the owned vertices that it holds, as a bitmap, and the number of ones before each word.
         If `direct`, `firsts` has the position of the first of them there; else their positions are in
         `ghosts`, for each rank from `firsts` on.
-    window : (int64[], int32[], values)
-        Headers, positions, and the values of states, of this rank and, at other addresses, of all others.
-    starts : int64[3 * size]
-        Where each rank's headers, positions, and values begin.
-    ledger : int64[2 * size + BOX_WORDS]
-        Lengths of messages by rank, for even and odd serial numbers, 0 before; then the totals of headers.
+    window : (int64[], int32[], values, uint32[])
+        Headers, positions, values of states, and bits, of this rank and, at other addresses, of all others.
+    starts : int64[4 * size]
+        Where each rank's headers, positions, values, and bits begin.
+    ledger : int64[2 * size + BOX_WORDS + LEDGER_REST]
+        Lengths of messages by rank, for even and odd serial numbers; the totals of headers; and the other numbers that
+        `layout` lists.  0 before the sequence.
     alarm : int64[1]
         Not 0 once a rank is lost; written by the host.
-    records : int64[3]
-        Gets this rank's record of the last superstep.
-    history : int64[4 * steps]
-        For each superstep, over all ranks: active vertices after it, their out-arcs on their own ranks, arcs
-        read, and vertices sent.
+    records : int64[3 * steps]
+        Gets this rank's record of the last superstep if its exchange is left to others; the first one too.
+    history : int64[BOX_HISTORY * steps]
+        For each superstep, over all ranks: the figures of the headers.
 
     Notes
     -----
-    At the end the ledger has the number of supersteps at `BOX_COUNT` of the totals, and at `BOX_FULL` whether
-    the last one's messages are still to be exchanged.
+    At the end the ledger has the number of the sequence's supersteps at `BOX_COUNT` of the totals, and at `BOX_FULL`
+    whether the last one's messages are still to be exchanged.
     """
     out_offsets = forward[0]
     indices = forward[1]
@@ -248,14 +209,19 @@ def traverse_linked(
     words = (vertices + 31) // 32
     size = links[1]
     totals = 2 * size
+    rest = totals + BOX_WORDS
+    if control[PHASE] != SMALL:
+        return
     leads = block() == 0 and thread() == 0
     warp = np.int32(thread() // 32 * blocks() + block())
     warps = np.int32(blocks() * threads() // 32)
     count, ahead, unread = control[COUNT], control[AHEAD], control[UNREAD]
     kept = control[KEPT]
-    turn, done = np.int32(0), np.int32(0)
+    turn, done = np.int32(0), np.int32(control[STEPS])
+    begun = serial
+    serial += ledger[rest + MEETINGS] - done  # the next one after that of the last exchange
     spent = np.float32(0.0)
-    going = True
+    going, over, full = True, False, np.int64(0)
     while going:
         half = (serial + done) & 1
         now, after, listed, next_listed = bitmaps[0], bitmaps[1], lists[0], lists[1]
@@ -331,17 +297,24 @@ def traverse_linked(
         send_changed(count, next_listed, state, links, mirrors, window, starts, half, ledger)
         sync_grid()
         if block() == 0 and thread() < 32:
-            meet(count, ahead, read, links, window, starts, half, serial + done, ledger, alarm)
+            nothing = np.int64(0)
+            meet(
+                count, ahead, read, nothing, nothing, nothing, False, False, links, window, starts, half,
+                serial + done, ledger, alarm,
+            )  # fmt: skip
             if lane() == 0:
-                records[0], records[1], records[2] = count, read, 0
-                for place in range(4):
-                    history[4 * done + place] = ledger[totals + BOX_ACTIVE + place]
+                for place in range(BOX_HISTORY):
+                    history[BOX_HISTORY * done + place] = ledger[totals + BOX_ACTIVE + place]
+                if ledger[totals + BOX_FULL] != 0:  # for the host, or for `agree`
+                    record(records, 0, count, read)
+                    record(records, 3 * done, count, read)
         sync_grid()
         active, out = ledger[totals + BOX_ACTIVE], ledger[totals + BOX_OUT]
         spent = np.float32(spent + np.float32(ledger[totals + BOX_READ]))
         full = ledger[totals + BOX_FULL] + ledger[totals + BOX_SERIAL]
         done = np.int32(done + 1)
-        going = active > 0 and active <= most and out <= leave and done < steps and spent <= spend
+        over = active == 0 or done >= steps or spent > spend
+        going = not over and active <= most and out <= leave
         if full == 0:
             receive(
                 links, window, starts, half, state, after, out_offsets, next_listed, bins,
@@ -359,8 +332,15 @@ def traverse_linked(
         control[AHEAD] = ahead
         control[UNREAD] = unread
         control[KEPT] = kept
-        for place in range(STEPS, WOKEN):
+        for place in range(TURN, WOKEN):
             control[place] = 0
+        control[STEPS] = done
+        phase = OVER if over else LARGE
+        if full != 0:
+            phase = UNSENT if ledger[totals + BOX_SERIAL] == 0 else OVER
+        control[PHASE] = phase
+        control[ALLOWED] = done + 1 if phase == LARGE else done
+        ledger[rest + MEETINGS] = serial + done - begun
         ledger[totals + BOX_COUNT] = done
         for peer in range(2 * size):
             ledger[peer] = 0

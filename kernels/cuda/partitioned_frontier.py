@@ -59,6 +59,7 @@ __all__ = [
     "clear_bitmap",
     "find_unlike",
     "pack_updates",
+    "take_bits",
     "unpack_equal_updates",
     "unpack_updates",
     "write_frontier_header",
@@ -119,6 +120,34 @@ def list_ghost(
     return arcs
 
 
+@inline
+def take_bits(
+    first: Any, count: Any, words: Any, begin: Any, buffer: Any, place: Any, state: Any, bitmap: Any,
+    offsets: Any, entries: Any, room: Any, control: Any,
+) -> Any:  # fmt: skip
+    """Give ghosts whose bit is set, from `words[begin]` on, the value at a place of a buffer; add them to the frontier.
+
+    A warp takes the bits of 256 ghosts.  Returns the out-arcs of the lane's new ones.
+    """
+    warp = (block() * threads() + thread()) // 32
+    step = blocks() * threads() * GROUPS
+    ahead = np.int64(0)
+    for base in range(32 * GROUPS * warp, count, step):
+        received, fresh = np.uint32(0), np.uint32(0)
+        if lane() < GROUPS and base + 32 * lane() < count:
+            received = words[begin + (base >> 5) + lane()]
+            fresh = add_bits(bitmap, first + base + 32 * lane(), received)
+        if any_of(FULL, received != 0):
+            entered = reserve(control, COUNT, np.int32(popc(fresh)))
+            for group in range(GROUPS):
+                ghost = np.int64(first + base + 32 * group + lane())
+                if (shuffle(FULL, np.int64(received), group) >> lane()) & 1 != 0:
+                    copy_sent(buffer, place, state, ghost)
+                one, slot = place_of(group, fresh, entered)
+                ahead += list_ghost(one, ghost, offsets, slot, entries, room, control)
+    return ahead
+
+
 @kernel
 def unpack_equal_updates(
     first: Any, count: Any, words: Any, buffer: Any, headers: Any, at: Any, state: Any, bitmap: Any,
@@ -127,28 +156,15 @@ def unpack_equal_updates(
     """Give ghosts whose bit is set the buffer's first value, and add them to the frontier.
 
     With `at` of 0 or more, nothing is done unless the header has `HALF` there: the bits were sent before it was
-    known that all values are equal.  A warp takes the bits of 256 ghosts; the rest is as for `unpack_updates`.
+    known that all values are equal.  The rest is as for `unpack_updates`.
     """
     if at >= 0:
         length = np.float64(headers[at])
         if length == np.float64(np.int64(length)):
             return
-    warp = (block() * threads() + thread()) // 32
-    step = blocks() * threads() * GROUPS
-    ahead = np.int64(0)
-    for base in range(32 * GROUPS * warp, count, step):
-        received, fresh = np.uint32(0), np.uint32(0)
-        if lane() < GROUPS and base + 32 * lane() < count:
-            received = words[(base >> 5) + lane()]
-            fresh = add_bits(bitmap, first + base + 32 * lane(), received)
-        if any_of(FULL, received != 0):
-            entered = reserve(control, COUNT, np.int32(popc(fresh)))
-            for group in range(GROUPS):
-                ghost = np.int64(first + base + 32 * group + lane())
-                if (shuffle(FULL, np.int64(received), group) >> lane()) & 1 != 0:
-                    copy_sent(buffer, 0, state, ghost)
-                one, slot = place_of(group, fresh, entered)
-                ahead += list_ghost(one, ghost, offsets, slot, entries, room, control)
+    ahead = take_bits(
+        first, count, words, 0, buffer, 0, state, bitmap, offsets, entries, room, control
+    )
     ahead = sum_of_lanes(ahead)
     if lane() == 0 and ahead > 0:
         atomic_add(control, AHEAD, ahead)

@@ -30,6 +30,7 @@ from cugraph_ws.kernels.cuda.interface import (
 )
 from cugraph_ws.kernels.cuda.layout import (
     AHEAD,
+    ALLOWED,
     AUTO,
     BEGAN,
     COUNT,
@@ -63,7 +64,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.rows import first_from, reserve, sum_of_lanes
 
-__all__ = ["is_pulled", "pull_alone"]
+__all__ = ["is_pulled", "limit_of", "pull_alone"]
 
 WORDS = 8  # of 32 vertices, that a warp looks through at once
 CROWDED = 128  # of their vertices, above which they are taken as they lie
@@ -75,6 +76,12 @@ def is_pulled(wanted: Any, ahead: Any, unread: Any, few_arcs: Any, pull_part: An
     """Return whether a frontier with so many arcs ahead is pulled; see `settings` of `traverse`."""
     pulled = wanted == PULL or (wanted == AUTO and ahead > few_arcs and ahead > unread // pull_part)
     return pulled and not ORDERED
+
+
+@inline
+def limit_of(steps: Any, control: Any) -> Any:
+    """Return how many supersteps there may be; without `steps`, what `agree` has allowed."""
+    return steps if steps != 0 else control[ALLOWED]
 
 
 @inline
@@ -181,7 +188,7 @@ def pull_alone(
     done, turn = control[STEPS], control[TURN]
     if (
         control[COUNT] == 0
-        or done >= steps
+        or done >= limit_of(steps, control)
         or not is_pulled(wanted, control[AHEAD], control[UNREAD], few_arcs, pull_part)
     ):
         return

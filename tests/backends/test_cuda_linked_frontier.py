@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 import test_cuda_partitioned_frontier as on_links
-from cuda_cases import PUSHES, graph_of, medley
+from cuda_cases import PUSHES, Case, graph_of, medley
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shapes import random_edges, rmat, undirected
+from shapes import grid, random_edges, rmat, undirected
 from test_cuda_frontier import tuned
 from test_cuda_partitioned_frontier import BATTERY
 from thread_ranks import over_links, share
@@ -64,12 +65,116 @@ def test_messages_that_do_not_fit(place, capacity):
     assert set(found.trace["fused"]) == {True, False}
 
 
-def test_a_frontier_beyond_the_limit_of_arcs_is_left_to_the_host(monkeypatch):
-    monkeypatch.setattr("cugraph_ws.backends.cuda.planner.LEAST_PULLED", 8)
-    with graph_of(rmat(5, 8, seed=4)) as graph, tuned(ALONE_ARCS=2):
-        found = check(PUSHES[5], graph, 2)
+@ws.vertex_program
+class Ceiling:
+    """The greatest level with a path to here: settled at the highest, and of several values on the way."""
+
+    level: ws.int64
+
+    def init(vertex):
+        return vertex * 5 % 7 if vertex * 5 % 7 < 4 else 0
+
+    def starts(state):
+        return state.level > 0
+
+    def compute(src):
+        return src.level
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.level, gathered)
+
+    def settled(state):
+        return state.level >= 3
+
+
+CEILINGS = Case("ceilings", Ceiling)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+@pytest.mark.parametrize("capacity", [1, 3, ROOM])
+def test_large_frontiers_are_queued(rounds, capacity):
+    """Pulls, and exchanges in bits where lists do not fit; more of them than a sequence has room for, too."""
+    with (
+        graph_of(rmat(6, 8, seed=4)) as graph,
+        tuned(ALONE_ARCS=2, LEAST_PULLED=8, ROUNDS=rounds, PULL_PART=1 << 20),
+    ):
+        found = check(PUSHES[5], graph, 2 + rounds % 2, seed=rounds, capacity=capacity)
+    assert found.trace["fused"].all()
     assert "pull" in set(found.trace["direction"])
-    assert set(found.trace["fused"]) == {True, False}
+    assert "bits" in set(found.trace["exchange"])
+    assert found.trace["bytes_useful"].sum() > 0
+
+
+def test_bits_are_sent_where_a_list_does_not_fit():
+    """Forty vertices that the other rank reads, by a push."""
+    middle = np.arange(1, 41)
+    edges = Edges(
+        np.concatenate([np.zeros(40, np.int64), middle]), np.concatenate([middle, middle + 40]), 81
+    )
+    with graph_of(edges) as graph, tuned():
+        found = check(PUSHES[5], graph, 2, (0, 41, 81), capacity=16)
+    trace = found.trace
+    assert trace["fused"].all()
+    assert set(trace["direction"]) == {"push"}
+    assert trace["exchange"].tolist()[0] == "bits"
+    assert trace["bytes_sent"].tolist()[0] == 8  # two words of 32 vertices
+    assert trace["bytes_useful"].tolist()[0] == 39 * 4  # one of them is a start
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_unlike_values_are_left_to_the_hosts(ranks):
+    setting = {"ALONE_ARCS": 2, "LEAST_PULLED": 8, "PULL_PART": 1 << 20}
+    with graph_of(rmat(6, 8, seed=4)) as graph, tuned(**setting):
+        found = check(CEILINGS, graph, ranks, seed=ranks, capacity=1).trace
+    assert found["fused"].iloc[0]
+    assert "bits" not in found["exchange"].iloc[0].split("+")[:1]
+    assert not found["fused"].all()
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_vertex_that_changes_twice_in_a_superstep_counts_once(ranks):
+    """First to a level that is not settled, then to one that is."""
+    levels = np.arange(70) * 5 % 7
+    low, high = (np.flatnonzero(levels == level) for level in (1, 3))
+    senders, hearers = np.concatenate([low, high]), np.flatnonzero((levels == 0) | (levels > 3))
+    edges = Edges(np.repeat(senders, len(hearers)), np.tile(hearers, len(senders)), 70)
+    with graph_of(edges) as graph, tuned(ALONE=0):
+        if ranks == 1:
+            with emulated(2):
+                found = CEILINGS.run(graph, engine="cuda", direction="push")
+        else:
+            found = check(CEILINGS, graph, ranks, direction="push")
+        assert found.trace["active"].tolist()[1] == len(hearers)
+
+
+@pytest.mark.parametrize("exchange", ["auto", "vr"])
+def test_lists_that_are_asked_for_are_sent_by_the_hosts(exchange):
+    with graph_of(rmat(5, 8, seed=4)) as graph, tuned(ALONE_ARCS=2, LEAST_PULLED=8):
+        found = check(PUSHES[5], graph, 2, exchange=exchange)
+    assert found.trace["fused"].all() == (exchange == "auto")
+    assert ("bits" in set(found.trace["exchange"])) == (exchange == "auto")
+
+
+def test_a_large_superstep_that_only_some_ranks_have():
+    """The others clear what is left in their bitmaps, and hear of it."""
+    # Vertices 0 to 9 form a path that crosses the boundary and returns; a pull finds nothing for 10 to 15.
+    source = np.array([0, 8, 1, 9, 2, 10, 3, *range(11, 15)])
+    destination = np.array([8, 1, 9, 2, 10, 3, 11, *range(12, 16)])
+    setting = {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0, "LEAST_PULLED": 0}
+    with graph_of(Edges(source, destination, 16)) as graph, tuned(**setting):
+        found = check(PUSHES[5], graph, 2, (0, 8, 16), capacity=ROOM)
+    assert found.iterations > 4
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_limited_run_ends_within_queued_supersteps(most):
+    limited = replace(PUSHES[5], options={"direction": "push", "max_iter": most})
+    setting = {"ALONE_ARCS": 2, "LEAST_PULLED": 8, "PULL_PART": 1 << 20}
+    with graph_of(grid(6, 6, drop=0.0, seed=4)) as graph, tuned(**setting):
+        found = check(limited, graph, 2, capacity=4, seed=most)
+    assert len(found.trace) == most
 
 
 @pytest.mark.parametrize(
@@ -126,6 +231,27 @@ def test_a_launch_ends_once_a_rank_is_lost():
 
         usual = CudaPartitionedFrontierExecutor.superstep
         assert over_links(2, work, capacity=ROOM) == ["raised", "failed"]
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
+    inner=st.lists(st.integers(0, 10), min_size=1, max_size=2),
+    seed=st.integers(0, 9),
+    capacity=st.sampled_from((1, 2, ROOM)),
+    rounds=st.sampled_from((0, 1, 3)),
+    alike=st.booleans(),
+)
+def test_random_partitions_with_queued_supersteps(ends, inner, seed, capacity, rounds, alike):
+    source, destination = np.array(ends).T
+    cuts = (0, *sorted(inner), 10)
+    case = PUSHES[5] if alike else CEILINGS
+    pulled = {"PULL_PART": 1 << 40} if seed % 2 else {}
+    with (
+        graph_of(Edges(source, destination, 10)) as graph,
+        tuned(LEAST_PULLED=seed, ROUNDS=rounds, ALONE_ARCS=0, **pulled),
+    ):
+        check(case, graph, len(cuts) - 1, cuts, seed, capacity=capacity)
 
 
 @settings(deadline=None, max_examples=15)

@@ -83,13 +83,14 @@ def runtime(monkeypatch):
 def test_where_parts_of_all_ranks_begin(runtime, kind):
     """Every array begins at the lowest address; a rank's part of it `starts` elements after that."""
     windows = on_ranks(3, open_window)
-    kinds = np.dtype(np.int64), np.dtype(np.int32), np.dtype(kind)
-    headers, places = 2 * 3 * BOX_WORDS * 8, 2 * 3 * CAPACITY * 4
-    parts = [0, headers + -headers % 512, headers + -headers % 512 + places]
+    kinds = np.dtype(np.int64), np.dtype(np.int32), np.dtype(kind), np.dtype(np.uint32)
+    headers, places, values = 2 * 3 * BOX_WORDS * 8, 2 * 3 * CAPACITY * 4, 2 * 3 * CAPACITY * 8
+    first = headers + -headers % 512
+    parts = [0, first, first + places, first + places + values]
     for window in windows:
-        arrays, starts = window.arrays(kind), window.starts(kind).reshape(3, 3)
+        arrays, starts = window.arrays(kind), window.starts(kind).reshape(4, 3)
         for array, one, part, begins in zip(
-            (*arrays[:2], *arrays[2]), kinds, parts, starts, strict=True
+            (*arrays[:2], *arrays[2], arrays[3]), kinds, parts, starts, strict=True
         ):
             assert array[1] == one
             owners = sorted(array[0] + begins * one.itemsize - part)

@@ -68,6 +68,7 @@ FRONTIER_LOOPS = (
     "pull",
     "frontier",
     "partitioned_frontier",
+    "linked_exchange",
     "linked_frontier",
 )
 WORKLIST_LOOPS = (*LOOPS, "worklist_pull")

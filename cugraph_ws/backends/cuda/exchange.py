@@ -258,27 +258,34 @@ class DeviceRankExchange(RankExchange):
     def _exchange_linked(
         self, executor: CudaPartitionedFrontierExecutor, choice: Choice
     ) -> tuple[Counts, Traffic]:
-        """Return what a launch did that exchanged updates itself; do the exchange that it has left."""
+        """Return what launches did that exchanged updates themselves; do the exchange that is left."""
         steps = executor.linked.read(self._links)
         executor.finish_linked(steps)
         width = executor.refinement.width
+        each = sum(self._chosen.entry(width)[:2])
         whole = steps.history[: len(steps.history) - steps.pending]
-        history, each = [], []
-        for active, _, read, sent in whole:
-            history.append((self._active, read))
-            each.append((sent * sum(self._chosen.entry(width)[:2]), sent * width))
-            self._active = active
+        history, sent, modes, ways = [], [], [], []
+        for one in whole:
+            history.append((self._active, one.read))
+            sent.append((one.listed * each + one.nbytes, (one.listed + one.marked) * width))
+            modes.append(("pull", "bitmap") if one.pulling else ("push", "online"))
+            bits = bit_of("bits") if one.nbytes else 0
+            ways.append(bits | bit_of("vr") if one.listed or not bits else bits)
+            self._active = one.active
         counts = Counts(active=self._active, sums=np.zeros(0))
         if whole:
-            counts.arcs = whole[-1][1] * self._arcs // max(1, self._inner)
+            counts.arcs = whole[-1].arcs * self._arcs // max(1, self._inner)
         if steps.pending:
             counts, traffic = self._exchange_one(executor, choice)
             history += counts.history
-            each.append((traffic.sent, traffic.useful))
-        counts.history, counts.modes = history, [("push", "online")] * len(history)
-        counts.read, counts.exchanges = sum(read for _, read in history), each
-        sent, useful = map(sum, zip(*each, strict=True))
-        return counts, Traffic(sent, useful, bit_of("vr"))
+            sent.append((traffic.sent, traffic.useful))
+            modes += counts.modes
+            ways.append(traffic.ways)
+            counts.unlike = choice.rounds > 0
+        counts.history, counts.modes, counts.ways, counts.exchanges = history, modes, ways, sent
+        counts.read = sum(read for _, read in history)
+        total, useful = map(sum, zip(*sent, strict=True))
+        return counts, Traffic(total, useful, 0)
 
     def _exchange_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
         """Do the exchange after a single superstep."""

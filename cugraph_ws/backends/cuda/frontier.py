@@ -32,6 +32,7 @@ ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that a single block ha
 PULL_PART = 12  # a frontier with one in so many of the unread arcs is pulled
 DUE_PART = 32  # a limit of priorities should release one in so many vertices
 NO_LIMIT = 1 << 62
+AS_ALLOWED = 0  # supersteps of a launch, if the GPU itself decides how many
 # Places of a launch's arguments: the number of its first superstep, the most supersteps, and the
 # arcs that end it
 NUMBER_AT, STEPS_AT, LEAVE_AT = 13, 14, 15

@@ -1,25 +1,30 @@
-"""Supersteps of a frontier on several GPUs, with their exchange, in one launch on each.
+"""Supersteps of frontiers on several GPUs, with their exchange, without the hosts between them.
 
-See `kernels/cuda/linked_frontier.py`.  A launch leaves large frontiers to the host, which gathers, pulls, or
-exchanges whole boundaries as bits.
+See `kernels/cuda/linked_frontier.py` and `kernels/cuda/linked_exchange.py`.  Hosts do the exchange of large
+frontiers whose vertices have different values, as lists of these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cugraph_ws.backends.cuda.frontier import GLANCE, LONGEST
+from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.communicator import Links, Window
-from cugraph_ws.runtime.device import Device, KernelModule
+from cugraph_ws.runtime.device import Device, KernelModule, Prepared
 from cugraph_ws.runtime.masks import all_true
 
-__all__ = ["LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
+__all__ = ["Borders", "LinkedLaunch", "LinkedSteps", "Mirrors", "borders_of", "mirrors_of"]
 
 DeviceArray = Any  # CuPy's or NumPy's
+
+GROUPS = 8  # entries that a thread handles at once in the kernels of an exchange in bits
 
 
 class Mirrors(NamedTuple):
@@ -88,24 +93,83 @@ def _mirrors(part: Part) -> Mirrors:
     )
 
 
-class LinkedSteps(NamedTuple):
-    """The counts of a launch, over all ranks.
+class Borders(NamedTuple):
+    """The boundary vertices of a rank, and its ghosts; see `mark_changed`.
 
     Attributes
     ----------
-    history : list of (int, int, int, int)
-        For each superstep: active vertices after it, their out-arcs on their own ranks, arcs read,
-        and vertices sent.
+    entries : device array of int32 or int64
+        The boundaries of all ranks in a row.
+    bounds : device array of int64, shape (ranks + 1,)
+        Where each begins.
+    firsts, counts : device array of int64, shape (ranks,)
+        The position of the first ghost of each rank, and how many it has.
+    """
+
+    entries: DeviceArray
+    bounds: DeviceArray
+    firsts: DeviceArray
+    counts: DeviceArray
+
+
+def borders_of(part: Part) -> Borders:
+    """Return the borders of a rank's part; made once, then kept by the shard."""
+    name, learned, xp = "borders", part.graph.learned, part.xp
+    if name not in learned:
+        boundaries = part.halo.boundaries
+        held = [one for one in boundaries if len(one)]
+        entries = held[0] if len(held) == 1 else part.halo.ends
+        bounds = np.cumsum([0, *map(len, boundaries)], dtype=np.int64)
+        firsts, lasts = np.array(part.ghosts, np.int64).T
+        learned[name] = Borders(entries, *map(xp.asarray, (bounds, firsts.copy(), lasts - firsts)))
+    found: Borders = learned[name]
+    return found
+
+
+class LinkedSteps(NamedTuple):
+    """The figures of a sequence of launches, over all ranks.
+
+    Attributes
+    ----------
+    history : list of LinkedStep
     pending : bool
         Whether the last superstep's messages are still to be exchanged.
     """
 
-    history: list[tuple[int, int, int, int]]
+    history: list[LinkedStep]
     pending: bool
 
 
+class LinkedStep(NamedTuple):
+    """The figures of a superstep, over all ranks; in the order of the headers.
+
+    Attributes
+    ----------
+    active : int
+        Active vertices after it.
+    arcs : int
+        Their out-arcs on their own ranks.
+    read : int
+        Arcs read.
+    listed, marked : int
+        Vertices that were sent in lists, and in bits.
+    nbytes : int
+        Bytes of the bits.
+    pulling : int
+        How many ranks have pulled.
+    """
+
+    active: int
+    arcs: int
+    read: int
+    listed: int
+    marked: int
+    nbytes: int
+    pulling: int
+
+
 class LinkedLaunch:
-    """Launches of `traverse_linked` for one run.
+    """Sequences of launches for one run: small frontiers in `traverse_linked`, large ones in kernels between.
 
     Parameters
     ----------
@@ -113,71 +177,145 @@ class LinkedLaunch:
     kernels : KernelModule
         The program's kernels.
     window : Window
-    ranks : (int, int)
-        This rank, and the number of ranks.
+    part : Part
     mirrors : Mirrors
-    items : int
-        Number of threads that can have work.
-    arguments : tuple
-        The first arguments of `traverse_linked`, up to the aggregates.
-    kind : dtype
-        Dtype of the state.
+    rows : tuple of device array
+        Offsets and indices of the rows of out-neighbours.
+    edges : tuple of device array
+        The program's edge attributes in their order.
+    state, constants, bitmaps, queue, lists, parameters
+        As `traverse` takes them.
+    room : int
+        Vertices of a list.
     spend : int
         Arcs after which a launch ends.
     control, records : device array of int64
     """
-
-    # Indices of arguments that change between launches
-    NUMBER_AT, STEPS_AT, LEAVE_AT, SERIAL_AT = 10, 11, 12, 15
 
     def __init__(
         self,
         here: Device,
         kernels: KernelModule,
         window: Window,
-        ranks: tuple[int, int],
+        part: Part,
         mirrors: Mirrors,
         *,
-        items: int,
-        arguments: tuple[Any, ...],
-        kind: Any,
+        rows: tuple[Any, ...],
+        edges: tuple[Any, ...],
+        state: tuple[Any, ...],
+        constants: tuple[Any, ...],
+        bitmaps: tuple[Any, ...],
+        queue: tuple[Any, ...],
+        lists: tuple[Any, ...],
+        parameters: tuple[Any, ...],
+        room: int,
         spend: int,
         control: DeviceArray,
         records: DeviceArray,
     ) -> None:
-        self._device, self._window = here, window
-        rank, size = ranks
-        self._totals, self._first = 2 * size, 2 * size + layout.BOX_WORDS
-        self._figures = here.xp.zeros(self._first + 4 * LONGEST, np.int64)
-        self._glance = here.pinned(self._first + 4 * GLANCE, np.int64)
-        links = rank, size, window.capacity, mirrors.words, mirrors.direct
-        self._launch = kernels.prepare_together(
-            "traverse_linked", items, layout.FRONTIER_BLOCK, *arguments, 0, 1, 1, window.capacity, spend, 0,
-            links, tuple(mirrors[:4]), window.arrays(kind), window.starts(kind),
-            self._figures[: self._first], window.alarm, control, records,
-            self._figures[self._first :],
+        self._device, self._kernels, self._window, self._part = here, kernels, window, part
+        comm, kind = part.halo.comm, state[0].dtype
+        size = comm.size
+        self._totals, self._rest = 2 * size, 2 * size + layout.BOX_WORDS
+        self._first = self._rest + layout.LEDGER_REST
+        self._figures = here.xp.zeros(self._first + layout.BOX_HISTORY * LONGEST, np.int64)
+        self._glance = here.pinned(self._first + layout.BOX_HISTORY * GLANCE, np.int64)
+        self._links = (
+            comm.rank, size, window.capacity, mirrors.words, mirrors.direct, window.marks,
+        )  # fmt: skip
+        self._shared = window.arrays(kind), window.starts(kind)
+        self._ledger, self._history = self._figures[: self._first], self._figures[self._first :]
+        self._control, self._records = control, records
+        self._frontier = state, bitmaps, lists, room, rows[0]
+        size_of = part.laid.size
+        self._small = kernels.prepare_together(
+            "traverse_linked", max(size_of, part.laid.arcs), layout.FRONTIER_BLOCK, size_of, rows, edges, state,
+            constants, bitmaps, queue, lists, *parameters, 0, 1, 1, window.capacity, spend, 0, self._links,
+            tuple(mirrors[:4]), *self._shared, self._ledger, window.alarm, control, records, self._history,
         )  # fmt: skip
 
-    def __call__(self, number: int, steps: int, leave: int) -> None:
-        """Queue a launch of at most `steps` supersteps, the first of this number."""
-        launch = self._launch
-        launch.change(self.NUMBER_AT, number)
-        launch.change(self.STEPS_AT, steps)
-        launch.change(self.LEAVE_AT, leave)
-        launch.change(self.SERIAL_AT, self._window.serial)
-        launch()
+    # Indices of arguments that change between sequences: number, supersteps, arcs that end them, serial number
+    SMALL_AT = (10, 11, 12, 15)
+
+    def __call__(
+        self, number: int, steps: int, leave: int, large: Callable[[], None] | None, rounds: int
+    ) -> None:
+        """Queue a sequence of at most `steps` supersteps, the first of this number.
+
+        Parameters
+        ----------
+        number, steps : int
+        leave : int
+            Out-arcs of a frontier, over all ranks, above which it is large.
+        large : callable, optional
+            Queues a superstep with a large frontier, without its exchange.
+        rounds : int
+            How many of them may be queued.
+        """
+        self._ledger.fill(0)
+        serial = self._window.serial
+        _set(self._small, self.SMALL_AT, (number, steps, leave, serial))
+        self._small()
+        if large is None:
+            return
+        exchange = self._exchange
+        for launch, places in exchange:
+            given = {"number": number, "steps": steps, "leave": leave, "serial": serial}
+            _set(launch, tuple(places.values()), tuple(given[name] for name in places))
+        for _ in range(rounds):
+            large()
+            for launch, _ in exchange:
+                launch()
+            self._small()
+
+    @cached_property
+    def _exchange(self) -> list[tuple[Prepared, dict[str, int]]]:
+        """The launches of an exchange in bits, and the places of the arguments that change."""
+        here, part, prepare = self._device, self._part, self._kernels.prepare
+        state, bitmaps, lists, room, offsets = self._frontier
+        borders = borders_of(part)
+        halo, most, shared = tuple(borders), self._window.capacity, self._shared
+        size, rest, ledger, control = part.laid.size, self._rest, self._ledger, self._control
+        longest = max(int(max(map(len, part.halo.boundaries), default=0)), -(-size // 32))
+        ghosts = max((last - first for first, last in part.ghosts), default=0)
+        return [
+            (
+                prepare("find_example", *launch_shape(here, -(-part.owned // 32)), part.owned, 0, bitmaps, rest,
+                        ledger, control),
+                {"number": 1},
+            ),
+            (
+                prepare("mark_changed", *launch_shape(here, -(-longest // GROUPS)), size, 0, bitmaps, state,
+                        self._links, halo, *shared, 0, rest, ledger, control),
+                {"number": 1, "serial": 8},
+            ),
+            (
+                prepare("agree", 1, 32, 1, 1, most, self._links, halo, *shared, 0, rest, ledger,
+                        self._window.alarm, control, self._records, self._history),
+                {"steps": 0, "leave": 1, "serial": 7},
+            ),
+            (
+                prepare("take_marked", *launch_shape(here, -(-ghosts // GROUPS)), 0, offsets, bitmaps, state,
+                        lists, room, self._links, halo, *shared, 0, rest, ledger, control),
+                {"number": 0, "serial": 10},
+            ),
+        ]  # fmt: skip
 
     def read(self, links: Links) -> LinkedSteps:
-        """Wait for the launch, and return its counts."""
+        """Wait for the sequence, and return its figures."""
         self._device.copy_out(self._figures[: len(self._glance)], self._glance)
         links.wait(links.mark())
         totals = self._glance[self._totals : self._first]
-        done = int(totals[layout.BOX_COUNT])
+        done, width = int(totals[layout.BOX_COUNT]), layout.BOX_HISTORY
         rows = self._glance[self._first :]
         if done > GLANCE:
-            rows = self._device.to_host(self._figures[self._first : self._first + 4 * done])
-        self._window.serial += done
-        history = [
-            (int(a), int(b), int(c), int(d)) for a, b, c, d in rows[: 4 * done].reshape(-1, 4)
-        ]
+            rows = self._device.to_host(self._history[: width * done])
+        self._window.serial += int(self._glance[self._rest + layout.MEETINGS])
+        history = [LinkedStep(*map(int, row)) for row in rows[: width * done].reshape(-1, width)]
         return LinkedSteps(history, bool(totals[layout.BOX_FULL]))
+
+
+def _set(launch: Prepared, places: tuple[int, ...], values: tuple[int, ...]) -> None:
+    """Change arguments of a launch."""
+    for place, value in zip(places, values, strict=True):
+        launch.change(place, value)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.frontier import (
+    AS_ALLOWED,
+    CONTROL,
     LAUNCH_ARCS,
     LONGEST,
     MODES,
@@ -114,9 +116,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         """Launch one superstep."""
         self._gathered = choice.direction == "gather"
         if choice.direction == "fused":
-            self._begin_with(choice.number)
-            steps = min(choice.supersteps, LONGEST)
-            self.linked(choice.number, steps, choice.arcs or NO_LIMIT)
+            self._begin_sequence(choice)
             return
         if self._part.size == 0:
             return
@@ -128,20 +128,26 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         self._advance(choice.number, 1, NO_LIMIT)
         self._sweeps[self.refinement.now]()
 
+    def _begin_sequence(self, choice: Choice) -> None:
+        """Launch several supersteps with their exchanges."""
+        number, steps = choice.number, min(choice.supersteps, LONGEST)
+        self._begin_with(number)
+        self._figures[layout.STEPS : CONTROL + 3 * steps].fill(0)
+        if choice.large:
+            self._frontiers[layout.ALLOWED :].fill(1)  # allow one, which is LARGE
+        large = partial(self._advance, number, AS_ALLOWED, NO_LIMIT) if choice.rounds else None
+        self.linked(number, steps, choice.arcs or NO_LIMIT, large, choice.rounds)
+
     @cached_property
     def linked(self) -> LinkedLaunch:
         """Launches of several supersteps with their exchanges."""
         assert self._window is not None
         assert self._mirrors is not None
-        graph, comm = self._graph, self._part.halo.comm
-        arguments = (
-            graph.size, tuple(self._rows), self._both_edges[0], self._states[0], self._constants,
-            self._bitmaps, self._queue, self._lists, self._bound.values, self._sums,
-        )  # fmt: skip
         return LinkedLaunch(
-            self._device, self._kernels, self._window, (comm.rank, comm.size), self._mirrors,
-            items=max(graph.size, graph.arcs), arguments=arguments, kind=self._states[0][0].dtype,
-            spend=LAUNCH_ARCS, control=self._frontiers, records=self._history,
+            self._device, self._kernels, self._window, self._part, self._mirrors, rows=tuple(self._rows),
+            edges=self._both_edges[0], state=self._states[0], constants=self._constants, bitmaps=self._bitmaps,
+            queue=self._queue, lists=self._lists, parameters=(self._bound.values, self._sums),
+            room=self._settings[1], spend=LAUNCH_ARCS, control=self._frontiers, records=self._history,
         )  # fmt: skip
 
     def finish_linked(self, steps: LinkedSteps) -> None:
@@ -150,6 +156,8 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         self._number += done - steps.pending
         if steps.pending:
             self.refinement.begin(self._number % 2 ^ 1)
+        else:  # for a superstep that the host launches
+            self._figures[layout.STEPS : CONTROL + 3].fill(0)
 
     @cached_property
     def _sweeps(self) -> list[Prepared]:

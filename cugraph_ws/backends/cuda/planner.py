@@ -27,6 +27,7 @@ HEAVY = 4
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
 LEAST_PULLED = 1 << 14  # a smaller frontier is pushed in any case
+ROUNDS = 5  # supersteps with large frontiers in a sequence of launches
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
 
@@ -68,6 +69,8 @@ class CudaPlan:
         vertices; no frontier pushes.
     capacity : int
         The most vertices of a message, if the kernels themselves exchange updates; else 0.
+    in_bits : bool
+        Whether they may also mark changed vertices in bits.
 
     Attributes
     ----------
@@ -94,6 +97,7 @@ class CudaPlan:
         divided: bool = False,
         linked: bool = False,
         capacity: int = 0,
+        in_bits: bool = False,
     ) -> None:
         program = bound.program
         if direction not in ("auto", "push", "pull", "gather"):
@@ -121,6 +125,7 @@ class CudaPlan:
         self._capacity = capacity if fused and divided and direction != "pull" else 0
         self._linked = False  # whether launches exchange updates; then these leave large frontiers
         self._pulled = 0  # arcs above which a frontier is left to a pull
+        self._rounds = 0  # supersteps with such frontiers that are queued with the launches
         fused = fused and (not divided or self._capacity > 0)
         self._batch, self._most = FIRST_BATCH, MOST
         self._heavy = self._heavy_later = 0  # arcs of a heavy frontier; 0 if none is
@@ -145,6 +150,7 @@ class CudaPlan:
             self._linked = fused and divided
             if self._linked and direction == "auto" and "settled" in program.functions:
                 self._pulled = max(LEAST_PULLED, arcs // frontier.PULL_PART)
+                self._rounds = ROUNDS if in_bits else 0
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
             # Only if no vertex settles and there is no residual, which could end the run too early
             free = program.combine in ("min", "max") and program.residual is None
@@ -272,10 +278,15 @@ class CudaPlan:
             return Choice(self._dense, 1, number)
         leave = self._heavy or self._pulled
         large = counts.active > self._capacity or 0 < leave < counts.arcs
-        if self._linked and large:
+        if counts.unlike:
+            self._rounds = 0
+        if self._linked and large and not self._rounds:
             return Choice("push", 1, number, last=left <= 1)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
-        return Choice(self._direction, min(batch, left), number, leave, last=left <= batch)
+        return Choice(
+            self._direction, min(batch, left), number, leave, left <= batch, self._rounds,
+            large and self._linked,
+        )  # fmt: skip
 
 
 def why_not_sharded(bound: BoundProgram) -> str | None:

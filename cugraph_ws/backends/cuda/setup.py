@@ -83,6 +83,7 @@ def set_up(
         divided=divided,
         linked=_links_of(graph) is not None,
         capacity=0 if window is None else window.capacity,
+        in_bits=options.exchange == "auto",
     )
     plan = make_plan(layout=options.layout)
     if options.layout == "auto" and options.method == "auto" and graph.whole and not divided:
