@@ -21,16 +21,11 @@ from cugraph_ws.runtime.host import host
 
 __all__ = ["GpuWindow", "first_serial", "open_window"]
 
-CAPACITY = 1 << 17  # most vertices of a message: 1.5 MB, about 5 µs over NVLink
+CAPACITY = 1 << 17  # most vertices of a list: 1.5 MB, about 5 µs over NVLink
 MARKS = 1 << 21  # words of a message in bits: 67 million boundary vertices, 8 MB
 MOST_RANKS = 32  # lanes of the warp that waits for headers
 ALIGNED = 512  # bytes
-WORD, PLACE, VALUE, MARK = (
-    8,
-    4,
-    8,
-    4,
-)  # bytes of a header's word, a position, a value at most, a word of bits
+WORD, PLACE, VALUE, MARK = 8, 4, 8, 4  # bytes of a header's word, a position, a value, bits
 SUPERSTEP_BITS = 28  # low bits of a serial number, for the superstep; the others are for the run
 
 
@@ -109,8 +104,9 @@ def _close(runtime: Any, pointers: Sequence[int], own: int) -> None:
 
 def _sizes(size: int) -> list[int]:
     """Return the bytes of a piece's headers, positions, values and bits."""
-    boxes = BOX_WORDS * WORD, CAPACITY * PLACE, CAPACITY * VALUE, MARKS * MARK
-    return [-(-2 * size * one // ALIGNED) * ALIGNED for one in boxes]
+    buffers = 2 * size
+    parts = BOX_WORDS * WORD, CAPACITY * PLACE, CAPACITY * VALUE, MARKS * MARK
+    return [-(-buffers * one // ALIGNED) * ALIGNED for one in parts]
 
 
 def open_window(comm: Communicator) -> GpuWindow | None:

@@ -22,7 +22,7 @@ TARGETS = {
     "PageRank, 20 supersteps": 3.5,
     "bfs": 10.0,
     "sssp": 6.0,
-    "components": 6.0,
+    "components": 10.0,
 }
 
 

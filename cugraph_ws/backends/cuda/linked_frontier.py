@@ -6,7 +6,7 @@ frontiers whose vertices have different values, as lists of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -192,6 +192,9 @@ class LinkedLaunch:
     control, records : device array of int64
     """
 
+    # Indices of arguments that change between sequences: number, supersteps, arcs that end them, serial number
+    SMALL_AT = (10, 11, 12, 15)
+
     def __init__(
         self,
         here: Device,
@@ -214,28 +217,24 @@ class LinkedLaunch:
         records: DeviceArray,
     ) -> None:
         self._device, self._kernels, self._window, self._part = here, kernels, window, part
-        comm, kind = part.halo.comm, state[0].dtype
-        size = comm.size
-        self._totals, self._rest = 2 * size, 2 * size + layout.BOX_WORDS
-        self._first = self._rest + layout.LEDGER_REST
-        self._figures = here.xp.zeros(self._first + layout.BOX_HISTORY * LONGEST, np.int64)
-        self._glance = here.pinned(self._first + layout.BOX_HISTORY * GLANCE, np.int64)
+        comm, size, kind = part.halo.comm, part.laid.size, state[0].dtype
+        self._totals = 2 * comm.size
+        self._rest = self._totals + layout.BOX_WORDS
+        first = self._rest + layout.LEDGER_REST
+        self._figures = here.xp.zeros(first + layout.BOX_HISTORY * LONGEST, np.int64)
+        self._glance = here.pinned(first + layout.BOX_HISTORY * GLANCE, np.int64)
+        self._ledger, self._history = self._figures[:first], self._figures[first:]
         self._links = (
-            comm.rank, size, window.capacity, mirrors.words, mirrors.direct, window.marks,
+            comm.rank, comm.size, window.capacity, mirrors.words, mirrors.direct, window.marks,
         )  # fmt: skip
         self._shared = window.arrays(kind), window.starts(kind)
-        self._ledger, self._history = self._figures[: self._first], self._figures[self._first :]
         self._control, self._records = control, records
         self._frontier = state, bitmaps, lists, room, rows[0]
-        size_of = part.laid.size
         self._small = kernels.prepare_together(
-            "traverse_linked", max(size_of, part.laid.arcs), layout.FRONTIER_BLOCK, size_of, rows, edges, state,
+            "traverse_linked", max(size, part.laid.arcs), layout.FRONTIER_BLOCK, size, rows, edges, state,
             constants, bitmaps, queue, lists, *parameters, 0, 1, 1, window.capacity, spend, 0, self._links,
             tuple(mirrors[:4]), *self._shared, self._ledger, window.alarm, control, records, self._history,
         )  # fmt: skip
-
-    # Indices of arguments that change between sequences: number, supersteps, arcs that end them, serial number
-    SMALL_AT = (10, 11, 12, 15)
 
     def __call__(
         self, number: int, steps: int, leave: int, large: Callable[[], None] | None, rounds: int
@@ -254,17 +253,16 @@ class LinkedLaunch:
         """
         self._ledger.fill(0)
         serial = self._window.serial
-        _set(self._small, self.SMALL_AT, (number, steps, leave, serial))
+        _set(self._small, dict(zip(self.SMALL_AT, (number, steps, leave, serial), strict=True)))
         self._small()
         if large is None:
             return
-        exchange = self._exchange
-        for launch, places in exchange:
-            given = {"number": number, "steps": steps, "leave": leave, "serial": serial}
-            _set(launch, tuple(places.values()), tuple(given[name] for name in places))
+        given = {"number": number, "steps": steps, "leave": leave, "serial": serial}
+        for launch, places in self._exchange:
+            _set(launch, {place: given[name] for name, place in places.items()})
         for _ in range(rounds):
             large()
-            for launch, _ in exchange:
+            for launch, _ in self._exchange:
                 launch()
             self._small()
 
@@ -305,9 +303,8 @@ class LinkedLaunch:
         """Wait for the sequence, and return its figures."""
         self._device.copy_out(self._figures[: len(self._glance)], self._glance)
         links.wait(links.mark())
-        totals = self._glance[self._totals : self._first]
-        done, width = int(totals[layout.BOX_COUNT]), layout.BOX_HISTORY
-        rows = self._glance[self._first :]
+        totals, width = self._glance[self._totals : self._rest], layout.BOX_HISTORY
+        done, rows = int(totals[layout.BOX_COUNT]), self._glance[len(self._ledger) :]
         if done > GLANCE:
             rows = self._device.to_host(self._history[: width * done])
         self._window.serial += int(self._glance[self._rest + layout.MEETINGS])
@@ -315,7 +312,7 @@ class LinkedLaunch:
         return LinkedSteps(history, bool(totals[layout.BOX_FULL]))
 
 
-def _set(launch: Prepared, places: tuple[int, ...], values: tuple[int, ...]) -> None:
-    """Change arguments of a launch."""
-    for place, value in zip(places, values, strict=True):
+def _set(launch: Prepared, values: Mapping[int, int]) -> None:
+    """Change arguments of a launch, by their places."""
+    for place, value in values.items():
         launch.change(place, value)

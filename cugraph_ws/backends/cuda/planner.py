@@ -27,7 +27,7 @@ HEAVY = 4
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
 LEAST_PULLED = 1 << 14  # a smaller frontier is pushed in any case
-ROUNDS = 5  # supersteps with large frontiers in a sequence of launches
+ROUNDS = 6  # supersteps with large frontiers in a sequence of launches
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
 
