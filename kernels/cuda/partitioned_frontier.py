@@ -150,18 +150,10 @@ def take_bits(
 
 @kernel
 def unpack_equal_updates(
-    first: Any, count: Any, words: Any, buffer: Any, headers: Any, at: Any, state: Any, bitmap: Any,
-    offsets: Any, entries: Any, room: Any, control: Any,
+    first: Any, count: Any, words: Any, buffer: Any, state: Any, bitmap: Any, offsets: Any, entries: Any,
+    room: Any, control: Any,
 ) -> None:  # fmt: skip
-    """Give ghosts whose bit is set the buffer's first value, and add them to the frontier.
-
-    With `at` of 0 or more, nothing is done unless the header has `HALF` there: the bits were sent before it was
-    known that all values are equal.  The rest is as for `unpack_updates`.
-    """
-    if at >= 0:
-        length = np.float64(headers[at])
-        if length == np.float64(np.int64(length)):
-            return
+    """Give ghosts whose bit is set the buffer's first value, and add them to the frontier; see `unpack_updates`."""
     ahead = take_bits(
         first, count, words, 0, buffer, 0, state, bitmap, offsets, entries, room, control
     )

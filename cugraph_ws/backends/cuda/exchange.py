@@ -91,15 +91,7 @@ class DeviceRankExchange(RankExchange):
         Whether only active vertices send messages.
     in_place : bool
         Whether supersteps run in place, so that changed vertices cannot be found.
-
-    Attributes
-    ----------
-    goes_ahead : bool
-        Whether bits are sent before it is known whether all changed vertices have one value, if that was
-        so after the last superstep.  If it is not, their list follows.
     """
-
-    goes_ahead = True
 
     def __init__(
         self,
@@ -142,9 +134,6 @@ class DeviceRankExchange(RankExchange):
         self._known = False
         self._fixed: tuple[Offer, Offer] | None = None  # whole messages; a bit for each vertex
         self._postponed: Callable[[], None] | None = None  # the choice for the next exchange
-        # By sender and receiver: whose bits leave before it is known whether bits suffice; whose did
-        self._none: npt.NDArray[np.bool_] = np.zeros((size, size), np.bool_)
-        self._ahead = self._arrived = self._none
         self._choose(np.full((size, size), self._chosen.first))
         self._active = 0  # after the previous superstep
         # By sender and receiver: how many of the vertices that may be sent are computed last.
@@ -175,7 +164,7 @@ class DeviceRankExchange(RankExchange):
         rank = self._comm.rank
         self._refines: list[bool] = refines[rank].tolist()
         self._listed = refines & self._flows
-        self._bits = self._none  # which rank sends which bits instead; set later
+        self._bits = np.zeros_like(refines)  # which rank sends which bits instead; set later
         if self._in_place:
             self._listed[:] = False
         self._known = not (self._listed[rank].any() or self._listed[:, rank].any())
@@ -292,7 +281,6 @@ class DeviceRankExchange(RankExchange):
         if self._postponed is not None:
             self._postponed()
             self._postponed = None
-        self._arrived = self._none
         packed, header = self._pack(executor), executor.header()
         if self._chosen.free:
             device().copy_in(self._elapsed, header[-1:])
@@ -304,18 +292,12 @@ class DeviceRankExchange(RankExchange):
             self._swap(executor, packed, self._whole)
             if self._apart and not choice.last:  # neither must the next superstep
                 executor.begin_next()
-        elif self._ahead.any():
-            self._bits = self._ahead
-            self._swap(executor, packed, self._whole, ahead=True)
         self._apart = False
         self._links.wait(mark)
         self._elapsed[0], self._begun = (now := perf_counter()) - self._begun, now
         lengths, width = self._table.take(self._places) * self._flows, executor.refinement.width
-        useful, entry, times = (
-            lengths.astype(np.int64),
-            self._chosen.entry(width),
-            self._chosen.times,
-        )
+        useful = lengths.astype(np.int64)
+        entry, times = self._chosen.entry(width), self._chosen.times
         if self._fixed is None:
             self._fixed = (
                 times.whole(self._whole, entry),
@@ -323,26 +305,22 @@ class DeviceRankExchange(RankExchange):
             )
         if_whole, in_bits = self._fixed
         if_listed = times.listed(useful, self._whole, entry)
-        suited, in_vain = self._bits, 0
         if self._chosen.free and isinstance(executor.refinement, FrontierRefinement):
             alike = self._listed & (lengths > useful)
-            suited = alike & in_bits.beats(if_listed)
-            self._arrived = self._ahead & (alike | (useful == 0))
-            self._bits = np.where(self._ahead, self._arrived, suited)
+            self._bits = alike & in_bits.beats(if_listed)
             if_listed = if_listed.or_else(in_bits, self._bits)
-            in_vain = self._leaving(in_bits.nbytes * (self._ahead & ~self._arrived))
         if not self._known:
             self._swap(executor, packed, np.where(self._listed, useful, self._whole))
         sent = if_whole.or_else(if_listed, self._listed)
-        predicted = self._price(executor, sent, self._listed & ~self._arrived)
+        predicted = self._price(executor, sent, self._listed)
         traffic = Traffic(
-            self._leaving(sent.nbytes) + in_vain,
+            self._leaving(sent.nbytes),
             self._leaving(useful * self._flows) * width,
             self._ways(),
             float(predicted.sending),
         )
         if self._chosen.free:
-            decide = partial(self._decide, executor, predicted, (if_listed, if_whole), suited)
+            decide = partial(self._decide, executor, predicted, if_listed, if_whole)
             if self._frontier:
                 self._postponed = decide  # until the GPU computes the next superstep
             else:
@@ -362,10 +340,7 @@ class DeviceRankExchange(RankExchange):
         return sum(bit_of(way) for way, where in found.items() if bool(where.any()))
 
     def _price(self, executor: CudaExecutor, offers: Offer, listed: npt.NDArray[np.bool_]) -> Offer:
-        """Return all bytes of an exchange, and the seconds of the rank that takes longest.
-
-        `listed` says which messages leave only when the host knows their lengths.
-        """
+        """Return all bytes of an exchange, and the seconds of the rank that takes longest."""
         lists = bool(listed.any())
         exposed = 1.0 if lists or not self._may_part(executor) else EXPOSED
         each = self._by_rank(offers.sending * exposed + offers.handling)
@@ -373,28 +348,11 @@ class DeviceRankExchange(RankExchange):
         return Offer(self._leaving(offers.nbytes), float(each.max()) + wait, 0.0)
 
     def _decide(
-        self,
-        executor: CudaExecutor,
-        predicted: Offer,
-        offers: tuple[Offer, Offer],
-        suited: npt.NDArray[np.bool_],
+        self, executor: CudaExecutor, predicted: Offer, if_listed: Offer, if_whole: Offer
     ) -> None:
-        """Choose how the next exchange sends messages.
-
-        Parameters
-        ----------
-        executor : CudaExecutor
-        predicted : Offer
-            Of the exchange that is done.
-        offers : (Offer, Offer)
-            Its messages if changed vertices were listed, and if whole boundaries were sent.
-        suited : ndarray of bool
-            By sender and receiver, where bits suited it best.
-        """
-        ahead = suited if self.goes_ahead else self._none
+        """Choose how the next exchange sends messages."""
         self._learn(predicted)
-        self._choose(self._best(executor, *offers, ahead))
-        self._ahead = ahead & self._listed
+        self._choose(self._best(executor, if_listed, if_whole))
 
     def _learn(self, predicted: Offer) -> None:
         """Take the time of a superstep, which all headers have, for the way of the exchange before it."""
@@ -404,25 +362,22 @@ class DeviceRankExchange(RankExchange):
         self._clock.append((bool(self._listed.any()), float(predicted.sending)))
 
     def _best(
-        self,
-        executor: CudaExecutor,
-        if_listed: Offer,
-        if_whole: Offer,
-        ahead: npt.NDArray[np.bool_],
+        self, executor: CudaExecutor, if_listed: Offer, if_whole: Offer
     ) -> npt.NDArray[np.bool_]:
-        """Return which ranks shall send which others changed vertices only; `ahead`, as bits at once."""
+        """Return which ranks shall send which others changed vertices only."""
         listed: npt.NDArray[np.bool_] = if_listed.beats(if_whole) & self._flows
+        none: npt.NDArray[np.bool_] = np.zeros_like(listed)
         if not listed.any():
-            return self._none
-        whole = self._price(executor, if_whole, self._none)
-        mixed = self._price(executor, if_whole.or_else(if_listed, listed), listed & ~ahead)
+            return none
+        whole = self._price(executor, if_whole, none)
+        mixed = self._price(executor, if_whole.or_else(if_listed, listed), listed)
         if abs(whole.sending - mixed.sending) > CLOSE:
             now = bool(self._listed.any())
             whole, mixed = (
                 one._replace(sending=self._lasting.estimate(way, one.sending, now))
                 for way, one in ((False, whole), (True, mixed))
             )
-        return listed if mixed.beats(whole) else self._none
+        return listed if mixed.beats(whole) else none
 
     def update_trees(self, executor: Executor) -> None:
         """Send which boundary vertices have been attached to the predecessor forest.
@@ -485,8 +440,6 @@ class DeviceRankExchange(RankExchange):
         executor: CudaExecutor,
         packed: dict[int, BoundaryUpdate],
         lengths: npt.NDArray[np.int64],
-        *,
-        ahead: bool = False,
     ) -> None:
         """Queue the exchange of messages, and their unpacking.
 
@@ -497,10 +450,7 @@ class DeviceRankExchange(RankExchange):
             The message for each rank, not yet cut to its length.
         lengths : ndarray of int64, shape (ranks, ranks)
             How many vertices each rank sends each other rank.
-        ahead : bool
-            Whether only those bits are sent that do not wait for the headers; otherwise all other messages.
         """
-        done = (~self._ahead if ahead else self._arrived).tolist()
         rank, size, refinement = self._comm.rank, self._comm.size, executor.refinement
         in_bits = refinement if isinstance(refinement, FrontierRefinement) else None
         listed = self._listed[:, rank].tolist()
@@ -509,18 +459,13 @@ class DeviceRankExchange(RankExchange):
         first = rank * self._words + self._figures
         own = self._table[first : first + size]
         for peer, update in packed.items():
-            if done[rank][peer]:
-                continue
             if not self._listed[rank, peer]:
                 going[peer] = update.arrays
             elif in_bits is not None and self._bits[rank, peer]:
                 going[peer] = in_bits.in_bits(update).arrays
             elif lengths[rank, peer]:
                 going[peer] = refinement.cut(update, own).arrays
-        counts = lengths[:, rank].tolist()
-        come = [
-            (peer, count) for peer, count in enumerate(counts) if count and not done[peer][rank]
-        ]
+        come = [(peer, count) for peer, count in enumerate(lengths[:, rank].tolist()) if count]
         straight = not self._frontier and not self._sender.everything
         for peer, ghosts in enumerate(self._ghosts):
             if listed[peer]:  # even if nothing is received
@@ -539,8 +484,7 @@ class DeviceRankExchange(RankExchange):
         for peer, _ in come:
             first, last = self._ghosts[peer]
             if in_bits is not None and self._bits[peer, rank]:
-                slot = int(self._places[peer, rank]) if ahead else -1
-                in_bits.take_bits(peer, (first, last), self._headers if ahead else None, slot)
+                in_bits.take_bits(peer, (first, last))
             elif first < last and not (straight and not listed[peer]):
                 refinement.take(
                     peer, (first, last), listed=listed[peer], headers=self._headers,

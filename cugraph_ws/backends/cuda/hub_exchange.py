@@ -128,8 +128,6 @@ class HubRankExchange(DeviceRankExchange):
     Results are the same bits.  Traffic counts what leaves a GPU, once for all readers.
     """
 
-    goes_ahead = False  # all ranks must know the number of pieces of each message
-
     def __init__(
         self, shard: ShardGraph, part: ProgramPart, links: Links, *, method: Any, **options: Any
     ) -> None:
@@ -194,8 +192,6 @@ class HubRankExchange(DeviceRankExchange):
         executor: CudaExecutor,
         packed: dict[int, BoundaryUpdate],
         lengths: npt.NDArray[np.int64],
-        *,
-        ahead: bool = False,
     ) -> None:
         """Queue the exchange of messages, and their unpacking; see `DeviceRankExchange._swap`."""
         rank, size, refinement = self._comm.rank, self._comm.size, executor.refinement

@@ -432,7 +432,7 @@ class FrontierRefinement(DeviceRefinement):
         )  # fmt: skip
         self._unlike, self._offsets = unlike, offsets
         self._lists, self._room, self._control = lists, room, control
-        self._wakers: dict[tuple[int, int, int], Callable[[], None]] = {}
+        self._wakers: dict[tuple[int, int], Callable[[], None]] = {}
         self.sweep()  # supersteps clear bitmaps, the header's kernel clears lengths
 
     def _unpacker(
@@ -498,9 +498,7 @@ class FrontierRefinement(DeviceRefinement):
         room = self._room_for(peer, most)
         return BoundaryUpdate(None, tuple(one[:1] for one in room.fields), None, 0, room.bits)
 
-    def take_bits(
-        self, peer: int, ghosts: tuple[int, int], headers: DeviceArray | None = None, slot: int = -1
-    ) -> None:
+    def take_bits(self, peer: int, ghosts: tuple[int, int]) -> None:
         """Queue the unpacking of a peer's bitmap and value; see `take`.
 
         Parameters
@@ -508,20 +506,14 @@ class FrontierRefinement(DeviceRefinement):
         peer : int
         ghosts : (int, int)
             The range of positions of its vertices.
-        headers : device array of float64, optional
-            The headers of all ranks, if the host does not know yet whether the peer's values are all
-            equal.  If they are not, the launch does nothing.
-        slot : int
-            Place in `headers` of the number of vertices that the peer has changed.
         """
-        key = peer, self._now, slot
+        key = peer, self._now
         launch = self._wakers.get(key)
         if launch is None:
             first, last = ghosts
             count, room = last - first, self._rooms[peer]
             launch = self._wakers[key] = self._kernels.prepare(
                 "unpack_equal_updates", *launch_shape(self._device, count), first, count, room.bits, room.fields,
-                self._no_headers if headers is None else headers, slot, self._sent[self._now],
-                *self._frontiers(self._now),
+                self._sent[self._now], *self._frontiers(self._now),
             )  # fmt: skip
         launch()
