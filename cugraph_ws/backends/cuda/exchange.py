@@ -258,8 +258,7 @@ class DeviceRankExchange(RankExchange):
             history.append((self._active, one.read))
             sent.append((one.listed * each + one.nbytes, (one.listed + one.marked) * width))
             modes.append(("pull", "bitmap") if one.pulling else ("push", "online"))
-            bits = bit_of("bits") if one.nbytes else 0
-            ways.append(bits | bit_of("vr") if one.listed or not bits else bits)
+            ways.append(bool(one.listed) * bit_of("vr") | bool(one.nbytes) * bit_of("bits"))
             self._active = one.active
         counts = Counts(active=self._active, sums=np.zeros(0))
         if whole:

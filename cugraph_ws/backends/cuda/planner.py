@@ -150,7 +150,7 @@ class CudaPlan:
             self._linked = fused and divided
             if self._linked and direction == "auto" and "settled" in program.functions:
                 self._pulled = max(LEAST_PULLED, arcs // frontier.PULL_PART)
-                self._rounds = ROUNDS if in_bits else 0
+                self._rounds = ROUNDS if in_bits and arcs > self._pulled else 0
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
             # Only if no vertex settles and there is no residual, which could end the run too early
             free = program.combine in ("min", "max") and program.residual is None
