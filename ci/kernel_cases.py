@@ -29,7 +29,15 @@ from zoo_edges import EDGE_ZOO
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components, louvain
 from cugraph_ws.algorithms.krylov import PrincipalVector
-from cugraph_ws.backends.cuda import arc_shards, bucketing, grouping, label_tables, modes, rows
+from cugraph_ws.backends.cuda import (
+    arc_shards,
+    bucketing,
+    grouping,
+    label_tables,
+    modes,
+    planner,
+    rows,
+)
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda.loops import (
     betweenness,
@@ -480,7 +488,8 @@ def _run_shards(program: Any, graph: ws.Graph, capacity: int = 0, **options: Any
     def run(comm: Any) -> None:
         ws.run(program, thread_ranks.share(graph, comm), engine="cuda", **options)
 
-    thread_ranks.over_links(2, run, capacity=capacity)
+    with patch.object(planner, "LEAST_PULLED", 0):  # queue large frontiers, too
+        thread_ranks.over_links(2, run, capacity=capacity)
 
 
 def _in_order(program: Any, graph: ws.Graph) -> None:
