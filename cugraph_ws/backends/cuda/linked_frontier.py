@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -192,8 +192,8 @@ class LinkedLaunch:
     control, records : device array of int64
     """
 
-    # Indices of arguments that change between sequences: number, supersteps, arcs that end them, serial number
-    SMALL_AT = (10, 11, 12, 15)
+    # Indices of the arguments of `traverse_linked` that change between sequences
+    SMALL_AT: ClassVar = {"number": 10, "steps": 11, "leave": 12, "serial": 15}
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class LinkedLaunch:
         )  # fmt: skip
 
     def __call__(
-        self, number: int, steps: int, leave: int, large: Callable[[], None] | None, rounds: int
+        self, number: int, steps: int, leave: int, large: Callable[[], None], rounds: int
     ) -> None:
         """Queue a sequence of at most `steps` supersteps, the first of this number.
 
@@ -246,20 +246,19 @@ class LinkedLaunch:
         number, steps : int
         leave : int
             Out-arcs of a frontier, over all ranks, above which it is large.
-        large : callable, optional
+        large : callable
             Queues a superstep with a large frontier, without its exchange.
         rounds : int
-            How many of them may be queued.
+            How many of them are queued.
         """
         self._ledger.fill(0)
-        serial = self._window.serial
-        _set(self._small, dict(zip(self.SMALL_AT, (number, steps, leave, serial), strict=True)))
+        given = {"number": number, "steps": steps, "leave": leave, "serial": self._window.serial}
+        _set(self._small, self.SMALL_AT, given)
         self._small()
-        if large is None:
+        if not rounds:
             return
-        given = {"number": number, "steps": steps, "leave": leave, "serial": serial}
         for launch, places in self._exchange:
-            _set(launch, {place: given[name] for name, place in places.items()})
+            _set(launch, places, given)
         for _ in range(rounds):
             large()
             for launch, _ in self._exchange:
@@ -312,7 +311,7 @@ class LinkedLaunch:
         return LinkedSteps(history, bool(totals[layout.BOX_FULL]))
 
 
-def _set(launch: Prepared, values: Mapping[int, int]) -> None:
-    """Change arguments of a launch, by their places."""
-    for place, value in values.items():
-        launch.change(place, value)
+def _set(launch: Prepared, places: Mapping[str, int], given: Mapping[str, int]) -> None:
+    """Change arguments of a launch, whose places are known by name."""
+    for name, place in places.items():
+        launch.change(place, given[name])

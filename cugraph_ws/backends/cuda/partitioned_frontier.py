@@ -135,7 +135,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         self._figures[layout.STEPS : CONTROL + 3 * steps].fill(0)
         if choice.large:
             self._frontiers[layout.ALLOWED :].fill(1)  # allow one, which is LARGE
-        large = partial(self._advance, number, AS_ALLOWED, NO_LIMIT) if choice.rounds else None
+        large = partial(self._advance, number, AS_ALLOWED, NO_LIMIT)
         self.linked(number, steps, choice.arcs or NO_LIMIT, large, choice.rounds)
 
     @cached_property
