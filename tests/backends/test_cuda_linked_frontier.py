@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -24,6 +25,12 @@ from cugraph_ws.errors import WorkerLostError
 
 ROOM = 1 << 10  # vertices of a message: more than any graph here has
 LINE = Edges(np.arange(40), np.arange(1, 41), 41)
+PARTITIONS: dict[str, Any] = {  # drawn at random
+    "ends": st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
+    "inner": st.lists(st.integers(0, 10), min_size=1, max_size=2),
+    "seed": st.integers(0, 9),
+    "capacity": st.sampled_from((1, 2, ROOM)),
+}
 
 
 def check(case, graph, ranks, cuts=None, seed=0, *, capacity=ROOM, **options):
@@ -236,10 +243,7 @@ def test_a_launch_ends_once_a_rank_is_lost():
 
 @settings(deadline=None, max_examples=30)
 @given(
-    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
-    inner=st.lists(st.integers(0, 10), min_size=1, max_size=2),
-    seed=st.integers(0, 9),
-    capacity=st.sampled_from((1, 2, ROOM)),
+    **PARTITIONS,
     rounds=st.sampled_from((0, 1, 3)),
     alike=st.booleans(),
 )
@@ -257,10 +261,7 @@ def test_random_partitions_with_queued_supersteps(ends, inner, seed, capacity, r
 
 @settings(deadline=None, max_examples=15)
 @given(
-    ends=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40),
-    inner=st.lists(st.integers(0, 10), min_size=1, max_size=2),
-    seed=st.integers(0, 9),
-    capacity=st.sampled_from((1, 2, ROOM)),
+    **PARTITIONS,
     ordered=st.booleans(),
 )
 def test_random_partitions(ends, inner, seed, capacity, ordered):
