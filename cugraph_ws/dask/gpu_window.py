@@ -19,9 +19,9 @@ from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.driver import installed_gpus
 from cugraph_ws.runtime.host import host
 
-__all__ = ["GpuWindow", "first_serial", "open_window"]
+__all__ = ["GpuWindow", "capacity_of", "first_serial", "open_window"]
 
-CAPACITY = 1 << 17  # most vertices of a list: 1.5 MB, about 5 µs over NVLink
+LISTED = 1 << 22  # vertices in lists from all ranks, in each half: 48 MB
 MARKS = 1 << 21  # words of a message in bits: 67 million boundary vertices, 8 MB
 MOST_RANKS = 32  # lanes of the warp that waits for headers
 ALIGNED = 512  # bytes
@@ -44,7 +44,7 @@ class GpuWindow:
     def __init__(self, own: Any, pointers: Sequence[int], rank: int) -> None:
         import cupy
 
-        self.capacity, self.marks, self.serial = CAPACITY, MARKS, 0
+        self.capacity, self.marks, self.serial = capacity_of(len(pointers)), MARKS, 0
         self._xp, self._own, self._pointers, self._rank = cupy, own, list(pointers), rank
         self._base = min(pointers)
         self._alarm = cupy.cuda.alloc_pinned_memory(WORD)
@@ -102,10 +102,16 @@ def _close(runtime: Any, pointers: Sequence[int], own: int) -> None:
                 runtime.ipcCloseMemHandle(pointer)
 
 
+def capacity_of(size: int) -> int:
+    """Return the most vertices of a list from one of so many ranks: two million of each of two."""
+    return LISTED // size
+
+
 def _sizes(size: int) -> list[int]:
     """Return the bytes of a piece's headers, positions, values and bits."""
     buffers = 2 * size
-    parts = BOX_WORDS * WORD, CAPACITY * PLACE, CAPACITY * VALUE, MARKS * MARK
+    capacity = capacity_of(size)
+    parts = BOX_WORDS * WORD, capacity * PLACE, capacity * VALUE, MARKS * MARK
     return [-(-buffers * one // ALIGNED) * ALIGNED for one in parts]
 
 

@@ -94,6 +94,14 @@ def test_every_direction_and_exchange(direction, exchange):
         assert set(found.trace["direction"]) == {direction}
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_program_that_starts_everywhere_gathers_first(ranks):
+    """All ranks together know the arcs out of all starting vertices."""
+    with graph_of(rmat(5, 8, seed=1)) as graph, tuned():
+        found = check(PUSHES[1], graph, ranks, seed=ranks).trace
+    assert found["direction"].iloc[0] == "gather"
+
+
 @pytest.mark.parametrize("name", BATTERY)
 def test_every_shape(name):
     """With one of two programs: hops, shortest paths."""

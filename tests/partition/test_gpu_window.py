@@ -13,7 +13,7 @@ import pytest
 from thread_ranks import on_ranks
 
 from cugraph_ws.dask import gpu_window
-from cugraph_ws.dask.gpu_window import CAPACITY, first_serial, open_window
+from cugraph_ws.dask.gpu_window import capacity_of, first_serial, open_window
 from cugraph_ws.kernels.cuda.layout import BOX_WORDS
 
 PIECE = 1 << 30  # addresses from one piece to the next
@@ -84,9 +84,9 @@ def test_where_parts_of_all_ranks_begin(runtime, kind):
     """Every array begins at the lowest address; a rank's part of it `starts` elements after that."""
     windows = on_ranks(3, open_window)
     kinds = np.dtype(np.int64), np.dtype(np.int32), np.dtype(kind), np.dtype(np.uint32)
-    headers, places, values = 2 * 3 * BOX_WORDS * 8, 2 * 3 * CAPACITY * 4, 2 * 3 * CAPACITY * 8
-    first = headers + -headers % 512
-    parts = [0, first, first + places, first + places + values]
+    boxes = 2 * 3 * capacity_of(3)
+    sizes = [one + -one % 512 for one in (2 * 3 * BOX_WORDS * 8, 4 * boxes, 8 * boxes)]
+    parts = [0, *itertools.accumulate(sizes)]
     for window in windows:
         arrays, starts = window.arrays(kind), window.starts(kind).reshape(4, 3)
         for array, one, part, begins in zip(

@@ -18,6 +18,7 @@ from cugraph_ws.backends.cuda.frontier import (
     CudaFrontierExecutor,
 )
 from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, LinkedSteps, mirrors_of
+from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
 from cugraph_ws.backends.cuda.tree_growth import DividedTreeGrowth
@@ -28,7 +29,7 @@ from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.device import Prepared
-from cugraph_ws.runtime.masks import count_true
+from cugraph_ws.runtime.masks import count_on_device
 
 __all__ = ["CudaPartitionedFrontierExecutor"]
 
@@ -73,7 +74,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         self._mirrors = None if window is None else mirrors_of(part)
         xp = self._device.xp
         self._lengths, self._unlike = (xp.zeros(len(part.boundaries), np.int64) for _ in range(2))
-        self._starting = 0
+        self._starting = Counts()
 
     @cached_property
     def refinement(self) -> FrontierRefinement:
@@ -105,12 +106,15 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     def _take_stock(self) -> None:
         """Make the first frontier from the flagged vertices and ghosts."""
         super()._take_stock()
-        self._starting = count_true(self._flags[0][: self._part.owned].view(np.bool_))
+        starting = count_on_device(self._flags[0][: self._part.owned].view(np.bool_))
+        # Out-arcs of starting vertices and ghosts: on all ranks together, those of all starting vertices
+        active, arcs = read_scalars(starting, self._frontiers[layout.AHEAD])
+        self._starting = Counts(active=active, arcs=arcs, sums=np.zeros(0))
         self._lengths[:] = self._unlike[:] = 0
 
     def counts(self) -> Counts:
-        """Return how many vertices start; valid until the first superstep."""
-        return Counts(active=self._starting, sums=np.zeros(0))
+        """Return how many vertices start, and the arcs out of them here; valid until the first superstep."""
+        return self._starting
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Launch one superstep."""
