@@ -49,6 +49,7 @@ from cugraph_ws.backends.cuda.loops import (
     triangles,
 )
 from cugraph_ws.backends.cuda.loops import louvain as sweeps
+from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.runtime.communicator import SingleRank
 from cugraph_ws.runtime.device import device
@@ -179,12 +180,14 @@ def _rank_shard(frame: Any, weight: str | None, directed: bool, comm: Any) -> An
 
 
 def _search_shards(frame: pd.DataFrame, directed: bool) -> None:
-    """Build the shards of two ranks, and search them from a vertex."""
+    """Build the shards of two ranks, search them from a vertex, and name the vertices of both."""
 
     def search(comm: Any) -> None:
         shard = _rank_shard(edges, None, directed, comm)
         found = ws.run(ws.BFS, shard, start=start, engine="cuda", max_iter=1)
         assert len(found.frame) == shard.owned
+        everyone = device().xp.arange(shard.number_of_vertices)
+        assert len(shard.frame_of(VertexNumbers(everyone), {})) == len(everyone)
 
     with stand_in_cudf.installed():
         edges = stand_in_cudf.DataFrame(frame)

@@ -124,6 +124,7 @@ class WeaklyConnectedComponents(BaseLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex a tree by itself."""
         self._backend = loops("components", on_device=on_device)
+        self._shared_ends = loops("shared_ends", on_device=on_device).SharedEnds
         self._part = Part(graph, on_device=on_device)
         lead, self._to_link = (0, 0) if graph.whole else self._plan()
         self._forest = self._backend.Forest(self._part, lead)
@@ -231,7 +232,8 @@ class WeaklyConnectedComponents(BaseLoop):
         if halo.alone:
             self.converged = True
             return Step(0, read, direction="link", filter="all")
-        self._shared = SharedLabels(self._part, forest.trees, self._least, forest.lower)
+        ends = self._shared_ends(self._part, forest.trees)
+        self._shared = SharedLabels(self._part, self._least, forest.lower, ends)
         return self._round(read, "link", "all")
 
     def _show_trees(self) -> None:

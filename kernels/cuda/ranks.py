@@ -10,22 +10,35 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import put_word
+from cugraph_ws.kernels.cuda.bitmaps import add, put_word
 from cugraph_ws.kernels.cuda.primitives import (
+    FULL,
     atomic_add,
+    ballot,
     block,
     blocks,
+    ffs,
     inline,
     kernel,
     lane,
+    load_fresh,
     load_once,
     popc,
+    shuffle,
     thread,
     threads,
 )
 from cugraph_ws.kernels.cuda.rows import sum_of_lanes
 
-__all__ = ["count_bits", "find_ids", "find_places", "name_vertices"]
+__all__ = [
+    "count_bits",
+    "find_ids",
+    "find_places",
+    "list_bits",
+    "mark_others",
+    "name_others",
+    "name_vertices",
+]
 
 
 @kernel
@@ -115,3 +128,77 @@ def name_vertices(
         atomic_add(counts, 0, missing)
     if lane() == 0 and strange > 0:
         atomic_add(counts, 1, strange)
+
+
+@kernel
+def mark_others(
+    numbers: Any, rows: Any, low: Any, owned: Any, words: Any, ranks: Any, asked: Any
+) -> None:
+    """Set a bit for each number that has no place, unless it is below 0; see `find_places`.
+
+    Parameters
+    ----------
+    numbers : int[rows]
+    rows, low, owned, words, ranks
+        As for `find_places`.
+    asked : uint32[words]
+        The bits, by number.
+    """
+    for first in range(block() * threads() + thread() - lane(), rows, blocks() * threads()):
+        row, number, other = first + lane(), np.int64(-1), False
+        if row < rows:
+            number = np.int64(load_once(numbers, row))
+            other = bool(number >= 0 and place_of(number, low, owned, words, ranks) < 0)
+        mask = ballot(FULL, other)
+        if mask != 0:
+            # Of labels nearly all are the same: one lane stands for all that have its number.
+            lead = ffs(mask) - 1
+            same = shuffle(FULL, number, lead)
+            if other and (lane() == lead or number != same):
+                word = np.int64(load_fresh(asked, number >> 5))
+                if (word >> (number & 31)) & 1 == 0:
+                    add(asked, number)
+
+
+@kernel
+def list_bits(words: Any, number: Any, ranks: Any, listed: Any) -> None:
+    """List the numbers that have a bit, ascending.
+
+    Parameters
+    ----------
+    words : uint32[number]
+    number : int
+    ranks : int[number]
+        How many bits are set up to the end of each word.
+    listed : int64[bits]
+    """
+    for word in range(block() * threads() + thread(), number, blocks() * threads()):
+        bits = np.uint32(words[word])
+        at = np.int64(ranks[word]) - popc(bits)
+        while bits != 0:
+            listed[at] = np.int64(32 * word + ffs(bits) - 1)
+            bits = np.uint32(bits & (bits - np.uint32(1)))
+            at += 1
+
+
+@kernel
+def name_others(
+    numbers: Any, rows: Any, low: Any, owned: Any, words: Any, ranks: Any, asked: Any, ends: Any,
+    names: Any, named: Any,
+) -> None:  # fmt: skip
+    """Write the id of each number that `mark_others` has marked.
+
+    Parameters
+    ----------
+    numbers, rows, low, owned, words, ranks, asked
+        As for `mark_others`.
+    ends : int[words]
+        How many bits of `asked` are set up to the end of each word.
+    names : int[bits]
+        The ids of the numbers with a bit, ascending.
+    named : int[rows]
+    """
+    for row in range(block() * threads() + thread(), rows, blocks() * threads()):
+        number = np.int64(load_once(numbers, row))
+        if number >= 0 and place_of(number, low, owned, words, ranks) < 0:
+            named[row] = names[place_of(number, 0, 0, asked, ends)]

@@ -17,8 +17,9 @@ from verify import Array, Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import components
+from cugraph_ws.algorithms.components import SAMPLED
+from cugraph_ws.backends.cpu.loops import shared_ends
 from cugraph_ws.backends.cuda import grouping
-from cugraph_ws.partition import shared_labels
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +39,7 @@ def driven(
     run_ranks: Callable[..., Any] = on_ranks,
     *,
     turned: bool = False,
+    on_device: bool = True,
 ) -> Any:
     """Return the labels, and the steps that every rank reports; perhaps with all rows at hand."""
 
@@ -46,7 +48,7 @@ def driven(
         shard = share(graph, comm, cuts)
         if turned:
             _ = shard.laid_out()[0].csr
-        loop.start(shard, on_device=True)
+        loop.start(shard, on_device=on_device)
         steps = []
         while not loop.converged:
             steps.append(loop.step())
@@ -92,7 +94,7 @@ class Oracle:
 
     def bytes_at_first(self, width: int) -> int:
         return sum(
-            -(-len(ends) // 8) + width * np.count_nonzero(self.labels[rank][ends])
+            4 * -(-len(ends) // 32) + width * np.count_nonzero(self.labels[rank][ends])
             for pair, ends in self.ends.items()
             for rank in pair
         )
@@ -187,12 +189,14 @@ CASES: dict[str, tuple[Edges, list[int]]] = {
 
 
 @pytest.mark.usefixtures("never_contracted")
+@pytest.mark.parametrize("on_device", [True, False], ids=["gpu", "cpu"])
 @pytest.mark.parametrize("name", CASES)
-def test_labels_sent_in_each_round(name: str) -> None:
+def test_labels_sent_in_each_round(name: str, on_device: bool) -> None:
     edges, cuts = CASES[name]
-    labels, steps = driven(edges, cuts)
+    labels, steps = driven(edges, cuts, on_device=on_device)
     oracle = Oracle(edges, cuts)
     left = 2 * sum(map(len, oracle.not_settled().values()))
+    steps = steps if on_device else steps[SAMPLED:]
     assert [(one.active, one.bytes_sent) for one in steps] == oracle.steps()
     assert {one.edges for one in steps[1:]} <= {left}
     assert np.array_equal(labels, oracles.components(edges))
@@ -203,14 +207,14 @@ def test_labels_sent_in_each_round(name: str) -> None:
 def test_places_of_bits_that_are_set(
     few: int, part: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_labels, "FEW_BYTES", few)
+    monkeypatch.setattr(shared_ends, "FEW_BYTES", few)
     marks = np.random.default_rng(1).random(4096) < part
-    bits = np.packbits(marks)
-    places = shared_labels._set_places(bits)
+    bits = np.packbits(marks, bitorder="little").view(np.uint32)
+    places = shared_ends._set_places(bits)
     assert places.dtype == np.int32
     assert np.array_equal(places, np.flatnonzero(marks))
     asked = np.arange(0, 4096, 3)
-    assert np.array_equal(shared_labels._are_set(bits, asked), marks[asked])
+    assert np.array_equal(shared_ends._are_set(bits, asked), marks[asked])
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["in-neighbours", "both"])
@@ -294,32 +298,14 @@ def test_the_same_labels_over_any_transport(name: str, way: str) -> None:
 
 @pytest.mark.usefixtures("never_contracted")
 @pytest.mark.parametrize("name", ["giant", "giant without 0", "far, beside the giant"])
-@pytest.mark.parametrize("narrow", [True, False], ids=["int32", "int64"])
-def test_limits_of_integers(name: str, narrow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Marks are packed a few at a time, places among them and labels are kept in 8 bytes."""
-    packed, kinds = [], set()
-
-    def pack(marks: Any) -> Any:
-        packed.append(len(marks))
-        return packbits(marks)
-
-    def find(bits: Any) -> Any:
-        places = set_places(bits)
-        kinds.add(places.dtype)
-        return places
-
-    packbits, set_places = np.packbits, shared_labels._set_places
-    monkeypatch.setattr(np, "packbits", pack)
-    monkeypatch.setattr(shared_labels, "_set_places", find)
-    monkeypatch.setattr(shared_labels, "PACKED", 8)
-    if not narrow:
-        monkeypatch.setattr(shared_labels, "NARROW", 0)
-        monkeypatch.setattr(grouping, "INT32_NUMBERS", 0)
+@pytest.mark.parametrize("on_device", [True, False], ids=["gpu", "cpu"])
+def test_limits_of_integers(name: str, on_device: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places of bits, and on a GPU labels, are kept in 8 bytes."""
+    monkeypatch.setattr(shared_ends, "NARROW", 0)
+    monkeypatch.setattr(grouping, "INT32_NUMBERS", 0)
     edges, cuts = CASES[name]
-    labels, steps = driven(edges, cuts)
-    width = 4 if narrow else 8
-    assert max(packed) == 8
-    assert kinds == {np.dtype(f"i{width}")}
+    labels, steps = driven(edges, cuts, on_device=on_device)
+    steps, width = (steps, 8) if on_device else (steps[SAMPLED:], 4)
     assert [(one.active, one.bytes_sent) for one in steps] == Oracle(edges, cuts).steps(width)
     assert np.array_equal(labels, oracles.components(edges))
 

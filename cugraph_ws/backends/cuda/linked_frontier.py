@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.backends.cuda.borders import borders_of
 from cugraph_ws.backends.cuda.frontier import GLANCE, LONGEST
 from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.kernels.cuda import layout
@@ -20,7 +21,7 @@ from cugraph_ws.runtime.communicator import Links, Window
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
 from cugraph_ws.runtime.masks import all_true
 
-__all__ = ["Borders", "LinkedLaunch", "LinkedSteps", "Mirrors", "borders_of", "mirrors_of"]
+__all__ = ["LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
@@ -91,39 +92,6 @@ def _mirrors(part: Part) -> Mirrors:
     return Mirrors(
         bits, before, everything, xp.asarray(np.array(firsts, np.int64)), words, int(direct)
     )
-
-
-class Borders(NamedTuple):
-    """The boundary vertices of a rank, and its ghosts; see `mark_changed`.
-
-    Attributes
-    ----------
-    entries : device array of int32 or int64
-        The boundaries of all ranks in a row.
-    bounds : device array of int64, shape (ranks + 1,)
-        Where each begins.
-    firsts, counts : device array of int64, shape (ranks,)
-        The position of the first ghost of each rank, and how many it has.
-    """
-
-    entries: DeviceArray
-    bounds: DeviceArray
-    firsts: DeviceArray
-    counts: DeviceArray
-
-
-def borders_of(part: Part) -> Borders:
-    """Return the borders of a rank's part; made once, then kept by the shard."""
-    name, learned, xp = "borders", part.graph.learned, part.xp
-    if name not in learned:
-        boundaries = part.halo.boundaries
-        held = [one for one in boundaries if len(one)]
-        entries = held[0] if len(held) == 1 else part.halo.ends
-        bounds = np.cumsum([0, *map(len, boundaries)], dtype=np.int64)
-        firsts, lasts = np.array(part.ghosts, np.int64).T
-        learned[name] = Borders(entries, *map(xp.asarray, (bounds, firsts.copy(), lasts - firsts)))
-    found: Borders = learned[name]
-    return found
 
 
 class LinkedSteps(NamedTuple):

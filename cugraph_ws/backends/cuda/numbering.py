@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cuda.grouping import Ends, run
+from cugraph_ws.backends.cuda.grouping import Ends, number_dtype, run
 from cugraph_ws.backends.cuda.rows import count_degrees
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.adjacency import index_dtype
@@ -33,6 +33,7 @@ __all__ = [
     "name_vertices",
     "number_device_integers",
     "number_device_rows",
+    "ranks_of",
     "read_scalars",
     "signed",
 ]
@@ -331,6 +332,25 @@ def name_vertices(
     )  # fmt: skip
     missing, strange = here.to_host(counts).tolist()
     return named, missing, strange
+
+
+def ranks_of(bits: DeviceArray, most: int) -> DeviceArray:
+    """Return how many bits are set up to the end of each word; see `kernels/cuda/ranks.py`.
+
+    Parameters
+    ----------
+    bits : device array of uint32, shape (words,)
+    most : int
+        An upper bound of the number of bits that are set.
+
+    Returns
+    -------
+    device array of int32 or int64, shape (words,)
+    """
+    here = device()
+    counts = here.xp.empty(len(bits), np.int32)
+    run(here, "count_bits", len(bits), bits, len(bits), counts, module="ranks")
+    return here.xp.cumsum(counts, dtype=number_dtype(most))
 
 
 def read_scalars(*scalars: DeviceArray) -> list[Any]:

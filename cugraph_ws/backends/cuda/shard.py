@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cugraph_ws.backends.cuda.arcs import DeviceArcs
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import number_dtype, run
+from cugraph_ws.backends.cuda.numbering import ranks_of
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
 from cugraph_ws.frames.base import FrameKind
@@ -150,11 +151,9 @@ class DeviceShard(ShardGraph):
             if "ranks" not in self.kept:
                 xp, outside = device().xp, self._numbers[self.owned :]
                 words = xp.zeros(-(-int(self.cuts[-1]) // 32), np.uint32)
-                counts = xp.empty(len(words), np.int32)
                 rows = len(outside)
                 run(device(), "mark_bits", rows, outside, 0, rows, words, module="split")
-                run(device(), "count_bits", len(words), words, len(words), counts, module="ranks")
-                self.kept["ranks"] = words, xp.cumsum(counts, dtype=number_dtype(rows))
+                self.kept["ranks"] = words, ranks_of(words, rows)
             kept: tuple[DeviceArray, DeviceArray] = self.kept["ranks"]
             return kept
 

@@ -13,8 +13,14 @@ import pyarrow as pa
 
 from cugraph_ws.backends.cuda.columns import DeviceColumn, widened
 from cugraph_ws.backends.cuda.cudf_frames import Validity, empty_mask, id_column, ids_of_range
-from cugraph_ws.backends.cuda.grouping import number_dtype
-from cugraph_ws.backends.cuda.numbering import Integers, look_up, name_vertices, read_scalars
+from cugraph_ws.backends.cuda.grouping import number_dtype, run
+from cugraph_ws.backends.cuda.numbering import (
+    Integers,
+    look_up,
+    name_vertices,
+    ranks_of,
+    read_scalars,
+)
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.ids import IdType
@@ -285,24 +291,23 @@ class DeviceShardVertices(ShardVertices):
             wanted, self._ids, mask, low=shard.low, owned=shard.owned, ranks=shard.ranks
         )
         if not numbers.near and shard.any_rank(strange > 0):
-            rows = xp.empty(0, np.int64)
-            if strange:
-                rows = xp.flatnonzero((wanted >= 0) & (shard.places_of(wanted) < 0))
-            self._ask_for(rows, wanted, named)
+            self._ask_for(wanted, named)
         return [id_column(named, Validity(len(wanted), nulls, mask), kind, fresh=True)]
 
-    def _ask_for(self, strange: DeviceArray, wanted: DeviceArray, ids: DeviceArray) -> None:
-        """Fill in the ids of remote vertices, each requested once.  Collective."""
-        xp = device().xp
-        distinct = numbers = wanted[strange]
-        if len(strange):  # equal numbers are often adjacent, as in labels: few are left to sort
-            new = xp.ones(len(numbers), np.bool_)
-            new[1:] = numbers[1:] != numbers[:-1]
-            distinct = xp.unique(numbers[new])
+    def _ask_for(self, wanted: DeviceArray, ids: DeviceArray) -> None:
+        """Fill in the ids of vertices that are neither owned nor ghosts, each requested once.  Collective."""
+        here, shard, rows = device(), self._shard(), len(wanted)
+        xp, places = here.xp, (wanted, rows, shard.low, shard.owned, *shard.ranks)
+        asked = xp.zeros_like(shard.ranks[0])
+        run(here, "mark_others", rows, *places, asked, module="ranks")
+        ends = ranks_of(asked, rows)
+        count = int(here.to_host(ends[-1:])[0])
+        distinct = xp.empty(count, np.int64)
+        run(here, "list_bits", len(asked), asked, len(asked), ends, distinct, module="ranks")
         (decoded,) = self.numbering.decode(as_host(distinct))
-        if len(strange):
+        if count:
             names = xp.asarray(decoded.to_numpy(zero_copy_only=False), ids.dtype)
-            ids[strange] = names[xp.searchsorted(distinct, numbers)]
+            run(here, "name_others", rows, *places, asked, ends, names, ids, module="ranks")
 
 
 def _id_ranges(firsts: Sequence[Any], owned: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:
