@@ -109,7 +109,13 @@ from cugraph_ws.kernels.cuda.rows import (
     take_pieces,
 )
 
-__all__ = ["compare", "enlist", "traverse"]
+__all__ = ["compare", "enlist", "is_large", "traverse"]
+
+
+@inline
+def is_large(ahead: Any, large: Any) -> Any:
+    """Return whether a frontier with so many arcs ahead is left to `push_large`, if it is pushed."""
+    return not ORDERED and ahead > large
 
 
 @inline
@@ -461,8 +467,10 @@ def traverse(
         The direction; the room in a list; the vertices and the arcs that a single block handles; the
         k for which a frontier with more than 1/k of the unread arcs is pulled; how many vertices a limit
         of priorities should admit; the arcs after which the launch ends; the position from which a pulling
-        vertex begins to read its row; and how many vertices have in-neighbours: the first ones.
-        The launch ends before a superstep that is to be pulled, unless `pull_alone` has begun it.
+        vertex begins to read its row; how many vertices have in-neighbours: the first ones; and the arcs of
+        a frontier above which `push_large` pushes it.
+        The launch ends before a superstep that is to be pulled, unless `pull_alone` has begun it, and before
+        one for `push_large`.
     horizon : float64[8]
         The limit of priorities, and the values from which the next one is computed.
     control : int64[32]
@@ -470,7 +478,7 @@ def traverse(
     records : int64[3 * steps]
         For each superstep the active vertices, the arcs read, and the direction.
     """
-    wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead, _ = settings
+    wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead, _, large = settings
     out_offsets = forward[0]
     words = (vertices + 31) // 32
     local = shared(32, np.int64)
@@ -560,6 +568,8 @@ def traverse(
             break
         pulls = not alone and is_pulled(wanted, ahead, unread, few_arcs, pull_part)
         if pulls and control[BEGAN] != done + 1:
+            break
+        if not alone and not pulls and is_large(ahead, large):
             break
         if not alone and kept != 0 and count <= few and ahead <= few_arcs and wanted != PULL:
             if block() != 0:

@@ -40,6 +40,8 @@ SETTINGS = {
     "never alone": {"ALONE": 0},
     "few alone, little room": {"ALONE": 3, "ROOM_SHARE": 8},
     "pulled soon": {"ALONE": 0, "PULL_PART": 1 << 40, "ALONE_ARCS": 0},
+    "large at once": {"ALONE": 0, "ALONE_ARCS": 0, "LEAST_LARGE": 0, "LARGE_PART": 1 << 40},
+    "large soon": {"LEAST_LARGE": 6, "LARGE_PART": 1 << 40, "PULL_PART": 3},
     "few due": {"DUE_PART": 1 << 40},
     "all due": {"DUE_PART": 1, "ALONE": 0},
 }
@@ -87,6 +89,20 @@ def test_every_combination(direction, kept, fused):
     if direction == "push" and kept == "ballot":
         assert filters == {"ballot"}
     assert set(found.rows.fused) <= {fused, False}
+
+
+@pytest.mark.parametrize("place", [0, 6])
+def test_large_frontiers_are_pushed_by_a_launch_of_their_own(place):
+    """Of some supersteps, after lists and after bitmaps; a list that is asked for is kept."""
+    settings = {"LEAST_LARGE": 20, "LARGE_PART": 1 << 40, "HEAVY": 1, "GROWING": 1}
+    with graph_of(rmat(6, 6, seed=2)) as graph, tuned(ALONE=0, **settings):
+        options = {"direction": "push", "priorities": False}
+        found = check(PUSHES[place], graph, seed=place, **options).trace
+        listed = check(PUSHES[place], graph, seed=place, filter="online", **options).trace
+    large = found["edges"] > 20
+    assert 1 < large.sum() < len(found)
+    assert set(found["filter"][large]) == {"ballot"}
+    assert set(listed["filter"].iloc[1:]) == {"online"}
 
 
 @pytest.mark.parametrize("name", BATTERY)

@@ -115,6 +115,19 @@ def test_large_frontiers_are_queued(rounds, capacity):
     assert found.trace["bytes_useful"].sum() > 0
 
 
+@pytest.mark.parametrize("place", [5, 6, 7])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_large_pushes_have_launches_of_their_own(place, ranks):
+    """Queued, of a search by levels; and by the host."""
+    settings = {"LEAST_LARGE": 2, "LARGE_PART": 1 << 40, "LEAST_APART": 3, "APART": 1 << 40}
+    settings |= {"LEAST_BY_HOST": 60, "APART_BY_HOST": 1 << 40, "LEAST_PULLED": 200, "GROWING": 1}
+    with graph_of(rmat(6, 8, seed=4)) as graph, tuned(ALONE_ARCS=2, **settings):
+        trace = check(PUSHES[place], graph, ranks, seed=place).trace
+    assert set(trace["direction"]) <= {"push", "pull", "gather"}
+    assert set(trace["fused"]) == ({True} if place == 5 else {True, False})
+    assert ("bits" in set(trace["exchange"])) == (place == 5)
+
+
 def test_bits_are_sent_where_a_list_does_not_fit():
     """Forty vertices that the other rank reads, by a push."""
     middle = np.arange(1, 41)

@@ -83,27 +83,36 @@ class Killer:
             self._crowd.signal(address)
 
 
-def leftovers(dask_worker: Worker) -> dict[str, Any]:
+def leftovers(dask_worker: Worker) -> dict[str, list[str]]:
     """Return what a worker holds of graphs and runs."""
     plugin = dask_worker.plugins.get("cugraph_ws")
-    if plugin is None:
-        return {"shares": 0, "mail": 0, "abandoned": 0, "requests": 0, "early": 0}
-    return {
-        "shares": len(plugin.shards),
-        "mail": len(plugin._messages),
-        "abandoned": len(plugin._abandoned),
-        "requests": len(plugin._requests),
-        "early": len(plugin.started._begun),
-    }
+    held: dict[str, Any] = {}
+    if plugin is not None:
+        held = {
+            "shares": plugin.shards,
+            "mail": plugin._messages,
+            "abandoned": plugin._abandoned,
+            "requests": plugin._requests,
+            "early": plugin.started._begun,
+        }
+    return {what: [str(one)[:200] for one in some] for what, some in held.items() if some}
 
 
-def is_clean(crowd: Workers, shares: int) -> bool:
-    told = crowd.client.run(leftovers)
-    return all(
-        one["shares"] <= shares
-        and not one["mail"] + one["abandoned"] + one["requests"] + one["early"]
-        for one in told.values()
-    )
+def wait_until_clean(crowd: Workers) -> None:
+    """Wait until workers hold nothing of runs, and one share of a graph at most."""
+    found: dict[str, dict[str, list[str]]] = {}
+
+    def clean() -> bool:
+        found.clear()
+        found.update(crowd.client.run(leftovers))
+        return all(
+            set(one) <= {"shares"} and len(one.get("shares", [])) < 2 for one in found.values()
+        )
+
+    try:
+        eventually(clean)
+    except AssertionError as error:
+        raise AssertionError(f"left: {found}") from error
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -193,7 +202,7 @@ def test_minima_of_a_resumed_search_are_equal_bit_by_bit(
 def test_nothing_is_left_with_the_survivors(crowd, graph, tree):
     crowd.wait_for(SIZE)
     assert_same(ws.bfs(graph, 0), tree)
-    eventually(lambda: is_clean(crowd, shares=1))
+    wait_until_clean(crowd)
 
 
 def worker_of(crowd: Workers, graph: Any, rank: int) -> str:
@@ -271,4 +280,4 @@ def test_a_worker_without_memory_is_named(crowd, graph, tree, rank):
         ws.bfs(graph, 0)
     assert time.monotonic() - begun < WITHIN
     assert_same(ws.bfs(graph, 0), tree)
-    eventually(lambda: is_clean(crowd, shares=1))
+    wait_until_clean(crowd)

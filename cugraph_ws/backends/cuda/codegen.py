@@ -67,6 +67,7 @@ FRONTIER_LOOPS = (
     "predecessor_codes",
     "pull",
     "frontier",
+    "push",
     "partitioned_frontier",
     "linked_exchange",
     "linked_frontier",

@@ -24,12 +24,15 @@ from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Prepared
 
-__all__ = ["CudaFrontierExecutor", "why_not_swapped"]
+__all__ = ["CudaFrontierExecutor", "large_push", "why_not_swapped"]
 
 BLOCK = layout.FRONTIER_BLOCK
+PUSH_BLOCK = 256  # threads
 ROOM_SHARE = 1  # a list holds one in so many vertices; a larger frontier is a bitmap
 ALONE, ALONE_ARCS = 256, 1 << 12  # vertices and out-arcs that a single block handles
 PULL_PART = 12  # a frontier with one in so many of the unread arcs is pulled
+# A frontier with more than one in LARGE_PART of all arcs, and more than LEAST_LARGE, is pushed by a launch of its own
+LARGE_PART, LEAST_LARGE = 1024, 1 << 18
 DUE_PART = 32  # a limit of priorities should release one in so many vertices
 NO_LIMIT = 1 << 62
 AS_ALLOWED = 0  # supersteps of a launch, if the GPU itself decides how many
@@ -37,6 +40,7 @@ AS_ALLOWED = 0  # supersteps of a launch, if the GPU itself decides how many
 # arcs that end it
 NUMBER_AT, STEPS_AT, LEAVE_AT = 13, 14, 15
 PULL_NUMBER_AT, PULL_STEPS_AT = 10, 11  # the same in the kernel that begins a pull
+PUSH_NUMBER_AT, PUSH_STEPS_AT, PUSH_LEAVE_AT = 9, 10, 11  # the same in `push_large`
 COMPARED_NUMBER_AT = 6  # the same in the kernel that follows a gather
 VERTICES_A_THREAD = 8  # in the kernel that begins a pull
 LONGEST = 1024  # supersteps of a launch, at most
@@ -73,6 +77,11 @@ def why_not_swapped(bound: BoundProgram) -> str | None:
     if bound.program.aggregates:
         return "its aggregates would have to be added up within the launch"
     return None
+
+
+def large_push(arcs: int) -> int:
+    """Return the out-arcs of a frontier above which `push_large` pushes it, of a graph with so many arcs."""
+    return max(LEAST_LARGE, arcs // LARGE_PART)
 
 
 class CudaFrontierExecutor(CudaExecutor):
@@ -135,9 +144,10 @@ class CudaFrontierExecutor(CudaExecutor):
         room = {"auto": n // ROOM_SHARE, "online": n, "ballot": 0}[filter]
         if wanted == "auto" and "settled" not in bound.program.functions:
             wanted = "push"  # a pull that does not end early costs more than a gather from all
+        listed_freely = filter != "online" and not ordered
         self._settings = (
             _DIRECTIONS[wanted], room, ALONE, ALONE_ARCS, PULL_PART, max(1, n // DUE_PART), LAUNCH_ARCS,
-            self._lead(), graph.vertices_with(1),
+            self._lead(), graph.vertices_with(1), large_push(graph.arcs) if listed_freely else NO_LIMIT,
         )  # fmt: skip
 
     def _lead(self) -> int:
@@ -194,33 +204,44 @@ class CudaFrontierExecutor(CudaExecutor):
 
     def _advance(self, number: int, supersteps: int, leave: int, launches: int = 1) -> None:
         """Run supersteps until a frontier exceeds `leave` arcs; a launch may begin with a pull."""
-        begin, traversal = self._traversal
+        first, traversal = self._traversal
         for place, value in ((NUMBER_AT, number), (STEPS_AT, supersteps), (LEAVE_AT, leave)):
             traversal.change(place, value)
-        if begin is None:
-            traversal()
-            return
-        begin.change(PULL_NUMBER_AT, number)
-        begin.change(PULL_STEPS_AT, supersteps)
-        for _ in range(launches):  # launches with no work left return at once
-            begin()
+        given = number, supersteps, leave
+        for launch, places in first:
+            for place, value in zip(places, given, strict=False):
+                launch.change(place, value)
+        for _ in range(launches if first else 1):  # launches with no work left return at once
+            for launch, _ in first:
+                launch()
             traversal()
 
     @cached_property
-    def _traversal(self) -> tuple[Prepared | None, Prepared]:
-        """Two marshalled launches: one that begins a pull, if pulls may occur, and the main one.
+    def _traversal(self) -> tuple[list[tuple[Prepared, tuple[int, ...]]], Prepared]:
+        """Marshalled launches: of a large push and the begin of a pull, if there may be any, and the main one.
 
-        See `kernels/cuda/pull.py` and `kernels/cuda/frontier.py`.
+        The first two come with the places of the arguments that change; see `kernels/cuda/push.py`,
+        `kernels/cuda/pull.py` and `kernels/cuda/frontier.py`.
         """
         graph, here = self._graph, self._device
-        backward, begin = (graph.csc.offsets, graph.csc.indices), None
+        backward = (graph.csc.offsets, graph.csc.indices)
+        first: list[tuple[Prepared, tuple[int, ...]]] = []
+        if self._settings[0] != layout.PULL and graph.arcs > self._settings[-1]:
+            push = self._kernels.prepare_together(
+                "push_large", max(graph.size, graph.arcs), PUSH_BLOCK, graph.size, tuple(self._rows),
+                self._both_edges[0], self._states[0], self._constants, self._bitmaps, self._queue,
+                self._bound.values, self._sums, 0, 1, NO_LIMIT, self._settings, self._frontiers,
+                self._history,
+            )  # fmt: skip
+            first.append((push, (PUSH_NUMBER_AT, PUSH_STEPS_AT, PUSH_LEAVE_AT)))
         if self._settings[0] != layout.PUSH:
             items = -(-graph.size // VERTICES_A_THREAD)
-            begin = self._kernels.prepare(
+            pull = self._kernels.prepare(
                 "pull_alone", *launch_shape(here, items), graph.size, backward, self._rows.offsets,
                 self._both_edges[1], self._states[0], self._constants, self._bitmaps, self._lists,
                 self._bound.values, self._sums, 0, 1, self._settings, self._frontiers, self._history,
             )  # fmt: skip
+            first.append((pull, (PULL_NUMBER_AT, PULL_STEPS_AT)))
         arguments = (
             graph.size, graph.arcs, tuple(self._rows), backward, self._both_edges, self._states[0],
             self._constants, self._bitmaps, self._later, self._queue, self._lists,
@@ -228,7 +249,7 @@ class CudaFrontierExecutor(CudaExecutor):
             self._frontiers, self._history,
         )  # fmt: skip
         items = max(graph.size, graph.arcs)
-        return begin, self._kernels.prepare_together("traverse", items, BLOCK, *arguments)
+        return first, self._kernels.prepare_together("traverse", items, BLOCK, *arguments)
 
     def _gather(self, number: int) -> None:
         """Gather from all in-neighbours of every vertex; changed ones are the next frontier."""

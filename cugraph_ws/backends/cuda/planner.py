@@ -27,7 +27,11 @@ HEAVY = 4
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
 LEAST_PULLED = 1 << 14  # a smaller frontier is pushed in any case
-ROUNDS = 6  # supersteps with large frontiers in a sequence of launches
+# Launches that exchange updates themselves leave a frontier to `push_large`, with more than one in APART of all arcs and
+# more than so many, if that is queued behind them; or if the host launches it, which takes half a millisecond
+APART, LEAST_APART = 128, 1 << 19
+APART_BY_HOST, LEAST_BY_HOST = 64, 1 << 23
+ROUNDS = 7  # supersteps with large frontiers in a sequence of launches
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
 
@@ -124,7 +128,9 @@ class CudaPlan:
             )
         self._capacity = capacity if fused and divided and direction != "pull" else 0
         self._linked = False  # whether launches exchange updates; then these leave large frontiers
-        self._pulled = 0  # arcs above which a frontier is left to a pull
+        self._left = self._pulled = (
+            0  # arcs above which these leave a frontier: to any launch; to a pull
+        )
         self._rounds = 0  # supersteps with such frontiers that are queued with the launches
         fused = fused and (not divided or self._capacity > 0)
         self._batch, self._most = FIRST_BATCH, MOST
@@ -149,14 +155,18 @@ class CudaPlan:
             self._direction: Direction = "fused" if fused else one
             self._linked = fused and divided
             if self._linked and direction == "auto" and "settled" in program.functions:
-                self._pulled = max(LEAST_PULLED, arcs // frontier.PULL_PART)
+                self._left = self._pulled = max(LEAST_PULLED, arcs // frontier.PULL_PART)
                 self._rounds = ROUNDS if in_bits and arcs > self._pulled else 0
+                if self._rounds:
+                    self._left = min(self._pulled, max(LEAST_APART, arcs // APART))
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
             # Only if no vertex settles and there is no residual, which could end the run too early
             free = program.combine in ("min", "max") and program.residual is None
             if free and direction == "auto" and "settled" not in program.functions:
                 self._heavy = max(1, arcs // GROWING)
                 self._heavy_later = max(1, arcs // HEAVY)
+                if self._linked:  # later most messages change nothing, and are cheap in any launch
+                    self._left = min(self._heavy, max(LEAST_BY_HOST, arcs // APART_BY_HOST))
             return
         dense = gathers_from_all(bound)
         free_hand = in_place is None and not scheduled and not divided
@@ -275,11 +285,12 @@ class CudaPlan:
         """
         if self._heavy and counts.arcs > self._heavy:
             self._heavy = self._heavy_later
+            self._left = 0
             return Choice(self._dense, 1, number)
-        leave = self._heavy or self._pulled
-        large = counts.active > self._capacity or 0 < leave < counts.arcs
         if counts.unlike:
-            self._rounds = 0
+            self._rounds, self._left = 0, self._pulled
+        leave = self._left or self._heavy
+        large = counts.active > self._capacity or 0 < leave < counts.arcs
         if self._linked and large and not self._rounds:
             return Choice("push", 1, number, last=left <= 1)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
