@@ -119,8 +119,8 @@ def test_large_frontiers_are_queued(rounds, capacity):
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_large_pushes_have_launches_of_their_own(place, ranks):
     """Queued, of a search by levels; and by the host."""
-    settings = {"LEAST_LARGE": 2, "LARGE_PART": 1 << 40, "LEAST_APART": 3, "APART": 1 << 40}
-    settings |= {"LEAST_BY_HOST": 60, "APART_BY_HOST": 1 << 40, "LEAST_PULLED": 200, "GROWING": 1}
+    settings = {"LEAST_LARGE": 2, "LARGE_PART": 1 << 40, "LEAST_PUSHED": 3, "PUSHED_PART": 1 << 40}
+    settings |= {"LEAST_BY_HOST": 60, "PART_BY_HOST": 1 << 40, "LEAST_PULLED": 200, "GROWING": 1}
     with graph_of(rmat(6, 8, seed=4)) as graph, tuned(ALONE_ARCS=2, **settings):
         trace = check(PUSHES[place], graph, ranks, seed=place).trace
     assert set(trace["direction"]) <= {"push", "pull", "gather"}

@@ -24,7 +24,7 @@ from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Prepared
 
-__all__ = ["CudaFrontierExecutor", "large_push", "why_not_swapped"]
+__all__ = ["CudaFrontierExecutor", "why_not_swapped"]
 
 BLOCK = layout.FRONTIER_BLOCK
 PUSH_BLOCK = 256  # threads
@@ -79,7 +79,7 @@ def why_not_swapped(bound: BoundProgram) -> str | None:
     return None
 
 
-def large_push(arcs: int) -> int:
+def _large_push(arcs: int) -> int:
     """Return the out-arcs of a frontier above which `push_large` pushes it, of a graph with so many arcs."""
     return max(LEAST_LARGE, arcs // LARGE_PART)
 
@@ -147,7 +147,7 @@ class CudaFrontierExecutor(CudaExecutor):
         listed_freely = filter != "online" and not ordered
         self._settings = (
             _DIRECTIONS[wanted], room, ALONE, ALONE_ARCS, PULL_PART, max(1, n // DUE_PART), LAUNCH_ARCS,
-            self._lead(), graph.vertices_with(1), large_push(graph.arcs) if listed_freely else NO_LIMIT,
+            self._lead(), graph.vertices_with(1), _large_push(graph.arcs) if listed_freely else NO_LIMIT,
         )  # fmt: skip
 
     def _lead(self) -> int:
@@ -203,7 +203,10 @@ class CudaFrontierExecutor(CudaExecutor):
         self._began = True
 
     def _advance(self, number: int, supersteps: int, leave: int, launches: int = 1) -> None:
-        """Run supersteps until a frontier exceeds `leave` arcs; a launch may begin with a pull."""
+        """Run supersteps until a frontier exceeds `leave` arcs.
+
+        Large pushes, and beginnings of pulls, have launches of their own, queued before each of the main ones.
+        """
         first, traversal = self._traversal
         for place, value in ((NUMBER_AT, number), (STEPS_AT, supersteps), (LEAVE_AT, leave)):
             traversal.change(place, value)
@@ -211,7 +214,7 @@ class CudaFrontierExecutor(CudaExecutor):
         for launch, places in first:
             for place, value in zip(places, given, strict=False):
                 launch.change(place, value)
-        for _ in range(launches if first else 1):  # launches with no work left return at once
+        for _ in range(launches if first else 1):  # those with no work left return at once
             for launch, _ in first:
                 launch()
             traversal()

@@ -27,10 +27,10 @@ HEAVY = 4
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
 LEAST_PULLED = 1 << 14  # a smaller frontier is pushed in any case
-# Launches that exchange updates themselves leave a frontier to `push_large`, with more than one in APART of all arcs and
+# Launches that exchange updates themselves leave a frontier to `push_large`, with more than one in PUSHED_PART of all arcs and
 # more than so many, if that is queued behind them; or if the host launches it, which takes half a millisecond
-APART, LEAST_APART = 128, 1 << 19
-APART_BY_HOST, LEAST_BY_HOST = 64, 1 << 23
+PUSHED_PART, LEAST_PUSHED = 128, 1 << 19
+PART_BY_HOST, LEAST_BY_HOST = 64, 1 << 23
 ROUNDS = 7  # supersteps with large frontiers in a sequence of launches
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
@@ -128,9 +128,8 @@ class CudaPlan:
             )
         self._capacity = capacity if fused and divided and direction != "pull" else 0
         self._linked = False  # whether launches exchange updates; then these leave large frontiers
-        self._left = self._pulled = (
-            0  # arcs above which these leave a frontier: to any launch; to a pull
-        )
+        self._left = 0  # arcs above which these leave a frontier to other launches; 0 if none is
+        self._pulled = 0  # the same, if only a pull is quicker there
         self._rounds = 0  # supersteps with such frontiers that are queued with the launches
         fused = fused and (not divided or self._capacity > 0)
         self._batch, self._most = FIRST_BATCH, MOST
@@ -155,10 +154,10 @@ class CudaPlan:
             self._direction: Direction = "fused" if fused else one
             self._linked = fused and divided
             if self._linked and direction == "auto" and "settled" in program.functions:
-                self._left = self._pulled = max(LEAST_PULLED, arcs // frontier.PULL_PART)
+                self._pulled = self._left = max(LEAST_PULLED, arcs // frontier.PULL_PART)
                 self._rounds = ROUNDS if in_bits and arcs > self._pulled else 0
                 if self._rounds:
-                    self._left = min(self._pulled, max(LEAST_APART, arcs // APART))
+                    self._left = min(self._pulled, max(LEAST_PUSHED, arcs // PUSHED_PART))
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
             # Only if no vertex settles and there is no residual, which could end the run too early
             free = program.combine in ("min", "max") and program.residual is None
@@ -166,7 +165,7 @@ class CudaPlan:
                 self._heavy = max(1, arcs // GROWING)
                 self._heavy_later = max(1, arcs // HEAVY)
                 if self._linked:  # later most messages change nothing, and are cheap in any launch
-                    self._left = min(self._heavy, max(LEAST_BY_HOST, arcs // APART_BY_HOST))
+                    self._left = min(self._heavy, max(LEAST_BY_HOST, arcs // PART_BY_HOST))
             return
         dense = gathers_from_all(bound)
         free_hand = in_place is None and not scheduled and not divided
