@@ -6,6 +6,7 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached
 from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda import predecessors
+from cugraph_ws.backends.cuda import frontier, predecessors
 from cugraph_ws.runtime.device import as_host, device, has_device
 
 if not has_device():
@@ -196,6 +197,9 @@ def test_every_combination_of_a_frontier(name, place, direction, kept, fused):
     if direction == "push":
         unordered = case.run(large_graph(name), engine="cuda", priorities=False, **options)
         check_same(unordered, expected, case)
+        with patch.object(frontier, "LEAST_LARGE", 0):
+            apart = case.run(large_graph(name), engine="cuda", priorities=False, **options)
+        check_same(apart, expected, case)
 
 
 @lru_cache

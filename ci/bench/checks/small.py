@@ -13,6 +13,7 @@ import argparse
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import verify
@@ -20,6 +21,7 @@ from verify import Array, Edges
 
 import cugraph_ws as ws
 from bench.programs import Second
+from cugraph_ws.backends.cuda import frontier
 
 __all__ = ["main"]
 
@@ -99,6 +101,10 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         plain = Edges(edges.source, edges.destination, n)
         verify.check_shortest_paths(plain, start, column(frame, "distance"), tree(frame))
 
+    def large(search: Callable[..., None], **options: Any) -> None:
+        with patch.object(frontier, "LEAST_LARGE", 0):
+            search(**options)
+
     def widths() -> None:
         frame = ws.widest_path(graph(edges), start)
         verify.check_widest_paths(edges, start, column(frame, "width"), tree(frame))
@@ -175,6 +181,8 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         "bfs": hops,
         "bfs, active vertices only": lambda: hops(direction="pull"),
         "bfs, pushed": lambda: hops(direction="push"),
+        "bfs, large pushes": lambda: large(hops),
+        "sssp, large pushes": lambda: large(distances, direction="push", priorities=False),
         "bfs, ballot filter": lambda: hops(direction="push", filter="ballot"),
         "sssp, a superstep a launch": lambda: distances(fused=False),
         "widest path": widths,
