@@ -483,22 +483,21 @@ def _superstep(program: Any, graph: ws.Graph, **options: Any) -> Callable[[], An
 
 
 def _search(program: Any, graph: ws.Graph, **options: Any) -> Callable[[], Any]:
-    return partial(_run_large, program, graph, start=0, engine="cuda", **options)
+    def search() -> None:
+        with patch.object(frontier, "LEAST_LARGE", 0):  # push large frontiers, too
+            ws.run(program, graph, start=0, engine="cuda", **options)
 
-
-def _run_large(*arguments: Any, **options: Any) -> None:
-    """Run a program as on a large graph, with launches for large pushes."""
-    with patch.object(frontier, "LEAST_LARGE", 0):
-        ws.run(*arguments, **options)
+    return search
 
 
 def _run_shards(program: Any, graph: ws.Graph, capacity: int = 0, **options: Any) -> None:
     """Run a program over a graph that two ranks hold; with a capacity, their kernels exchange."""
 
     def run(comm: Any) -> None:
-        _run_large(program, thread_ranks.share(graph, comm), engine="cuda", **options)
+        ws.run(program, thread_ranks.share(graph, comm), engine="cuda", **options)
 
-    with patch.object(planner, "LEAST_PULLED", 0):  # queue large frontiers, too
+    # Queue large frontiers, too, and push them
+    with patch.object(planner, "LEAST_PULLED", 0), patch.object(frontier, "LEAST_LARGE", 0):
         thread_ranks.over_links(2, run, capacity=capacity)
 
 
