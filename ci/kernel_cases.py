@@ -315,7 +315,9 @@ def _cut_rows(graph: ws.Graph) -> None:
 def _communities(graph: ws.Graph) -> None:
     """Find communities by labels and by modularity, on the device however small a level is."""
     ws.run(ws.LabelPropagation(1), graph, engine="cuda")
-    in_global_memory = patch.multiple(label_tables, BY_THREAD=0, BY_WARP=0, BY_BLOCK=0)
+    in_global_memory = patch.multiple(
+        label_tables, BY_THREAD=0, BY_WARP=0, BY_BLOCK=0, CHUNK=label_tables.LEAST_SLOTS
+    )  # chunks divide the tables of short rows, too
     with patch.multiple(louvain, ON_HOST=0, ONE_BY_ONE=0), in_global_memory:
         ws.run(ws.Leiden(1), graph, engine="cuda")
     one = device().xp.zeros(1, np.int64)  # as after a sweep that is taken back
