@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -31,18 +31,18 @@ class SharedEnds:
 
     def __init__(self, part: Part, trees: Array) -> None:
         self._trees = trees
-        self._sides: list[Side] = []  # two for each rank
+        self._sides: list[tuple[Side, Side]] = []  # of each rank
         for rank, (held, ghosts) in enumerate(zip(part.halo.boundaries, part.ghosts, strict=True)):
-            both = [(len(held), held), (ghosts[1] - ghosts[0], slice(*ghosts))]
-            self._sides += both if part.halo.comm.rank < rank else both[::-1]
-        lengths = [one + other for (one, _), (other, _) in self._pairs()]
+            own, others = (len(held), held), (ghosts[1] - ghosts[0], slice(*ghosts))
+            self._sides.append((own, others) if part.halo.comm.rank < rank else (others, own))
+        lengths = [one + other for (one, _), (other, _) in self._sides]
         self._cuts = [0, *accumulate(-(-one // 32) for one in lengths)]
 
     def first(self, least: Array) -> tuple[Array, list[int], Array, list[int]]:
         """Return a bit for each end, and the labels above 0; see `Ends.first`."""
         above = np.take(least != 0, self._trees)
         self._here = np.concatenate(
-            [_packed(np.concatenate([above[one], above[other]])) for (_, one), (_, other) in self._pairs()]
+            [_packed(np.concatenate([above[one], above[other]])) for (_, one), (_, other) in self._sides]
         )  # fmt: skip
         roots, bounds = self._roots_at(_set_places(self._here))
         return self._here, self._cuts, np.take(least, roots), bounds
@@ -57,24 +57,20 @@ class SharedEnds:
         came[_are_set(there, places)] = labels
         return roots, bounds, came, np.take(least, roots)
 
-    def _pairs(self) -> list[tuple[Side, Side]]:
-        return list(zip(self._sides[::2], self._sides[1::2], strict=True))
-
     def _roots_at(self, places: Array) -> tuple[Array, list[int]]:
         """Return the roots of the ends at given bits, ascending, and the bounds of each rank's range among them."""
         firsts = []  # number of bits before those of each side
-        for cut, ((length, _), _) in zip(self._cuts[:-1], self._pairs(), strict=True):
+        for cut, ((length, _), _) in zip(self._cuts[:-1], self._sides, strict=True):
             firsts += [32 * cut, 32 * cut + length]
         edges = np.array([*firsts, 32 * self._cuts[-1]], places.dtype)
         bounds = np.searchsorted(places, edges).tolist()
-        roots = []
-        for (_, side), first, (low, high) in zip(
-            self._sides, firsts, pairwise(bounds), strict=True
-        ):
+        ranges = zip(chain(*self._sides), firsts, pairwise(bounds), strict=True)
+        roots, trees = [], self._trees
+        for (_, side), first, (low, high) in ranges:
             which = places[low:high] - first
             # Ghosts are a range, so the slice of their roots is a view.
-            trees, side_is_range = self._trees, isinstance(side, slice)
-            roots.append(trees[side][which] if side_is_range else trees[np.take(side, which)])
+            in_row = isinstance(side, slice)
+            roots.append(trees[side][which] if in_row else trees[np.take(side, which)])
         return np.concatenate(roots), bounds[::2]
 
 

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.backends.cuda.borders import borders_of
+from cugraph_ws.backends.cuda.grouping import run
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import device
 
 __all__ = ["SharedEnds"]
 
 Array = Any  # CuPy's
-
-BLOCK = 256
 
 
 class SharedEnds:
@@ -30,7 +29,6 @@ class SharedEnds:
 
     def __init__(self, part: Part, trees: Array) -> None:
         self._device = device()
-        self._module = self._device.module("shared_ends")
         halo, ranks = part.halo, zip(part.halo.boundaries, part.ghosts, strict=True)
         lengths = [len(held) + last - first for held, (first, last) in ranks]
         self._cuts = [0, *accumulate(-(-one // 32) for one in lengths)]
@@ -73,4 +71,4 @@ class SharedEnds:
         return bounds
 
     def _launch(self, name: str, items: int, *arguments: Any) -> None:
-        self._module.launch(name, self._device.blocks_for(items, BLOCK), BLOCK, *arguments)
+        run(self._device, name, items, *arguments, module="shared_ends")
