@@ -61,6 +61,7 @@ Case: TypeAlias = tuple[str, Callable[[], Any]]
 
 INTEGERS = ("int32", "int64", "uint32")
 NUMBERS = (np.int64, np.float32, np.float64)
+FLOATS = (np.float32, np.float64)
 # Programs of the tests: of `CASES`; of `WORKLISTS`
 SHOWN = (
     "minimum pulled", "tuple messages", "sums of a frontier", "any from an outbox", "changes for one",
@@ -121,6 +122,9 @@ def _builds() -> list[Case]:
         cases += [
             ("", partial(_search_shards, named.astype(kind), directed))
             for named, directed in ((frame, False), (3 * frame + 1, True))
+        ]
+        cases += [
+            ("", partial(_place_values, (3 * frame + 1).astype(kind), value)) for value in FLOATS
         ]
     return cases
 
@@ -194,6 +198,14 @@ def _search_shards(frame: pd.DataFrame, directed: bool) -> None:
         edges = stand_in_cudf.DataFrame(frame)
         start = int(edges["source"].iloc[0])
         thread_ranks.over_links(2, search)
+
+
+def _place_values(frame: pd.DataFrame, kind: Any) -> None:
+    """Give some vertices of a graph values, in a cuDF frame."""
+    with stand_in_cudf.installed():
+        graph = ws.Graph(stand_in_cudf.DataFrame(frame))
+        values = stand_in_cudf.DataFrame({"vertex": frame["source"].unique()}).assign(v=kind(0.5))
+        graph.vertex_values(values, "v", kind, default=0.0, on_device=True)
 
 
 # ----------------------------------------------------- algorithms that are not vertex programs

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cugraph_ws.backends.cuda.columns import DeviceColumn, widened
+from cugraph_ws.backends.cuda.columns import widened
 from cugraph_ws.backends.cuda.cudf_frames import Validity, empty_mask, id_column, ids_of_range
 from cugraph_ws.backends.cuda.grouping import number_dtype, run
 from cugraph_ws.backends.cuda.numbering import (
@@ -21,10 +21,10 @@ from cugraph_ws.backends.cuda.numbering import (
     ranks_of,
     read_scalars,
 )
+from cugraph_ws.backends.cuda.vertex_values import Places, integers_of, numbers_of
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.ids import IdType
-from cugraph_ws.frames.values import cast_numbers
 from cugraph_ws.graph.numbering import Renumbered
 from cugraph_ws.graph.vertices import id_columns, value_column
 from cugraph_ws.partition.halo import Halo
@@ -40,7 +40,6 @@ __all__ = ["DeviceShardVertices"]
 DeviceArray = Any  # CuPy's or NumPy's
 
 _INT64_MAX = np.iinfo(np.int64).max
-_CHUNK = 1 << 22  # rows that are looked up at once, which bounds the memory for 64-bit places
 
 
 class DeviceShardVertices(ShardVertices):
@@ -136,27 +135,31 @@ class DeviceShardVertices(ShardVertices):
     ) -> tuple[Any, Any]:
         """Align numbers given for vertices to positions; see `ShardVertices.values`.  Collective.
 
-        Besides the result, each row, own or received, takes about the bytes of a value and 4 bytes
-        more; 8 bytes more if the ids of a rank span 2³¹ or more.
+        Rows of this rank's own vertices are written to their places in one pass; each other row, sent or
+        received, takes about the bytes of a value and 4 bytes more, and 8 bytes more if the ids of a rank
+        span 2³¹ or more.
         """
         if isinstance(data, Partitions):
             came = self._receive_on_devices(data, argument, np.dtype(dtype), column)
             if came is not None:
-                self._fill(*came, argument, default)
-                values, given = came if on_device else map(as_host, came)
-                return values, given
+                values, given, everywhere = came
+                if not everywhere:
+                    self._fill(values, given, argument, default)
+                return (values, given) if on_device else (as_host(values), as_host(given))
         return super().values(data, argument, dtype, default, column, on_device=on_device)
 
     def _receive_on_devices(
         self, data: Partitions, argument: str, dtype: np.dtype[Any], column: str | None
-    ) -> tuple[DeviceArray, DeviceArray] | None:
-        """Send values to the owners of their vertices, from GPU to GPU.  Collective.
+    ) -> tuple[DeviceArray, DeviceArray, bool] | None:
+        """Take values of owned vertices, and send all others to their owners, from GPU to GPU.  Collective.
 
         Returns
         -------
         values : device array of `dtype`, shape (length,)
         given : device array of bool, shape (length,)
-            None instead of both, on all ranks, if this function cannot read the data or finds an
+        everywhere : bool
+            Whether all vertices of all ranks have a value.
+            None instead of all, on all ranks, if this function cannot read the data or finds an
             error.  The data are then read over the hosts, which raises the error.
         """
         comm, xp = self._comm, device().xp
@@ -167,53 +170,88 @@ class DeviceShardVertices(ShardVertices):
             return None
         (name,) = id_columns(parts, self.sources)
         chosen = column or value_column(parts.names, [name], argument)
-        buffers: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
-        simple = all(
-            self._fill_buffers(part, (name, chosen), argument, dtype, buffers)
-            for part in parts.own
-            if len(part.frame)
-        )
-        if not all(comm.allgather(simple)):
-            return None
-        came = comm.alltoall(buffers)
-        del buffers
         shard = self._shard()
         values, given = xp.zeros(shard.length, dtype), xp.zeros(shard.length, np.bool_)
-        taken = self._store_received(came, values, given)
-        del came
-        if not all(comm.allgather(taken)):
+        buffers: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
+        written: int | None = 0  # rows
+        for part in parts.own:
+            if written is not None and len(part.frame):
+                more = self._take_part(part, (name, chosen), argument, values, given, buffers)
+                written = None if more is None else written + more
+        shown = comm.allgather([written is not None, any(map(len, buffers))])
+        if written is None or not all(simple for simple, _ in shown):
             return None
-        shard.halo.update(values, given)
-        return values, given
+        if any(sends for _, sends in shown):
+            written = self._store_received(comm.alltoall(buffers), values, given, written)
+        del buffers
+        own = int(read_scalars(count_on_device(given[: shard.owned]))[0])
+        shown = comm.allgather([own == written, own == shard.owned])
+        if not all(distinct for distinct, _ in shown):
+            return None
+        everywhere = all(all_given for _, all_given in shown)
+        shard.halo.update(values, *([] if everywhere else [given]))
+        if everywhere:
+            given[shard.owned :] = True
+        return values, given, everywhere
 
-    def _fill_buffers(
+    def _take_part(
         self,
         part: Part,
         names: tuple[str, str],
         argument: str,
-        dtype: np.dtype[Any],
+        values: DeviceArray,
+        given: DeviceArray,
         buffers: list[list[DeviceArray]],
-    ) -> bool:
-        """Put a partition's rows into the send buffers for their vertices' owners.  Not collective.
+    ) -> int | None:
+        """Write a partition's rows of owned vertices, and put all others into the send buffers.  Not collective.
+
+        Returns
+        -------
+        int or None
+            How many rows have been written; None if the partition cannot be read here, or has an error.
+        """
+        try:
+            columns = [part.column(name, argument) for name in names]
+        except InputError:
+            return None
+        ids, numbers = integers_of(columns[0]), numbers_of(columns[1], values.dtype)
+        if ids is None or numbers is None or not self._id_ranges:
+            return None
+        counts = self._places().write(ids, numbers, values, given)
+        if counts is None:
+            nans = int(values.dtype.kind == "f" and any_true(device().xp.isnan(numbers)))
+            counts = len(ids), 0, nans
+        outside, unknown, nans = counts
+        if unknown or nans or (outside and self._fill_buffers(ids, numbers, buffers) < outside):
+            return None
+        return len(ids) - outside
+
+    def _places(self) -> Places:
+        """Return where the owned vertices are."""
+        owned = self._shard().owned
+        own = None if self._ids is None else self._ids[:owned]
+        return Places(own, owned, self._least, self._least + self._span)
+
+    def _fill_buffers(
+        self, ids: DeviceArray, values: DeviceArray, buffers: list[list[DeviceArray]]
+    ) -> int:
+        """Put the rows that `Places.write` leaves into the send buffers for their vertices' owners.  Not collective.
 
         A buffer gets two arrays: ids less the owner's least id, and the values.
 
         Returns
         -------
-        bool
-            Whether all rows have been put into a buffer.
+        int
+            How many rows have been put into a buffer.
         """
-        xp = device().xp
-        ids = _ids_of(part, names[0], argument)
-        values = _numbers_of(part, names[1], argument, dtype)
-        if ids is None or values is None or not self._id_ranges:
-            return False
+        xp, written = device().xp, self._places().takes(ids)
         least, most = read_scalars(ids.min(), ids.max())
         lowest = self._id_ranges[0][1]
         if least < lowest or most > _INT64_MAX + min(0, lowest):  # int64 holds all differences
-            return False
+            return 0
+        put = 0
         for rank, first, last in self._id_ranges:
-            if last < least or first > most:
+            if last < least or first > most or (written and rank == self._comm.rank):
                 continue
             # each bound used in a comparison is between two ids, so it fits their dtype
             here = ids >= ids.dtype.type(first) if first > least else None
@@ -224,51 +262,30 @@ class DeviceShardVertices(ShardVertices):
             beyond = xp.empty(len(some), number_dtype(min(last, most) - first + 1))
             look_up(some, first, None, beyond)
             buffers[rank] += [beyond, their_values]
-        return True
+            put += len(some)
+        return put
 
     def _store_received(
-        self, came: Sequence[Sequence[DeviceArray]], values: DeviceArray, given: DeviceArray
-    ) -> bool:
+        self,
+        came: Sequence[Sequence[DeviceArray]],
+        values: DeviceArray,
+        given: DeviceArray,
+        written: int,
+    ) -> int:
         """Write received values to their places.  Not collective.
 
         Returns
         -------
-        bool
-            Whether all values are for distinct owned vertices.
+        int
+            `written` and the rows that came; −1 if some of them are not for owned vertices.
         """
-        xp, rows = device().xp, 0
-        strange = xp.zeros((), np.int64)
+        places, strange = self._places(), False
         for buffer in came:
             for beyond, their_values in zip(buffer[::2], buffer[1::2], strict=True):
-                rows += len(beyond)
-                for first in range(0, len(beyond), _CHUNK):
-                    places, unknown = self._own_places(beyond[first : first + _CHUNK])
-                    values[places] = their_values[first : first + _CHUNK]
-                    given[places] = True
-                    strange = strange + unknown
-        unknown, written = read_scalars(strange, count_on_device(given))
-        return bool(unknown == 0 and written == rows)
-
-    def _own_places(self, beyond: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
-        """Return the places of owned vertices, given their ids less the least one.
-
-        Returns
-        -------
-        places : device array of integers
-            Unknown ids get the place of another vertex.
-        unknown : device array of int64, shape ()
-            Number of unknown ids.
-        """
-        xp, owned = device().xp, self._shard().owned
-        kind = beyond.dtype.type
-        places = xp.minimum(beyond, kind(min(self._span, np.iinfo(kind).max)))
-        unknown = count_on_device(places != beyond)
-        if self._ids is None or self._span == owned - 1:
-            return places, unknown
-        own = self._ids[:owned]
-        wanted = (places.astype(np.int64) + self._least).astype(own.dtype)
-        places = xp.searchsorted(own, wanted)
-        return places, unknown + count_on_device(own[places] != wanted)
+                counts = places.write(beyond, their_values, values, given, low=self._least)
+                strange = strange or counts is None or any(counts)
+                written += len(beyond)
+        return -1 if strange else written
 
     # -------------------------------------------------------------------------------- results
 
@@ -326,29 +343,6 @@ def _id_ranges(firsts: Sequence[Any], owned: npt.NDArray[np.int64]) -> list[tupl
         (rank, first, after - 1)
         for rank, (first, after) in zip(ranks, pairwise(begins), strict=True)
     ]
-
-
-def _ids_of(part: Part, name: str, argument: str) -> DeviceArray | None:
-    """Return a column of integers without nulls, or None."""
-    try:
-        column = part.column(name, argument)
-    except InputError:
-        return None
-    assert isinstance(column, DeviceColumn)
-    return column.values if column.is_array and column.values.dtype.kind in "iu" else None
-
-
-def _numbers_of(part: Part, name: str, argument: str, dtype: np.dtype[Any]) -> DeviceArray | None:
-    """Return a column as `dtype`, without a copy if it has that dtype; None if impossible."""
-    try:
-        column = part.column(name, argument)
-        assert isinstance(column, DeviceColumn)
-        if not column.is_array or column.values.dtype != dtype:
-            return cast_numbers(column, dtype)
-    except InputError:
-        return None
-    values = column.values
-    return None if dtype.kind == "f" and any_true(device().xp.isnan(values)) else values
 
 
 class _OwnIds:
