@@ -840,16 +840,22 @@ def _are_lost_for_good(client: Client, parts: Sequence[Future[Any]]) -> bool:
 
 
 def _kept_partitions(client: Client, frame: Any) -> list[Future[Any]] | None:
-    """Return the futures of a frame made by `persist`; None for any other frame.
+    """Return the futures of a frame made by `persist`, or of futures unchecked; None for any other frame.
 
     Computing them again would take a round trip to the workers.
     """
     expression: Any = getattr(frame, "expr", None)
-    if type(expression).__name__ != "FromGraph":
+    kind = type(expression).__name__
+    if kind == "FromGraph":
+        layer = expression.operand("layer")
+        parts = [layer.get(key) for key in expression.operand("keys")]
+    elif kind == "FromDelayed" and not expression.operand("verify_meta"):
+        if expression.operand("_partitions") is not None:
+            return None
+        parts = expression.operand("delayed_container").operands
+    else:
         return None
-    layer = expression.operand("layer")
-    parts = [layer.get(key) for key in expression.operand("keys")]
     for part in parts:
         if not isinstance(part, Future) or part.client is not client or part.cancelled():
             return None
-    return parts
+    return list(parts)

@@ -263,7 +263,7 @@ class TestCalls:
         assert_same(ws.pagerank(graph, personalization=shares), expected, rtol=1e-5)
         assert counts() == {one: int(one in holders) for one in pair.client.nthreads()}
 
-    def test_frames_that_are_persisted_are_not_computed_again(self, pair, graph, monkeypatch):
+    def test_frames_that_are_there_are_not_computed_again(self, pair, graph, monkeypatch):
         with build(SKEWED) as whole:
             vertices = pd.DataFrame({"vertex": np.arange(whole.number_of_vertices), "value": 1.0})
             expected = ws.pagerank(whole)
@@ -277,7 +277,13 @@ class TestCalls:
 
         monkeypatch.setattr(type(pair.client), "compute", compute)
         shares = ws.bfs(graph, 0)[["vertex"]].assign(value=1.0)
-        for frame, tasks in ((kept, []), (shares, [2]), (lazy, [3])):
+        futures = pair.client.compute(lazy.to_delayed())
+        unchecked, checked = (
+            dd.from_delayed(futures, meta=vertices[:0], verify_meta=checks)
+            for checks in (False, True)
+        )
+        cases = [(kept, []), (unchecked, []), (checked, [3]), (shares, [2]), (lazy, [3])]
+        for frame, tasks in cases:
             computed.clear()
             found = ws.pagerank(graph, personalization=frame)
             assert computed == tasks
