@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.graph import Graph
@@ -159,6 +160,29 @@ def test_vertices_and_values():
         assert values.tolist() == [1.5, 9, 0.5]
         assert known.tolist() == [True, False, True]
         assert graph.numbers(["d", "a"], "start").tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("kind", ["int32", "uint32", "int64"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int16, np.bool_])
+@pytest.mark.parametrize("stride", [1, 3])
+def test_values_of_a_frame_are_those_of_the_host(kind, dtype, stride):
+    rng = np.random.default_rng(stride)
+    ids = (np.arange(70_000) * stride).astype(kind)
+    frame = pd.DataFrame({"source": ids, "destination": ids[::-1]})
+    host, made = Graph(frame), Graph(cudf.from_pandas(frame))
+    whole = pd.DataFrame({"vertex": ids, "v": rng.integers(0, 2, len(ids)).astype(dtype)})
+    for given in (whole, whole[::7], whole.sample(frac=1.0, random_state=1), whole[:0]):
+        given = given.reset_index(drop=True)
+        expected = host.vertex_values(given, "v", dtype, default=1)
+        found = made.vertex_values(cudf.from_pandas(given), "v", dtype, default=1, on_device=True)
+        for one, other in zip(found, expected, strict=True):
+            assert isinstance(one, cp.ndarray)
+            assert np.array_equal(one.get(), other)
+    repeated = pd.concat([whole, whole[5:6]], ignore_index=True)
+    unknown = repeated.assign(vertex=repeated["vertex"].mask(repeated.index == 70_000, 3 * 70_000))
+    for given, wrong in ((repeated, "is given 2 times"), (unknown, "210000 is not a vertex")):
+        with pytest.raises(InputError, match=wrong):
+            made.vertex_values(cudf.from_pandas(given), "v", dtype, default=1)
 
 
 def test_only_small_numbers_pass_through_the_host(monkeypatch):

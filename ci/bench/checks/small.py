@@ -123,6 +123,16 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         found = ws.heat(graph(shares), warm, fixed=[start], tol=STEADY, max_iter=100_000)
         verify.check_heat(shares, column(found, "temperature"), {start: warm[start]}, 2 * STEADY)
 
+    def values() -> None:
+        ids = 3 * np.arange(n)
+        made = ws.Graph(frame_of({"source": ids, "destination": ids[::-1].copy()}))
+        numbers = np.arange(n) / 8.0
+        for some in (ids, ids[::-1], ids[n // 2 :: 2]):
+            given = frame_of({"vertex": some.copy(), "v": numbers[some // 3]})
+            found, marks = made.vertex_values(given, "values", np.float64, default=-1.0)
+            assert np.array_equal(found, np.where(np.isin(ids, some), numbers, -1.0))
+            assert marks.sum() == len(some)
+
     def circuit() -> None:
         held = {start: 1.0, n - 1: 0.0}
         found = ws.circuit(graph(both), held, tol=STEADY, max_iter=100_000)
@@ -189,6 +199,7 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         "components": components,
         "core numbers": cores,
         "heat": heat,
+        "values of a frame": values,
         "circuit": circuit,
         "neural network": neurons,
         "several sources": several,
