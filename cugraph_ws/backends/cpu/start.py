@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from cugraph_ws.backends.cpu.context import Array, Context
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.threads import cut_evenly
 
-__all__ = ["FEW", "FEW_SHARE", "SAMPLE", "declared_frontier", "first_frontier", "may_be_quiet"]
+__all__ = [
+    "FEW", "FEW_SHARE", "common_place", "declared_frontier", "first_frontier", "may_be_quiet", "sampled",
+]  # fmt: skip
 
 FEW = 32  # vertices with an exceptional state, or a part of all
 FEW_SHARE = 8
 SAMPLE = 9  # vertices among which the most frequent state is taken
+MANY, SAMPLE_OF_MANY = 1 << 16, 65  # the same in graphs of so many vertices
 
 
 def first_frontier(context: Context) -> Array:
@@ -40,7 +46,11 @@ def first_frontier(context: Context) -> Array:
     if "starts" in context.bound.program.functions or not may_be_quiet(context.bound, part):
         return everyone
     found = np.empty(part.size, context.index)
-    example = _common_vertex(context)
+    places = sampled(part.size)
+    columns = [[column[place].item() for place in places] for column in context.state]
+    example = common_place(places, list(zip(*columns, strict=True)))
+    if example is None:
+        return everyone
     count = context.loops.list_unlike(0, part.size, context.state, part.constants, example, found)
     if count > max(FEW, part.size // FEW_SHARE):
         return everyone
@@ -71,11 +81,39 @@ def declared_frontier(context: Context) -> Array:
     return found[:count].copy()
 
 
-def _common_vertex(context: Context) -> int:
-    """Return a vertex with the most frequent state of a sample."""
-    places = np.linspace(0, context.part.size - 1, SAMPLE).astype(np.int64)
-    rows = [tuple(column[place].item() for column in context.state) for place in places]
-    return int(places[rows.index(max(rows, key=rows.count))])
+def sampled(size: int) -> npt.NDArray[np.int64]:
+    """Return the positions, ascending, whose states `common_place` takes.
+
+    Parameters
+    ----------
+    size : int
+        Number of vertices, at least 1.
+    """
+    count = SAMPLE if size < MANY else SAMPLE_OF_MANY
+    return np.linspace(0, size - 1, count).astype(np.int64)
+
+
+def common_place(places: npt.NDArray[np.int64], states: Sequence[Hashable]) -> int | None:
+    """Return a position with the most frequent state of a sample.
+
+    Parameters
+    ----------
+    places : ndarray of int64
+        From `sampled`.
+    states : sequence
+        The state at each of them.
+
+    Returns
+    -------
+    int or None
+        None if many vertices are sampled, and less than three quarters have the same state: then the exceptional
+        ones need not be counted.
+    """
+    common: tuple[Any, int] = Counter(states).most_common(1)[0]
+    state, count = common
+    if len(states) > SAMPLE and 4 * count < 3 * len(states):
+        return None
+    return int(places[states.index(state)])
 
 
 def reads_constants(program: VertexProgram) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.backends.cpu.start import FEW, FEW_SHARE, SAMPLE, may_be_quiet
+from cugraph_ws.backends.cpu.start import FEW, FEW_SHARE, common_place, may_be_quiet, sampled
 from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
@@ -53,7 +53,12 @@ def mark_starters(
     flags[:] = 1
     if not may_be_quiet(bound, part):
         return
-    example = _common_position(device, state, n)
+    places = sampled(n)
+    there = device.xp.asarray(places)
+    columns = [device.to_host(column[there]).tolist() for column in state]
+    example = common_place(places, list(zip(*columns, strict=True)))
+    if example is None:
+        return
     counts = device.xp.zeros(2, np.int64)
     launch(
         "mark_unlike", *launch_shape(device, n), n, example, state, constants, flags, counts,
@@ -73,12 +78,3 @@ def mark_starters(
     unlike, changing = device.to_host(counts).tolist()
     if changing or unlike > max(FEW, n // FEW_SHARE):
         flags[:] = 1
-
-
-def _common_position(device: Device, state: tuple[Any, ...], size: int) -> int:
-    """Return a position with the most frequent state of a sample."""
-    places = np.linspace(0, size - 1, SAMPLE).astype(np.int64)
-    there = device.xp.asarray(places)
-    columns = [device.to_host(column[there]).tolist() for column in state]
-    rows = list(zip(*columns, strict=True))
-    return int(places[rows.index(max(rows, key=rows.count))])
