@@ -38,6 +38,7 @@ __all__ = [
     "check_same",
     "graph_of",
     "medley",
+    "outcome",
     "set_classes",
     "stable",
 ]
@@ -618,3 +619,12 @@ def check_same(found: ws.Result, expected: ws.Result, case: Case) -> None:
         assert found.iterations == expected.iterations
         # A difference of sums, each right to some 1e-16 of itself.
         np.testing.assert_allclose(found.residual, expected.residual, 1e-8, 1e-12)
+
+
+def outcome(ask: Callable[[], tuple[Any, Any]]) -> Any:
+    """Return values with their type and which are given, or what is wrong."""
+    try:
+        values, marks = ask()
+    except ws.InputError as error:
+        return str(error)
+    return values.tolist(), values.dtype, marks.tolist()

@@ -247,26 +247,30 @@ class Vertices:
         on_device: bool = False,
     ) -> tuple[Any, Any]:
         """Return the values given for vertices as an array by vertex; see `Graph.vertex_values`."""
-        given = self._xp.zeros(self.size, np.bool_)
-        values = self._xp.zeros(self.size, np.dtype(dtype))
-        if is_one_number(data):
-            values[:] = number_for_all(data, argument, dtype)
-            given[:] = True
+        placed = self._placed(data, argument, np.dtype(dtype), column)
+        if placed is not None:
+            values, given = placed
         else:
-            rows, source = self._pairs(data, argument, column)
-            values[rows] = cast_numbers(self._here(source), dtype)
-            given[rows] = True
-            self._fill(values, given, argument, default)
+            given = self._xp.zeros(self.size, np.bool_)
+            values = self._xp.zeros(self.size, np.dtype(dtype))
+            if is_one_number(data):
+                values[:] = number_for_all(data, argument, dtype)
+                given[:] = True
+            else:
+                rows, source = self._pairs(data, argument, column)
+                values[rows] = cast_numbers(self._here(source), dtype)
+                given[rows] = True
+        self._fill(values, given, argument, default)
         return self._place(values, on_device), self._place(given, on_device)
 
     def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
         """Give vertices without a value the default, or refuse them."""
-        if default is not None:
-            values[~given] = default
-            return
         missing = self.size - count_true(given)
-        if missing:
+        if not missing:
+            return
+        if default is None:
             self._refuse_missing(self._scalar(given.argmin()), missing, argument)
+        values[~given] = default
 
     def _refuse_missing(self, number: int, missing: int, argument: str) -> NoReturn:
         """Raise InputError for vertices without a value."""
@@ -291,6 +295,12 @@ class Vertices:
     def _here(self, column: Column) -> Column:
         """Return a column on the device or host where the vertices are."""
         return column
+
+    def _placed(
+        self, data: Any, argument: str, dtype: np.dtype[Any], column: str | None
+    ) -> tuple[Any, Any] | None:
+        """Return values by vertex, and which vertices have one, if there is a quicker way for such data."""
+        return None
 
     def _place(self, array: Any, on_device: bool) -> Any:
         """Return an array on the device, or on the host."""

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-from emulator.device import EmulatedKernels, emulated
+from emulator.device import emulated, launches
 from shapes import build, random_edges
 from thread_ranks import on_ranks, share
 from verify import Edges
@@ -39,17 +39,9 @@ def weighted(edges: Edges, kind: str, seed: int, *, directed: bool) -> Edges:
 def compare(edges: Edges, seed: int = 0, **options: Any) -> list[str]:
     """Compare the emulated GPU's forest with the CPU's; return the kernels that were launched for it."""
     weights = {"weighted": edges.weight is not None}
-    names: list[str] = []
-    launch = EmulatedKernels.launch
-
-    def noted(kernels: EmulatedKernels, name: str, *given: Any, **named: Any) -> None:
-        names.append(name)
-        launch(kernels, name, *given, **named)
-
     with build(edges, **weights) as graph:
         expected = ws.minimum_spanning_forest(graph, engine="cpu")
-    watched = patch.object(EmulatedKernels, "launch", noted)
-    with emulated(seed, **options), build(edges, **weights) as graph, watched:
+    with emulated(seed, **options), build(edges, **weights) as graph, launches() as names:
         found = ws.minimum_spanning_forest(graph, engine="cuda")
     pd.testing.assert_frame_equal(found, expected)
     return [name for name in names if name in ("list_edges", "join_trees")]

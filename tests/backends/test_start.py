@@ -10,7 +10,7 @@ import cuda_cases
 import numpy as np
 import pandas as pd
 import pytest
-from emulator.device import EmulatedKernels, emulated
+from emulator.device import emulated, launches
 from programs import Labels, Reached
 
 import cugraph_ws as ws
@@ -27,33 +27,26 @@ ENGINES = ("cpu", "cuda")
 def test_a_sample_of_many_tells_whether_most_states_are_alike(unlike: Any, found: bool) -> None:
     places = start.sampled(1 << 16)
     assert (len(places), places[0], places[-1]) == (65, 0, (1 << 16) - 1)
-    states = [(0.0, -place if place in unlike else 1) for place in range(len(places))]
-    place = start.common_place(places, states)
+    second = [-place if place in unlike else 1 for place in range(len(places))]
+    place = start.common_place(places, [[0.0] * len(places), second])
     assert (place is not None) == found
-    assert place is None or states[places.tolist().index(place)] == (0.0, 1)
+    assert place is None or second[places.tolist().index(place)] == 1
 
 
 def test_a_sample_of_few_has_its_most_frequent_state() -> None:
     places = start.sampled(20)
     assert len(places) == 9
-    assert start.common_place(places, [(one,) for one in (3, 1, 2, 2, 4, 5, 6, 7, 8)]) == places[2]
-    assert start.common_place(places, [(one,) for one in range(9)]) == 0
+    assert start.common_place(places, [[3, 1, 2, 2, 4, 5, 6, 7, 8]]) == places[2]
+    assert start.common_place(places, [range(9)]) == 0
 
 
 def traced(program: Any, many: int, engine: Any, **options: Any) -> tuple[Any, list[str]]:
     """Return the result of a run in which `many` vertices are many, and the kernels launched."""
-    launched: list[str] = []
-    plain = EmulatedKernels.launch
-
-    def noted(self: Any, name: str, *given: Any, **more: Any) -> None:
-        launched.append(name)
-        plain(self, name, *given, **more)
-
     graph = cuda_cases.graph_of(cuda_cases.medley(), weighted=False)
     with (
         emulated() if engine == "cuda" else nullcontext(),
         patch.object(start, "MANY", many),
-        patch.object(EmulatedKernels, "launch", noted),
+        launches() as launched,
     ):
         found = ws.run(program, graph, engine=engine, **options)
     return found, launched

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from cugraph_ws.runtime.signature import kind_of
 from .machine import Emulator
 from .source import defined_twice, load
 
-__all__ = ["EmulatedDevice", "emulated"]
+__all__ = ["EmulatedDevice", "EmulatedKernels", "emulated", "launches"]
 
 THREADS = 64  # of a block at most: two warps, not eight or sixteen; each thread is a coroutine
 SHARED = 640  # bytes of a block's shared memory beside what kernels declare: shards of few arcs
@@ -179,3 +180,17 @@ def emulated(seed: int = 0, **options: Any) -> Iterator[EmulatedDevice]:
     device = EmulatedDevice(seed, **options)
     with installed(device):
         yield device
+
+
+@contextmanager
+def launches() -> Iterator[list[str]]:
+    """Yield the names of the kernels that are launched at once, in order, within a `with` block."""
+    names: list[str] = []
+    launch = EmulatedKernels.launch
+
+    def noted(kernels: EmulatedKernels, name: str, *given: Any, **named: Any) -> None:
+        names.append(name)
+        launch(kernels, name, *given, **named)
+
+    with patch.object(EmulatedKernels, "launch", noted):
+        yield names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import stand_in_cudf
+from cuda_cases import outcome
 from emulator.device import EmulatedDevice, emulated
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -23,7 +24,6 @@ import cugraph_ws as ws
 from cugraph_ws.backends.cuda import shard_vertices as device_vertices
 from cugraph_ws.backends.cuda.shard import DeviceShard
 from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
-from cugraph_ws.errors import InputError
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.vertices import ShardVertices
@@ -82,15 +82,6 @@ def frame_of(ids: Any, values: Any, *, on_gpu: bool = True) -> Any:
 
 def cut(frame: Any, cuts: list[int]) -> list[Any]:
     return [frame.iloc[a:b].reset_index(drop=True) for a, b in pairwise(cuts)]
-
-
-def outcome(ask: Callable[[], tuple[Any, Any]]) -> Any:
-    """Return values with their type and which are given, or what is wrong."""
-    try:
-        values, marks = ask()
-    except InputError as error:
-        return str(error)
-    return values.tolist(), values.dtype, marks.tolist()
 
 
 def both_ways(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -45,12 +45,11 @@ def first_frontier(context: Context) -> Array:
     everyone = declared_frontier(context)
     if "starts" in context.bound.program.functions or not may_be_quiet(context.bound, part):
         return everyone
-    found = np.empty(part.size, context.index)
     places = sampled(part.size)
-    columns = [[column[place].item() for place in places] for column in context.state]
-    example = common_place(places, list(zip(*columns, strict=True)))
+    example = common_place(places, [column[places].tolist() for column in context.state])
     if example is None:
         return everyone
+    found = np.empty(part.size, context.index)
     count = context.loops.list_unlike(0, part.size, context.state, part.constants, example, found)
     if count > max(FEW, part.size // FEW_SHARE):
         return everyone
@@ -93,15 +92,15 @@ def sampled(size: int) -> npt.NDArray[np.int64]:
     return np.linspace(0, size - 1, count).astype(np.int64)
 
 
-def common_place(places: npt.NDArray[np.int64], states: Sequence[Hashable]) -> int | None:
+def common_place(places: npt.NDArray[np.int64], columns: Sequence[Sequence[Any]]) -> int | None:
     """Return a position with the most frequent state of a sample.
 
     Parameters
     ----------
     places : ndarray of int64
         From `sampled`.
-    states : sequence
-        The state at each of them.
+    columns : sequence of sequence
+        For each field its values at these positions.
 
     Returns
     -------
@@ -109,8 +108,8 @@ def common_place(places: npt.NDArray[np.int64], states: Sequence[Hashable]) -> i
         None if many vertices are sampled, and less than three quarters have the same state: then the exceptional
         ones need not be counted.
     """
-    common: tuple[Any, int] = Counter(states).most_common(1)[0]
-    state, count = common
+    states = list(zip(*columns, strict=True))
+    state, count = Counter(states).most_common(1)[0]
     if len(states) > SAMPLE and 4 * count < 3 * len(states):
         return None
     return int(places[states.index(state)])

@@ -21,8 +21,7 @@ from cugraph_ws.backends.cuda.numbering import (
     ranks_of,
     read_scalars,
 )
-from cugraph_ws.backends.cuda.vertex_values import Places, integers_of, numbers_of
-from cugraph_ws.errors import InputError
+from cugraph_ws.backends.cuda.vertex_values import Places, plain_rows
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.ids import IdType
 from cugraph_ws.graph.numbering import Renumbered
@@ -159,7 +158,8 @@ class DeviceShardVertices(ShardVertices):
         given : device array of bool, shape (length,)
         everywhere : bool
             Whether all vertices of all ranks have a value.
-            None instead of all, on all ranks, if this function cannot read the data or finds an
+
+            None instead of all three, on all ranks, if this function cannot read the data or finds an
             error.  The data are then read over the hosts, which raises the error.
         """
         comm, xp = self._comm, device().xp
@@ -210,13 +210,10 @@ class DeviceShardVertices(ShardVertices):
         int or None
             How many rows have been written; None if the partition cannot be read here, or has an error.
         """
-        try:
-            columns = [part.column(name, argument) for name in names]
-        except InputError:
+        rows = plain_rows(part, names, argument, values.dtype)
+        if rows is None or not self._id_ranges:
             return None
-        ids, numbers = integers_of(columns[0]), numbers_of(columns[1], values.dtype)
-        if ids is None or numbers is None or not self._id_ranges:
-            return None
+        ids, numbers = rows
         counts = self._places().write(ids, numbers, values, given)
         if counts is None:
             nans = int(values.dtype.kind == "f" and any_true(device().xp.isnan(numbers)))

@@ -55,8 +55,7 @@ def mark_starters(
         return
     places = sampled(n)
     there = device.xp.asarray(places)
-    columns = [device.to_host(column[there]).tolist() for column in state]
-    example = common_place(places, list(zip(*columns, strict=True)))
+    example = common_place(places, [device.to_host(column[there]).tolist() for column in state])
     if example is None:
         return
     counts = device.xp.zeros(2, np.int64)

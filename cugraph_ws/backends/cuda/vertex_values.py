@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from cugraph_ws.frames.base import Column
 from cugraph_ws.frames.values import cast_numbers
 from cugraph_ws.runtime.device import device
 
-__all__ = ["Places", "integers_of", "numbers_of"]
+__all__ = ["Places", "plain_rows"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
@@ -101,21 +101,41 @@ def _signed(ids: DeviceArray) -> DeviceArray:
     return ids.view(np.int64) if ids.dtype == np.uint64 else ids
 
 
-def integers_of(column: Column) -> DeviceArray | None:
-    """Return a column of integers without nulls, or None."""
-    assert isinstance(column, DeviceColumn)
-    return column.values if column.is_array and column.values.dtype.kind in "iu" else None
+class Columns(Protocol):
+    """A frame, or a partition of one."""
+
+    def column(self, name: str, argument: str) -> Column:
+        """Read a column; see `Frame.column`."""
 
 
-def numbers_of(column: Column, dtype: np.dtype[Any]) -> DeviceArray | None:
-    """Return a column as `dtype`, without a copy if it has that dtype; None if impossible.
+def plain_rows(
+    frame: Columns, names: tuple[str, str], argument: str, dtype: np.dtype[Any]
+) -> tuple[DeviceArray, DeviceArray] | None:
+    """Return the ids and the numbers of a frame on the device, for `Places.write`.
 
-    NaN in a column of that dtype is left for `Places.write` to find.
+    Parameters
+    ----------
+    frame : frame or partition
+    names : pair of str
+        The columns of ids and of numbers.
+    argument : str
+        The caller's name for the frame.
+    dtype : dtype
+        Of the numbers; they are not copied if they have it, and then NaN is left for `Places.write` to find.
+
+    Returns
+    -------
+    ids : device array of integers
+    numbers : device array of `dtype`
+        None instead of both if the ids are no integers without nulls, or numbers do not fit the dtype.
     """
-    assert isinstance(column, DeviceColumn)
-    if column.is_array and column.values.dtype == dtype:
-        return column.values
     try:
-        return cast_numbers(column, dtype)
+        ids, numbers = (frame.column(name, argument) for name in names)
+        assert isinstance(ids, DeviceColumn)
+        assert isinstance(numbers, DeviceColumn)
+        if not ids.is_array or ids.values.dtype.kind not in "iu":
+            return None
+        same = numbers.is_array and numbers.values.dtype == dtype
+        return ids.values, numbers.values if same else cast_numbers(numbers, dtype)
     except InputError:
         return None

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.cudf_frames import (
     Validity,
@@ -17,7 +16,7 @@ from cugraph_ws.backends.cuda.cudf_frames import (
     move_to_device,
 )
 from cugraph_ws.backends.cuda.numbering import Integers, name_vertices, read_scalars
-from cugraph_ws.backends.cuda.vertex_values import Places, integers_of, numbers_of
+from cugraph_ws.backends.cuda.vertex_values import Places, plain_rows
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, VertexNumbers, is_cudf_frame, open_frame
 from cugraph_ws.frames.ids import conform, read_ids
@@ -46,57 +45,33 @@ class DeviceVertices(Vertices):
         (name,), (kind,) = self.names, self.types
         return {name: ids_of_range(numbering.ids, 0, self.size, kind)}
 
-    def values(
-        self,
-        data: Any,
-        argument: str,
-        dtype: npt.DTypeLike,
-        default: Any,
-        column: str | None,
-        *,
-        on_device: bool = False,
-    ) -> tuple[Any, Any]:
-        """Return the values given for vertices as an array by vertex; see `Graph.vertex_values`.
-
-        Those of a frame on the device with integer ids are placed in one pass.
-        """
-        found = None
-        if is_cudf_frame(data) and isinstance(self.numbering, Integers):
-            found = self._placed(data, argument, np.dtype(dtype), column)
-        if found is None:  # which also raises the errors
-            return super().values(data, argument, dtype, default, column, on_device=on_device)
-        values, given, rows = found
-        if rows < self.size:
-            self._fill(values, given, argument, default)
-        return self._place(values, on_device), self._place(given, on_device)
-
     def _placed(
         self, data: Any, argument: str, dtype: np.dtype[Any], column: str | None
-    ) -> tuple[Any, Any, int] | None:
-        """Return a frame's values by vertex, which vertices have one, and how many; None if it has an error.
+    ) -> tuple[Any, Any] | None:
+        """Return values by vertex, and which vertices have one, of a frame on the device, placed in one pass.
 
-        None also if ids or values are not plain numbers.
+        None if the ids are no integers, or if ids or values are not plain numbers; and if there is an error, which
+        the usual way finds again and raises.
         """
         numbering, xp = self.numbering, device().xp
-        assert isinstance(numbering, Integers)
+        if not (is_cudf_frame(data) and isinstance(numbering, Integers)):
+            return None
         if self.types[0].family != "integer":
             return None
         try:
             frame = open_frame(data, argument, on_device=True)
             (name,) = id_columns(frame, self.sources)
             chosen = column or value_column(frame.names, [name], argument)
-            columns = [frame.column(one, argument) for one in (name, chosen)]
         except InputError:
             return None
-        wanted, numbers = integers_of(columns[0]), numbers_of(columns[1], dtype)
-        if wanted is None or numbers is None:
+        rows = plain_rows(frame, (name, chosen), argument, dtype)
+        if rows is None:
             return None
         values, given = xp.zeros(self.size, dtype), xp.zeros(self.size, np.bool_)
-        places = Places(numbering.ids, self.size, *numbering.ends)
-        counts = places.write(wanted, numbers, values, given)
-        if counts is None or any(counts) or count_true(given) != len(wanted):
+        counts = Places(numbering.ids, self.size, *numbering.ends).write(*rows, values, given)
+        if counts is None or any(counts) or count_true(given) != len(rows[0]):
             return None
-        return values, given, len(wanted)
+        return values, given
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         places = device().xp.asarray(numbers.numbers)
