@@ -34,4 +34,4 @@ mapfile -t uncovered < <(grep -v '^#' ci/uncovered.txt)
 pytest -n "$((workers + 1))" --dist loadgroup "${uncovered[@]}"
 # Tests that start clusters of processes, one group, run one after the other beside all others.  They
 # wait most of the time, for faults to be noticed, and so do tests of programs in processes of their own.
-pytest -n "$((workers + 3))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
+pytest -n "$((workers + 2))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"

@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import dask
 import dask.dataframe as dd
@@ -78,7 +80,11 @@ def _prepare() -> None:
     """Have what workers import be imported once, by the process that all of them are forked from."""
     with dask.config.set(FORKED):
         context = get_mp_context()  # has its own list, which is made once
-    context.set_forkserver_preload(["distributed", "dask.dataframe", "cugraph_ws.dask.tasks"])
+    context.set_forkserver_preload(
+        ["distributed", "dask.dataframe", "cugraph_ws.dask.tasks", "first_call"]
+    )
+    with patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parent)):  # where `first_call` is
+        forkserver.ensure_running()
 
 
 @contextmanager

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
+import pkgutil
 import re
 import signal
 import sys
@@ -20,6 +22,8 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from shapes import SHAPES, hub
 from verify import Edges
+
+import cugraph_ws
 
 # Without the compiler a loop over edges is some hundred times slower: sizes follow.
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -131,10 +135,18 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect tests without looking for garbage: all of it stays."""
+    """Collect tests without looking for garbage, since all of it stays, and without coverage.
+
+    Coverage would take as long as the collection itself.  What it is to see there is the import of
+    the library's modules, which comes first.
+    """
+    if sys.gettrace() is not None:
+        for module in pkgutil.walk_packages(cugraph_ws.__path__, "cugraph_ws."):
+            importlib.import_module(module.name)
     gc.disable()
     try:
-        return (yield)
+        with unfollowed():
+            return (yield)
     finally:
         gc.enable()
 

@@ -126,7 +126,7 @@ def _execute(source: str | Path, importer: _Importer) -> dict[str, Any]:
     if isinstance(source, str) and not (source.endswith(".py") and "\n" not in source):
         made, name = _of_text(source), f"{PACKAGE}.text"
     else:
-        file = Path(source).resolve()
+        file = _resolved(source)
         made, name = _of_file(file, file.stat().st_mtime_ns), f"{PACKAGE}.{file.stem}"
     namespace: dict[str, Any] = {
         "__name__": name,
@@ -138,6 +138,11 @@ def _execute(source: str | Path, importer: _Importer) -> dict[str, Any]:
     }
     exec(made.code, namespace)
     return namespace
+
+
+@lru_cache
+def _resolved(source: str | Path) -> Path:
+    return Path(source).resolve()  # asks the system about every folder on the way
 
 
 class _Compiled(NamedTuple):
