@@ -138,11 +138,12 @@ def pytest_collection() -> Iterator[None]:
     """Collect tests without looking for garbage, since all of it stays, and without coverage.
 
     Coverage would take as long as the collection itself.  What it is to see there is the import of
-    the library's modules, which comes first.
+    the library's modules, which comes first, and of the one of kernels that tests import.
     """
     if sys.gettrace() is not None:
-        for module in pkgutil.walk_packages(cugraph_ws.__path__, "cugraph_ws."):
-            importlib.import_module(module.name)
+        library = pkgutil.walk_packages(cugraph_ws.__path__, "cugraph_ws.")
+        for name in (*(module.name for module in library), "cugraph_ws.kernels.cuda.primitives"):
+            importlib.import_module(name)
     gc.disable()
     try:
         with unfollowed():
