@@ -83,7 +83,9 @@ def _prepare() -> None:
     context.set_forkserver_preload(
         ["distributed", "dask.dataframe", "cugraph_ws.dask.tasks", "first_call"]
     )
-    with patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parent)):  # where `first_call` is
+    here = str(Path(__file__).parent)  # where `first_call` is
+    given = os.environ.get("PYTHONPATH")
+    with patch.dict(os.environ, PYTHONPATH=os.pathsep.join([here, given] if given else [here])):
         forkserver.ensure_running()
 
 
