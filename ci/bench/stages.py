@@ -23,6 +23,7 @@ __all__ = [
     "bench",
     "bench_sections",
     "cluster",
+    "cluster_fuzz",
     "cluster_hub",
     "fuzz",
     "fuzzed",
@@ -60,6 +61,7 @@ FUZZED = 120.0  # seconds, unless GPU_FUZZ_SECONDS is set
 CLUSTER = (  # need several GPUs, so each runs only if requested by name
     "cluster-hub",
     "cluster",
+    "cluster-fuzz",
     "bench-cluster",
     "bench-cluster-build",
     "bench-cluster-functions",
@@ -144,23 +146,34 @@ def leaks() -> Facts:
 
 def fuzz() -> Facts:
     """Compare random graphs, all functions and the zoo of programs with the CPU engine."""
-    seconds = float(os.environ.get("GPU_FUZZ_SECONDS", FUZZED))
+    seconds = _fuzz_seconds()
     command = [*BENCH, "fuzz", "--seconds", str(seconds)]
     return fuzzed(side_by_side(command, seconds + SECONDS))
 
 
-def fuzzed(done: Done) -> Facts:
+def cluster_fuzz() -> Facts:
+    """Compare them on all GPUs of this machine, at a time one graph."""
+    seconds = _fuzz_seconds()
+    command = [*BENCH, "fuzz", "--on", "workers", "--seconds", str(seconds)]
+    return fuzzed(child(command, seconds + SECONDS, live=False), shares=1)
+
+
+def _fuzz_seconds() -> float:
+    return float(os.environ.get("GPU_FUZZ_SECONDS", FUZZED))
+
+
+def fuzzed(done: Done, shares: int = PROCESSES) -> Facts:
     """Return facts for the report from the output of all shares."""
-    shares = [json.loads(line) for line in done.text.splitlines() if line.startswith('{"graphs"')]
+    told = [json.loads(line) for line in done.text.splitlines() if line.startswith('{"graphs"')]
     counts = {
-        name: sum(share[name] for share in shares) for name in ("graphs", "functions", "programs")
+        name: sum(share[name] for share in told) for name in ("graphs", "functions", "programs")
     }
-    found = [one for share in shares for one in share["differences"]]
+    found = [one for share in told for one in share["differences"]]
     summary = (
         f"{counts['graphs']:,} random graphs: {counts['functions']:,} results of functions and "
         f"{counts['programs']:,} of programs, {len(found)} differences"
     )
-    good = len(shares) == PROCESSES and not found
+    good = len(told) == shares and not found
     problem = "\n".join(found) or done.problem
     return {**counts, "summary": summary, **_status(problem, good)}
 

@@ -298,7 +298,7 @@ class Betweenness(ArrayLoop):
             if self._endpoints:
                 self._add_sources(sources[columns], reached)
             if self._edges:
-                self._score_edges(levels[:, columns], paths[:, columns], shares[:, columns])
+                self._score_edges(levels, paths, shares, columns)
         self.done += len(sources)
         if self.converged:
             self._end()
@@ -423,13 +423,14 @@ class Betweenness(ArrayLoop):
         here, places = self.near.owned_among(sources)
         self._score[places] += self.near.xp.asarray(ends[here].astype(np.float64))
 
-    def _tight(self, levels: Array, one: Array, other: Array, first: int) -> Array:
-        """Return which of the arcs from place `first` on are on shortest paths, by source."""
+    def _tight(self, levels: Array, one: Array, other: Array, first: int, columns: slice) -> Array:
+        """Return which of the arcs from place `first` on are on shortest paths, by source in `columns`."""
         return (levels[one] >= 0) & (levels[other] == levels[one] + 1)
 
-    def _score_edges(self, levels: Array, paths: Array, shares: Array) -> None:
-        """Add to every arc the paths through it, in both directions of an undirected edge."""
+    def _score_edges(self, levels: Array, paths: Array, shares: Array, columns: slice) -> None:
+        """Add to every arc the paths through it from some sources, both ways of an undirected edge."""
         near, part, xp = self.near, self.near.part, self.near.xp
+        levels, paths, shares = (one[:, columns] for one in (levels, paths, shares))
         for column in (levels, paths, shares):
             near.update(column)
         rows = part.csc
@@ -438,7 +439,7 @@ class Betweenness(ArrayLoop):
             head, tail = heads[first : first + ARCS], rows.indices[first : first + ARCS]
             ways = [(tail, head)] if part.graph.directed else [(tail, head), (head, tail)]
             for one, other in ways:
-                tight = self._tight(levels, one, other, first)
+                tight = self._tight(levels, one, other, first, columns)
                 through = xp.where(tight, paths[one] * shares[other], 0.0)
                 self._arcs[first : first + ARCS] += through.sum(axis=1)
 
@@ -491,9 +492,9 @@ class WeightedBetweenness(Betweenness):
             near.update(shares, rows)
         return dependency
 
-    def _tight(self, levels: Array, one: Array, other: Array, first: int) -> Array:
-        """Return which of the arcs from place `first` on are on shortest paths, by source."""
-        part, lengths = self.near.part, self._lengths
+    def _tight(self, levels: Array, one: Array, other: Array, first: int, columns: slice) -> Array:
+        """Return which of the arcs from place `first` on are on shortest paths, by source in `columns`."""
+        part, lengths = self.near.part, self._lengths[:, columns]
         weight = part.arc_values(str(part.graph.weight))[first : first + len(one)]
         end = lengths[other]
         return (lengths[one] + weight.astype(np.float64)[:, None] == end) & (end < np.inf)

@@ -9,6 +9,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from emulator.device import emulated
 from every_engine import answers
 from shapes import SHAPES, build, edge_frame, grid, random_edges, rmat, undirected
 from thread_ranks import on_ranks, share
@@ -87,6 +88,22 @@ def test_engines_and_ranks_agree(name: str, function: Any, given: dict[str, Any]
     first, *others = answers(GRAPHS[name], function, weighted=True, **given)
     for other in others:
         pd.testing.assert_frame_equal(other, first, rtol=1e-12)
+
+
+@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+def test_a_gpu_searches_from_more_sources_at_once_than_it_adds_up(directed: bool) -> None:
+    n = 36
+    chord = np.arange(0, n, 3)
+    ends = np.arange(n), (np.arange(n) + 1) % n
+    source, destination = np.append(ends[0], chord), np.append(ends[1], (chord + 7) % n)
+    weight = np.random.default_rng(3).integers(1, 5, len(source)) / 4
+    edges = Edges(source, destination, n, weight, directed)
+    with emulated(), build(edges) as graph:
+        found, expected = (
+            ws.edge_betweenness_centrality(graph, weighted=True, engine=one)
+            for one in ("cuda", "cpu")
+        )
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
 
 
 def test_parallel_edges_and_lengths_of_one_are_as_without_lengths() -> None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import json
 import warnings
 
+import numpy as np
 import pandas as pd
 from ci_scripts import of
 from emulator.device import emulated
 
 import cugraph_ws as ws
 
+LEFT_OUT = {
+    "check", "run", "estimate_memory",  # for programs, or before there is a graph
+    "heat", "neural_network",  # whose programs are run for nine supersteps
+}  # fmt: skip
 
-def test_two_frames_are_compared_value_by_value():
+
+def test_two_answers_are_compared_value_by_value():
     compare = of("checks.fuzz").compare
     frame = pd.DataFrame({"vertex": [1, 2, 3], "distance": pd.array([0, None, 4], "Int64")})
     assert compare(frame, frame.copy()) is None
@@ -22,26 +30,86 @@ def test_two_frames_are_compared_value_by_value():
     )
     assert "2 rows, not" in compare(frame, frame.head(2))
     ranks = pd.DataFrame({"vertex": [1, 2], "pagerank": [0.5, 0.5]})
-    assert compare(ranks, ranks.assign(pagerank=[0.5, 0.5 + 1e-7])) is None
-    assert "pagerank, row 1" in compare(ranks, ranks.assign(pagerank=[0.5, 0.5001]))
+    close = ranks.assign(pagerank=[0.5, 0.5 + 1e-7])
+    assert compare(ranks, close, near=True) is None
+    assert "pagerank, row 1" in compare(ranks, close)
+    assert "pagerank, row 1" in compare(ranks, ranks.assign(pagerank=[0.5, 0.5001]), near=True)
+    assert "row 0" in compare(ranks, ranks.assign(pagerank=[np.inf, 0.5]), near=True)
+    assert "value, row 0" in compare((ranks, 0.5), (ranks, 0.6), near=True)
+    assert compare((ranks, 0.5), (ranks, 0.5)) is None
+    error = ws.InputError("no vertex 3")
+    assert compare(error, ws.InputError("no vertex 3")) is None
+    assert "not InputError" in compare(error, ws.InputError("no vertex 4"))
+    assert "vertex 3" in compare(ranks, error)
 
 
 def test_graphs_are_of_every_type():
+    drawn = of("checks.drawn")
+    some = [drawn.Drawn(number, 40) for number in range(150)]
+    assert {one.id_type for one in some} == set(drawn.ID_TYPES)
+    assert {one.weight_type for one in some} == set(drawn.WEIGHT_TYPES)
+    assert {one.directed for one in some} == {True, False}
+    assert {one.options["duplicates"] for one in some} == set(drawn.DUPLICATES)
+    assert {one.vertices is None for one in some} == {True, False}
+
+
+def test_every_function_of_a_graph_is_called():
+    called = {call.name for call in of("checks.calls").CALLS}
+    functions = {
+        name
+        for name in ws.__all__
+        if inspect.isfunction(function := getattr(ws, name))
+        and "graph" in inspect.signature(function).parameters
+    }
+    assert called >= functions - LEFT_OUT
+    assert {"heat", "neural_network", "shortest_path"} <= called
+
+
+def test_each_graph_goes_through_a_fifth_of_the_functions(monkeypatch, capsys):
     fuzz = of("checks.fuzz")
-    drawn = [fuzz.Drawn(number, 40) for number in range(150)]
-    assert {one.id_type for one in drawn} == set(fuzz.ID_TYPES)
-    assert {one.weight_type for one in drawn} == set(fuzz.WEIGHT_TYPES)
-    assert {one.directed for one in drawn} == {True, False}
+    seen = []
+
+    def differences(drawn, place, calls):
+        seen.extend(call.name for call in calls)
+        yield from ((call.name, None) for call in calls)
+
+    monkeypatch.setattr(fuzz, "differences", differences)
+    monkeypatch.setattr(fuzz, "program_difference", lambda number, place: ("", None))
+    monkeypatch.setitem(fuzz.PLACES, "gpu", lambda: contextlib.nullcontext(fuzz.HOST))
+    for number in range(fuzz.EACH):
+        assert fuzz.main(["--only", str(number)]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sum(one["functions"] for one in told) == len(fuzz.CALLS)
+    assert sorted(seen) == sorted(call.name for call in fuzz.CALLS)
 
 
 def test_functions_and_programs_are_equal_on_an_emulated_gpu():
     fuzz = of("checks.fuzz")
-    jobs = {"bfs, limited", "components", "matching"}
+    names = {"bfs", "weakly_connected_components", "maximal_bipartite_matching"}
+    calls = [call for call in fuzz.CALLS if call.name in names]
+    place = fuzz.Place("cuda", lambda frame: frame)
     with warnings.catch_warnings(), emulated(seed=2):
         warnings.simplefilter("ignore", ws.GraphWarning)
-        drawn = fuzz.Drawn(7, 12)
-        found = dict(fuzz.differences(drawn, lambda frame: frame, "cuda", jobs))
-    assert found == dict.fromkeys(jobs)
+        found = dict(fuzz.differences(of("checks.drawn").Drawn(7, 12), place, calls))
+        assert fuzz.program_difference(7, place)[1] is None
+    assert found == dict.fromkeys(names)
+
+
+def test_what_differs_is_told_with_its_arguments():
+    fuzz = of("checks.fuzz")
+    call = next(call for call in fuzz.CALLS if call.name == "degree")
+    doubled = fuzz.Place("cpu", lambda frame: pd.concat([frame, frame], ignore_index=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ws.GraphWarning)
+        drawn = next(
+            one
+            for one in map(of("checks.drawn").Drawn, range(99))
+            if one.options["duplicates"] == "keep" and one.vertices is None
+        )
+        ((name, wrong),) = fuzz.differences(drawn, doubled, [call])
+    assert name == "degree"
+    assert "degree, row 0" in wrong
+    assert "degree_type" in wrong
 
 
 def test_output_of_parts_becomes_a_section():
@@ -58,3 +126,4 @@ def test_output_of_parts_becomes_a_section():
     assert facts["status"] == "failed"
     assert "graph 5: bfs" in facts["problem"]
     assert stages.fuzzed(of("children").Done(None, ""))["status"] == "failed"
+    assert stages.fuzzed(of("children").Done(0, json.dumps(line)), shares=1)["status"] == "passed"
