@@ -16,7 +16,7 @@ from cuda_cases import Rumour, Steps, set_classes
 from emulator.device import emulated
 from programs import Fading, Hops, Nearest, Peel, Rank
 from shapes import SHAPES, build, rmat
-from thread_ranks import on_ranks, over_links, share, with_ordered_ghosts
+from thread_ranks import on_ranks, over_hub, over_links, share, with_ordered_ghosts
 from verify import Edges
 
 import cugraph_ws as ws
@@ -244,6 +244,42 @@ def test_auto_takes_what_is_predicted_to_take_least(rates, last, monkeypatch):
     assert trace["exchange"].iloc[-2] == last
     assert (trace["predicted"].iloc[:3] > 0).all() == ("byte" in rates)
     assert frames == still(exchange="vr")[1]
+
+
+@pytest.mark.parametrize("hub", [False, True], ids=["between GPUs", "hub"])
+def test_few_changes_are_listed_without_predictions(hub, monkeypatch):
+    """Nothing else differs from choosing in every superstep, as where `FEW` is beyond all boundaries."""
+    ends = np.arange(32)
+    ring = Edges(
+        ends, (ends + 17) % 32, 32
+    )  # each edge leads to the other rank, or to the next one
+    decided = []
+    decide = device_exchange.DeviceRankExchange._decide
+
+    def counted(self, *given):
+        decided.append(self._comm.rank)
+        decide(self, *given)
+
+    def found(most):
+        monkeypatch.setattr(device_exchange, "FEW", most)
+        decided.clear()
+        with build(ring) as graph, emulated(seed=3):
+            runs = (over_hub if hub else over_links)(
+                2,
+                lambda comm: ws.run(
+                    Hops, share(graph, comm), engine="cuda", exchange="auto", start=0
+                ),
+            )
+        columns = [*WHOLE, "exchange"]
+        return [(one.frame, one.trace[columns]) for one in runs], len(decided)
+
+    monkeypatch.setattr(device_exchange.DeviceRankExchange, "_decide", counted)
+    always, most = found(1 << 40)
+    fast, least = found(8)
+    assert least < most // 2
+    for (frame, trace), (other, expected) in zip(fast, always, strict=True):
+        pd.testing.assert_frame_equal(frame, other)
+        pd.testing.assert_frame_equal(trace, expected)
 
 
 def test_ways_that_took_longer_are_left(monkeypatch):

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
-from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor, Way
+from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Entry, Executor, Way
 from cugraph_ws.partition.exchange import RankExchange, Traffic
 from cugraph_ws.partition.exchange_times import (
     CLOSE,
@@ -46,6 +46,7 @@ EXPOSED = 0.3  # part of the sending time that counts, if messages mostly leave 
 BY_HOST, BY_NETWORK = 4e-11, 1e-10  # seconds per byte through host memory, and between hosts
 SLOWEST_APART = 2e-11  # seconds per byte; over slower links two pieces take longer than one
 WORD = 4  # bytes of a GPU's word
+FEW = 256  # if at most 1 / FEW of each boundary changed, lists are chosen again without predictions
 
 
 def times_over(links: Links) -> ExchangeTimes:
@@ -133,6 +134,7 @@ class DeviceRankExchange(RankExchange):
         self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
         self._known = False
         self._fixed: tuple[Offer, Offer] | None = None  # whole messages; a bit for each vertex
+        self._most_few: npt.NDArray[np.int64] | None = None  # vertices that are listed in any case
         self._postponed: Callable[[], None] | None = None  # the choice for the next exchange
         self._choose(np.full((size, size), self._chosen.first))
         self._active = 0  # after the previous superstep
@@ -281,7 +283,7 @@ class DeviceRankExchange(RankExchange):
             self._postponed()
             self._postponed = None
         packed, header = self._pack(executor), executor.header()
-        if self._chosen.free:
+        if self._chosen.free and not self._frontier:
             device().copy_in(self._elapsed, header[-1:])
         self._links.gather(header, self._headers)
         device().copy_out(self._headers, self._table)
@@ -303,13 +305,13 @@ class DeviceRankExchange(RankExchange):
                 times.bits(self._whole, entry, word=WORD),
             )
         if_whole, in_bits = self._fixed
-        if_listed = times.listed(useful, self._whole, entry)
-        if self._chosen.free and isinstance(executor.refinement, FrontierRefinement):
+        chooses = self._chosen.free and not self._stays_listed(executor, useful, entry)
+        if chooses and isinstance(executor.refinement, FrontierRefinement):
             alike = self._listed & (lengths > useful)
-            self._bits = alike & in_bits.beats(if_listed)
-            if_listed = if_listed.or_else(in_bits, self._bits)
+            self._bits = alike & in_bits.beats(times.listed(useful, self._whole, entry))
         if not self._known:
             self._swap(executor, packed, np.where(self._listed, useful, self._whole))
+        if_listed = times.listed(useful, self._whole, entry).or_else(in_bits, self._bits)
         sent = if_whole.or_else(if_listed, self._listed)
         predicted = self._price(executor, sent, self._listed)
         traffic = Traffic(
@@ -318,7 +320,7 @@ class DeviceRankExchange(RankExchange):
             self._ways(),
             float(predicted.sending),
         )
-        if self._chosen.free:
+        if chooses:
             decide = partial(self._decide, executor, predicted, if_listed, if_whole)
             if self._frontier:
                 self._postponed = decide  # until the GPU computes the next superstep
@@ -326,6 +328,27 @@ class DeviceRankExchange(RankExchange):
                 decide()
         self._plan_next(executor)
         return self._counts(executor), traffic
+
+    def _stays_listed(
+        self, executor: CudaExecutor, useful: npt.NDArray[np.int64], entry: Entry
+    ) -> bool:
+        """Return whether changed vertices are listed now and next, whatever their exact numbers.
+
+        That costs less than the predictions, for which GPUs wait in short supersteps.
+        """
+        if not self._frontier or not np.array_equal(self._listed, self._flows):
+            return False
+        if self._most_few is None:
+            assert self._fixed is not None
+            if_whole, in_bits = self._fixed
+            most = self._whole // FEW
+            if_listed = self._chosen.times.listed(most, self._whole, entry)
+            best = self._best(executor, if_listed, if_whole) & ~in_bits.beats(if_listed)
+            self._most_few = most if np.array_equal(best, self._flows) else np.full_like(most, -1)
+        if (useful > self._most_few).any():
+            return False
+        self._bits[:] = False
+        return True
 
     def _ways(self) -> int:
         """Return what messages consist of, as `names_of` reads it."""
@@ -350,13 +373,14 @@ class DeviceRankExchange(RankExchange):
         self, executor: CudaExecutor, predicted: Offer, if_listed: Offer, if_whole: Offer
     ) -> None:
         """Choose how the next exchange sends messages."""
-        self._learn(predicted)
+        if not self._frontier:
+            self._learn(predicted)
         self._choose(self._best(executor, if_listed, if_whole))
 
     def _learn(self, predicted: Offer) -> None:
         """Take the time of a superstep, which all headers have, for the way of the exchange before it."""
         took = float(self._table.reshape(self._comm.size, -1)[:, -1].max())
-        if len(self._clock) == 2 and not self._frontier:
+        if len(self._clock) == 2:
             self._lasting.learn(*self._clock[0], took)
         self._clock.append((bool(self._listed.any()), float(predicted.sending)))
 
