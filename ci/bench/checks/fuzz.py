@@ -50,6 +50,8 @@ class Place:
         Converts a pandas frame to one there.
     options : callable
         Given a random generator, returns further arguments of `Graph` there, and of `run`.
+    largest : int
+        Most vertices of a graph.
     """
 
     def __init__(
@@ -59,8 +61,9 @@ class Place:
         options: Callable[[np.random.Generator], tuple[dict[str, Any], dict[str, Any]]] = (
             lambda rng: ({}, {})
         ),
+        largest: int = 2000,
     ) -> None:
-        self.engine, self.move, self.options = engine, move, options
+        self.engine, self.move, self.options, self.largest = engine, move, options, largest
 
 
 HOST = Place("cpu", lambda frame: frame)
@@ -219,7 +222,8 @@ def _workers() -> Iterator[Place]:
         return of_graph, {"exchange": str(rng.choice(["auto", "vr", "ms", "all"]))}
 
     with ws.local_cluster():
-        yield Place("auto", move, options)
+        # Searches from all vertices of a path take a superstep for each vertex, each with an exchange.
+        yield Place("auto", move, options, largest=300)
 
 
 PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {"gpu": _gpu, "workers": _workers}
@@ -233,7 +237,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--only", type=int, help="the number of one graph")
     parser.add_argument("--on", choices=sorted(PLACES), default="gpu")
-    parser.add_argument("--largest", type=int, default=2000, help="most vertices of a graph")
     parser.add_argument("share", type=int, nargs="?", default=0)
     parser.add_argument("shares", type=int, nargs="?", default=1)
     given = parser.parse_args(arguments)
@@ -245,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore", ws.GraphWarning)
         while time.monotonic() < end and len(wrong) < MOST_SHOWN:
             try:
-                drawn = Drawn(number, given.largest)
+                drawn = Drawn(number, place.largest)
                 for name, found in differences(drawn, place, CALLS[number % EACH :: EACH]):
                     counts["functions"] += 1
                     if found is not None:
