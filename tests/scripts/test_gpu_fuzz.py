@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pytest
 from ci_scripts import of
 from emulator.device import emulated
 
@@ -35,6 +36,9 @@ def test_two_answers_are_compared_value_by_value():
     assert "pagerank, row 1" in compare(ranks, close)
     assert "pagerank, row 1" in compare(ranks, ranks.assign(pagerank=[0.5, 0.5001]), near=True)
     assert "row 0" in compare(ranks, ranks.assign(pagerank=[np.inf, 0.5]), near=True)
+    endless = ranks.assign(pagerank=[np.inf, 0.5])
+    assert compare(endless, endless.copy(), near=True) is None
+    assert "row 1" in compare(endless, endless.assign(pagerank=[np.inf, 0.6]), near=True)
     assert "value, row 0" in compare((ranks, 0.5), (ranks, 0.6), near=True)
     assert compare((ranks, 0.5), (ranks, 0.5)) is None
     error = ws.InputError("no vertex 3")
@@ -51,6 +55,25 @@ def test_graphs_are_of_every_type():
     assert {one.directed for one in some} == {True, False}
     assert {one.options["duplicates"] for one in some} == set(drawn.DUPLICATES)
     assert {one.vertices is None for one in some} == {True, False}
+
+
+@pytest.mark.parametrize("id_type", ["two", "str"])
+def test_ids_in_frames_are_named_as_functions_read_them(id_type):
+    drawn = next(
+        one
+        for one in (of("checks.drawn").Drawn(number, 40) for number in range(99))
+        if one.id_type == id_type and one.vertices is not None and len(one.ids) > 2
+    )
+    first, second = drawn.named("first", drawn.ids[:2]), drawn.named("second", drawn.ids[1:3])
+    priors = pd.DataFrame({**drawn.named("", drawn.ids), "no": 1.0, "yes": 2.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ws.GraphWarning)
+        graph = ws.Graph(
+            drawn.edges, drawn.source, drawn.destination, directed=False, vertices=drawn.vertices
+        )
+    assert len(ws.jaccard(graph, pd.DataFrame({**first, **second}))) == 2
+    beliefs = ws.belief_propagation(graph, priors, [[1.3, 1.0], [1.0, 1.3]])
+    assert len(beliefs) == graph.number_of_vertices > len(drawn.ids)
 
 
 def test_every_function_of_a_graph_is_called():

@@ -65,7 +65,7 @@ class Picks:
         """Return a frame of beliefs of some vertices."""
         ids = self.ids(100)
         likely = self._rng.random(len(ids)) + 0.1
-        return pd.DataFrame({**self.drawn.named("vertex", ids), "no": likely, "yes": 1.2 - likely})
+        return pd.DataFrame({**self.drawn.named("", ids), "no": likely, "yes": 1.2 - likely})
 
 
 @dataclass(frozen=True)

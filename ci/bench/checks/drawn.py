@@ -77,7 +77,7 @@ class Drawn:
         met = Counter(one for end in ends for one in end)
         self.edges["share"] = [0.9 / max(met[a], met[b]) for a, b in zip(*ends, strict=True)]
         self.ids = list(dict.fromkeys(ends[0]))
-        others = pd.DataFrame(self._ends("vertex", np.arange(n, n + n // 8), n))
+        others = pd.DataFrame(self._ends("source", np.arange(n, n + n // 8), n))
         others = others.drop_duplicates(ignore_index=True)
         self.vertices = others if len(others) and rng.integers(2) else None
 
@@ -95,13 +95,20 @@ class Drawn:
         return self._kept(kept), list(used)
 
     def named(self, prefix: str, ids: list[Any]) -> dict[str, Any]:
-        """Return columns of ids of the graph, of the graph's type: `prefix`, or with `_a` and `_b`."""
+        """Return columns of ids of the graph, of its types.
+
+        Parameters
+        ----------
+        prefix : str
+            The column's name or, for ids of two columns, what their names begin with; "" for none.
+        ids : list
+        """
         frame = self._ids_of(self.edges, self.source)
         places = {one: place for place, one in reversed(list(enumerate(self._listed(frame))))}
         taken = frame.iloc[[places[one] for one in ids]].reset_index(drop=True)
         if len(taken.columns) == 1:
-            return {prefix: taken.iloc[:, 0]}
-        return {f"{prefix}_{end}": taken[f"source_{end}"] for end in ("a", "b")}
+            return {prefix or "vertex": taken.iloc[:, 0]}
+        return {f"{prefix}_{name}".strip("_"): taken[name] for name in taken}
 
     def _weights(self, rng: np.random.Generator, count: int) -> Any:
         """Return weights: of some graphs some are 0, of some whose sums need not be exact all are tenths."""

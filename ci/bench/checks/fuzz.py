@@ -120,8 +120,9 @@ def compare(expected: Answer, found: Answer, *, near: bool = False) -> str | Non
         both = ~(one.isna() | other.isna()).to_numpy()
         a, b = one[both].to_numpy(), other[both].to_numpy()
         if near and a.dtype.kind == "f":
+            greatest = abs(a[np.isfinite(a)]).max(initial=LEAST)
             with np.errstate(invalid="ignore"):  # infinity is equal to infinity alone
-                wrong = ~(abs(a - b) <= NEAR * max(abs(a).max(initial=0.0), LEAST)) & (a != b)
+                wrong = ~(abs(a - b) <= NEAR * greatest) & (a != b)
         else:
             wrong = np.asarray(a != b, bool)
         if void.any() or wrong.any():
