@@ -110,13 +110,13 @@ class Call:
         return self.edges == "acyclic" or (drawn.directed and not self.undirected)
 
 
-def _program(program: Any, *names: str) -> Callable[..., Any]:
+def _program(program: Any, name: str) -> Callable[..., Any]:
     """Return a function that runs a program for nine supersteps."""
 
     def run(graph: Any, **given: Any) -> Any:
         return ws.run(program, graph, max_iter=9, tol=0.0, **given).frame
 
-    run.__name__ = "_".join(names)
+    run.__name__ = name
     return run
 
 
@@ -278,7 +278,7 @@ CALLS = (
         weight="share",
     ),
     Call(
-        _program(ws.NeuralNetwork, "neural", "network"),
+        _program(ws.NeuralNetwork, "neural_network"),
         lambda p: {"activation": 0.5, "fixed": p.ids(1)},
         near=True,
         weight="share",
