@@ -250,9 +250,7 @@ def test_auto_takes_what_is_predicted_to_take_least(rates, last, monkeypatch):
 def test_few_changes_are_listed_without_predictions(hub, monkeypatch):
     """Nothing else differs from choosing in every superstep, as where `FEW` is beyond all boundaries."""
     ends = np.arange(32)
-    ring = Edges(
-        ends, (ends + 17) % 32, 32
-    )  # each edge leads to the other rank, or to the next one
+    ring = Edges(ends, (ends + 17) % 32, 32)  # between the two ranks, but for two edges
     decided = []
     decide = device_exchange.DeviceRankExchange._decide
 

@@ -15,6 +15,7 @@ from bench.checks.drawn import Drawn
 __all__ = ["CALLS", "Call", "Picks"]
 
 TIGHT: dict[str, Any] = {"tol": 1e-9, "max_iter": 2000}
+NINE: dict[str, Any] = {"tol": 0.0, "max_iter": 9}  # supersteps
 POTTS = [[1.3, 1.0], [1.0, 1.3]]  # a coupling with which beliefs converge
 Edges = Literal["all", "acyclic", "two sides"]
 
@@ -110,19 +111,14 @@ class Call:
         return self.edges == "acyclic" or (drawn.directed and not self.undirected)
 
 
-def _program(program: Any, name: str) -> Callable[..., Any]:
-    """Return a function that runs a program for nine supersteps."""
+def _program(program: Any, name: str, **options: Any) -> Callable[..., Any]:
+    """Return a function that runs a program with some options of `run`."""
 
     def run(graph: Any, **given: Any) -> Any:
-        return ws.run(program, graph, max_iter=9, tol=0.0, **given).frame
+        return ws.run(program, graph, **options, **given).frame
 
     run.__name__ = name
     return run
-
-
-def delta_pagerank(graph: Any, **given: Any) -> Any:
-    """Run `DeltaPageRank` to its end."""
-    return ws.run(ws.DeltaPageRank, graph, **given).frame
 
 
 def _seed(picks: Picks) -> dict[str, Any]:
@@ -215,7 +211,7 @@ CALLS = (
         lambda p: {**TIGHT, "seeds": p.ids(40), "format": p.one_of("long", "columns")},
         near=True,
     ),
-    Call(delta_pagerank, near=True),
+    Call(_program(ws.DeltaPageRank, "delta_pagerank"), near=True),
     Call(
         ws.katz_centrality,
         lambda p: {
@@ -272,13 +268,13 @@ CALLS = (
     ),
     Call(ws.circuit, lambda p: {"sources": p.values(5), "tol": 1e-7, "max_iter": 500}, near=True),
     Call(
-        _program(ws.Heat, "heat"),
+        _program(ws.Heat, "heat", **NINE),
         lambda p: {"temperature": 1.0, "fixed": p.ids(1)},
         near=True,
         weight="share",
     ),
     Call(
-        _program(ws.NeuralNetwork, "neural_network"),
+        _program(ws.NeuralNetwork, "neural_network", **NINE),
         lambda p: {"activation": 0.5, "fixed": p.ids(1)},
         near=True,
         weight="share",

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from shapes import random_edges
-from zoo import ZOO, attributes_of, graph_of
+from zoo import ZOO, attributes_of, difference, graph_of
 
 import cugraph_ws as ws
 from bench.checks.calls import CALLS, Call, Picks
@@ -33,7 +33,7 @@ from cugraph_ws.program.inference import CompileError
 
 __all__ = ["Place", "compare", "differences", "main"]
 
-LEAST = 1e-7  # the column's greatest value counts as this at least: what is 0 may be rounded
+LEAST = 1e-7  # a number counts as this at least: a modularity of 0 may be rounded
 NEAR = 1e-5  # allowed difference of sums of floats, relative to the column's greatest value
 MOST_SHOWN = 10
 EACH = 5  # one function of so many for each graph
@@ -78,9 +78,15 @@ def _plain(found: Any) -> Answer:
     return found.to_pandas() if hasattr(found, "to_pandas") else found
 
 
-def _answer(call: Call, drawn: Drawn, place: Place, edges: pd.DataFrame, **options: Any) -> Answer:
+def _answer(
+    call: Call,
+    drawn: Drawn,
+    place: Place,
+    edges: pd.DataFrame,
+    arguments: dict[str, Any],
+    **options: Any,
+) -> Answer:
     """Return what a call on some edges returns, or its error."""
-    arguments = call.arguments(Picks(drawn, CALLS.index(call)))
     vertices = None if drawn.vertices is None else place.move(drawn.vertices)
     try:
         with ws.Graph(
@@ -108,6 +114,7 @@ def compare(expected: Answer, found: Answer, *, near: bool = False) -> str | Non
     if isinstance(expected, tuple):
         each = (compare(one, other, near=near) for one, other in zip(expected, found, strict=True))
         return next((one for one in each if one is not None), None)
+    least = 1e-300 if isinstance(expected, pd.DataFrame) else LEAST
     if not isinstance(expected, pd.DataFrame):
         expected, found = (pd.DataFrame({"value": [one]}) for one in (expected, found))
     if list(expected) != list(found) or len(expected) != len(found):
@@ -120,7 +127,7 @@ def compare(expected: Answer, found: Answer, *, near: bool = False) -> str | Non
         both = ~(one.isna() | other.isna()).to_numpy()
         a, b = one[both].to_numpy(), other[both].to_numpy()
         if near and a.dtype.kind == "f":
-            greatest = abs(a[np.isfinite(a)]).max(initial=LEAST)
+            greatest = abs(a[np.isfinite(a)]).max(initial=least)
             with np.errstate(invalid="ignore"):  # infinity is equal to infinity alone
                 wrong = ~(abs(a - b) <= NEAR * greatest) & (a != b)
         else:
@@ -150,12 +157,21 @@ def differences(
         edges = call.edges_of(drawn)
         if not len(edges):
             continue
-        options, _ = place.options(np.random.default_rng([drawn.number, CALLS.index(call)]))
-        expected = _answer(call, drawn, HOST, edges)
-        found = _answer(call, drawn, place, edges, **options)
+        number = CALLS.index(call)
+        options, _ = place.options(np.random.default_rng([drawn.number, number]))
+        arguments = call.arguments(Picks(drawn, number))
+        expected = _answer(call, drawn, HOST, edges, arguments)
+        found = _answer(call, drawn, place, edges, arguments, **options)
         wrong = compare(expected, found, near=call.near)
-        arguments = call.arguments(Picks(drawn, CALLS.index(call)))
         yield call.name, wrong if wrong is None else f"{wrong}; {options}, {arguments}"[:2000]
+
+
+def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return a frame's columns, with None for null."""
+    return {
+        name: [None if void else one for one, void in zip(column, column.isna(), strict=True)]
+        for name, column in frame.items()
+    }
 
 
 def program_difference(number: int, place: Place) -> tuple[str, str | None]:
@@ -189,7 +205,8 @@ def program_difference(number: int, place: Place) -> tuple[str, str | None]:
         result = ws.run(
             entry.program, graph, engine=place.engine, max_iter=limit, **of_run, **given
         )
-        wrong = compare(expected, _plain(result.frame), near=True)
+        found = _plain(result.frame)
+    wrong = difference(_columns(found), _columns(expected), max(entry.tolerance, NEAR))
     return f"{entry}, max_iter={limit}, {of_graph}, {of_run}", wrong
 
 
