@@ -107,7 +107,7 @@ def rmat(
     if a + b + c > 1 + 1e-9:
         raise InputError(f"a + b + c is {a + b + c:g}: the probabilities must not exceed 1")
     seed, weights = _seed(seed), _weights(weights)
-    thresholds = tuple(round(min(share, 1.0) * 2**32) for share in (a, a + b, a + b + c))
+    thresholds: Any = tuple(round(min(share, 1.0) * 2**32) for share in (a, a + b, a + b + c))
     key, levels = kernels.key_of(seed, EDGES), (vertices - 1).bit_length()
     renamed, half = kernels.key_of(seed, PERMUTATION), (levels + 1) // 2
 

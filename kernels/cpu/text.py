@@ -38,7 +38,7 @@ _SIGN = -0x8000000000000000
 
 
 @inline
-def _word(data: Bytes, at: int, left: int) -> Any:
+def _word(data: Bytes, at: Any, left: Any) -> Any:
     """Return the next eight bytes of a text with `left` bytes left, padded with zeros."""
     if left >= 8:
         return load_word(data, at)

@@ -53,7 +53,7 @@ class Lister:
             Number of arcs read.
         """
         rows, others = _arrays(self._oriented.rows), _arrays(heads.rows)
-        kernel = count_triangles if self._oriented.rows.values is None else weigh_triangles
+        kernel: Any = count_triangles if self._oriented.rows.values is None else weigh_triangles
         kind: Any = (
             self._oriented.rows.indices.dtype if self._oriented.rows.values is None else np.int64
         )
@@ -87,7 +87,8 @@ class Lister:
         int
             Number of arcs read.
         """
-        rows, others = _arrays(self._oriented.rows)[:2], _arrays(heads.rows)[:2]
+        arrays = (*_arrays(self._oriented.rows)[:2], *_arrays(heads.rows)[:2])
+        kernel: Any = support_edges
         same = head_supports is supports
         sums = []
         for _ in range(_threads(pivots)):
@@ -96,7 +97,7 @@ class Lister:
 
         def prepare(own: Array, theirs: Array) -> Callable[[Integers], int]:
             places = np.full(self._oriented.size, -1, np.int64)
-            return lambda some: int(support_edges(*rows, *others, some, places, own, theirs))
+            return lambda some: int(kernel(*arrays, some, places, own, theirs))
 
         read = _shared_out(self._oriented.rows, pivots, [prepare(*one) for one in sums])
         for own, theirs in sums:
