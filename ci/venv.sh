@@ -1,9 +1,9 @@
 # Sourced by the scripts beside it: a virtual environment of their own, made once.
 
-# Print the command of a Python that is new enough; end the script if there is none.  A distribution's
+# find_python [FIRST ...]: print the command of a Python that is new enough; end the script if there is none.  A distribution's
 # own is built with profile-guided optimisation; one compiled without it takes a tenth longer for the suite.
 find_python() {
-    local candidate candidates=(/usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11)
+    local candidate candidates=("$@" /usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11)
     for candidate in "${PYTHON:-${candidates[@]}}"; do
         if "$candidate" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             echo "$candidate"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.arguments import check_count
 from cugraph_ws.errors import EngineError
+from cugraph_ws.runtime.extras import install_command
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -33,7 +34,7 @@ def need_dask(*others: str) -> None:
         If Dask or one of the others is missing.
     """
     if any(importlib.util.find_spec(name) is None for name in ("dask", "distributed", *others)):
-        raise EngineError("Dask is not installed; pip install cugraph-ws[dask]")
+        raise EngineError(f"Dask is not installed: {install_command('dask')}")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
+from cugraph_ws.runtime.extras import install_command
 
 if TYPE_CHECKING:
     from cugraph_ws.execution.loop import Step
@@ -153,7 +154,7 @@ class Trace:
             try:
                 from matplotlib import pyplot
             except ImportError as error:
-                raise InputError("plot() needs Matplotlib: pip install cugraph-ws[plot]") from error
+                raise InputError(f"plot() needs Matplotlib: {install_command('plot')}") from error
             axes = pyplot.subplots()[1]
         modes = [f"{one}, {held}" for one, held in zip(self.direction, self.filter, strict=True)]
         steps, active = np.array(self.superstep), np.array(self.active)

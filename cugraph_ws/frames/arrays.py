@@ -16,6 +16,7 @@ import numpy as np
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, Frame, FrameKind, is_on_device, open_values
+from cugraph_ws.runtime.extras import install_command
 
 __all__ = ["ArrayFrame", "edges_of_arrays", "edges_of_matrix"]
 
@@ -193,9 +194,9 @@ def _need(backend: str) -> None:
     if backend == "cudf":
         raise InputError(
             "results of a graph made of arrays on a GPU are cuDF frames, and cuDF is missing: "
-            "pip install 'cugraph-ws[cu13]' (or [cu12]), or copy the arrays to the host"
+            f"{install_command('cu13')} (for CUDA 12: the same with cu12), or copy the arrays to the host"
         )
     raise InputError(
         "results of a graph made of arrays are pandas frames, and pandas is missing: "
-        "pip install 'cugraph-ws[pandas]', or give a pyarrow.table of the arrays"
+        f"{install_command('pandas')}, or give a pyarrow.table of the arrays"
     )

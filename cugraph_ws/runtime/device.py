@@ -20,6 +20,7 @@ from cugraph_ws.runtime import operations_ahead
 from cugraph_ws.runtime.compile_ahead import Job, module_with, needed
 from cugraph_ws.runtime.device_compiler import load_or_compile
 from cugraph_ws.runtime.driver import Function, Gpu, installed_gpus, load_function
+from cugraph_ws.runtime.extras import install_command
 from cugraph_ws.runtime.generated import import_text, kernel_file
 from cugraph_ws.runtime.pools import SharedPool, kept_at_most, kept_by_rmm, shared_pool
 from cugraph_ws.runtime.signature import Kind, Marshalled, Parameters, marshal
@@ -527,8 +528,8 @@ def device() -> Device:
         import cupy
     except ImportError as error:
         raise EngineError(
-            "engine='cuda' needs CuPy and Numba-CUDA: pip install 'cugraph-ws[cu13]' "
-            "(or [cu12] for CUDA 12)"
+            f"engine='cuda' needs CuPy and Numba-CUDA: {install_command('cu13')} "
+            "(for CUDA 12: the same with cu12)"
         ) from error
     here = _of_gpu(int(cupy.cuda.Device().id), cupy)
     here.keep_pool()

@@ -347,7 +347,7 @@ def test_a_cluster_with_tls(capsys):
 def test_without_dask(monkeypatch, capsys):
     monkeypatch.setattr(local.importlib.util, "find_spec", lambda name: None)
     assert run("pagerank", "edges", "--workers", "2") == 1
-    assert "Dask is not installed; pip install cugraph-ws[dask]" in capsys.readouterr().err
+    assert 'Dask is not installed: pip install "pandas' in capsys.readouterr().err
 
 
 def test_the_state_of_edges_is_written_to_a_folder(cluster):

@@ -142,7 +142,7 @@ def test_without_dask(monkeypatch):
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "distributed" else real(name)
     )
-    with pytest.raises(ws.EngineError, match=r"pip install cugraph-ws\[dask\]"):
+    with pytest.raises(ws.EngineError, match=r'pip install "pandas.*" "dask\[dataframe\]'):
         ws.cluster_scan()
 
 

@@ -17,14 +17,13 @@ import cugraph_ws as ws
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
-CONFIG = f"""
+CONFIG = """
 [mypy]
 strict = true
-mypy_path = {ROOT}
 cache_dir = cache
 [mypy-readme]
 disallow_untyped_defs = False
-[mypy-cugraph_ws.*,kernels.*]
+[mypy-cugraph_ws.*]
 follow_imports = silent
 ignore_errors = True
 [mypy-pyarrow.*,psutil.*]
@@ -164,8 +163,12 @@ def test_the_package_says_that_it_is_typed():
 
 def test_every_package_is_packaged():
     packaging = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    kernels = {path.parent for path in (ROOT / "kernels").rglob("__init__.py")}
-    folders = {path.parent for path in (ROOT / "cugraph_ws").rglob("__init__.py")} | kernels
-    names = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
-    names = {f"cugraph_ws.{name}" if name.startswith("kernels") else name for name in names}
-    assert set(packaging["packages"]) == names
+    library = ROOT / "cugraph_ws"
+    files = (*library.rglob("__init__.py"), *(library / "kernels").rglob("__init__.py"))
+    assert set(packaging["packages"]) == {
+        ".".join(path.parent.relative_to(ROOT).parts) for path in files
+    }
+
+
+def test_the_clone_imports_kernels_where_they_stand():
+    assert (ROOT / "cugraph_ws" / "kernels").resolve() == ROOT / "kernels"
