@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The suite with coverage of the library, which must be 95 % at least; half an hour on two cores.
+#
+# Coverage cannot look into machine code: the tests of what runs compiled run uncompiled as well.  Tests that it
+# gains nothing from (ci/uncovered.txt) are left out.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source ci/venv.sh
+
+make_venv .venv-test test
+export PATH="$PWD/.venv-test/bin:$PATH" CI="${CI:-1}"
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+workers=${TEST_WORKERS:-2}
+mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
+mapfile -t uncovered < <(grep -v '^#' ci/uncovered.txt)
+coverage erase
+NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" --cov --cov-report= "${uncompiled[@]}"
+exec pytest -n "$((workers + 2))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
