@@ -35,8 +35,8 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
     addresses : sequence of str
         The workers, by rank.
     wanted : {"auto", "nccl", "hub"}
-        "auto" is the hub if all ranks are on one host and two share a GPU or cannot address each
-        other's memory; otherwise NCCL.  "hub" is NCCL if ranks are on several hosts.
+        "auto" is the hub if all ranks are on one host and two share a GPU, which NCCL refuses;
+        otherwise NCCL.  "hub" is NCCL if ranks are on several hosts.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
     Raises
     ------
     EngineError
-        If a worker has no GPU, or `wanted` is "hub" and it cannot be made.
+        If a worker has no GPU, or the hub cannot be made.
     WorkerLostError
         If a rank is lost.
     """
@@ -56,16 +56,9 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
     gpus = _gpus(comm, addresses)
     if wanted == "nccl" or not on_one_host(comm):
         return NcclLinks(comm, addresses)
-    if wanted == "hub":
-        return HubLinks(comm, addresses)
-    shared, apart = _apart(comm, gpus)
-    if shared or apart:
-        try:
-            return HubLinks(comm, addresses)
-        except EngineError:  # on all ranks
-            if shared:
-                raise
-    return NcclLinks(comm, addresses)
+    is_shared = "" not in gpus and len(set(gpus)) < comm.size
+    links = HubLinks if wanted == "hub" or is_shared else NcclLinks
+    return links(comm, addresses)
 
 
 def _gpus(comm: Communicator, addresses: Sequence[str]) -> list[str]:
@@ -94,20 +87,6 @@ def _first_visible() -> str:
     if len(installed_gpus()) < 2:  # workers in containers number their own
         return ""
     return os.environ.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0].strip()
-
-
-def _apart(comm: Communicator, gpus: Sequence[str]) -> tuple[bool, bool]:
-    """Return whether two ranks share a GPU, and whether a GPU cannot address another's memory; collective."""
-    from cupy.cuda import Device, runtime
-
-    if "" in gpus:  # not known
-        return False, False
-    own, here = int(Device().id), [gpu.uuid for gpu in installed_gpus()]
-    others = [here.index(one) for one in gpus if one in here and one != here[own]]
-    reached = all(runtime.deviceCanAccessPeer(own, other) for other in others)
-    disabled = os.environ.get("NCCL_P2P_DISABLE", "0") not in ("", "0")
-    apart = comm.allgather(disabled or not reached)
-    return len(set(gpus)) < comm.size, any(apart)
 
 
 class LinkPool:

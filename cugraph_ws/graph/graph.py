@@ -87,8 +87,8 @@ class Graph(GraphView[FrameT]):
     links : {"auto", "nccl", "hub"}
         For a Dask frame: how the workers' GPUs exchange messages.  "nccl": from GPU to GPU.  "hub": through
         memory of their host, to which a GPU copies a message once for all peers; if workers are on several
-        hosts, NCCL is used instead.  "auto": "nccl", or "hub" on one host where two GPUs cannot address
-        each other or workers share a GPU.  "nccl" and "hub" compute on GPUs for any kind of frame, "auto"
+        hosts, NCCL is used instead.  "auto": "nccl", or "hub" on one host where workers share
+        a GPU.  "nccl" and "hub" compute on GPUs for any kind of frame, "auto"
         only for cuDF frames.
 
     Raises

@@ -249,11 +249,16 @@ class PartitionedGraph:
     client : Client
     workers : int, optional
         How many of them hold it, by default all.  The edges do not depend on it.
+    links : {"auto", "nccl", "hub"}
+        How their GPUs exchange; see `Graph`.
     """
 
-    def __init__(self, name: str, client: Any, workers: int | None = None) -> None:
+    def __init__(
+        self, name: str, client: Any, workers: int | None = None, links: str = "auto"
+    ) -> None:
         self.name = name
         self.client = client
+        self.links = links
         everyone = sorted(client.nthreads())
         self.addresses = everyone[:workers]
         self.places = PLACES * len(everyone)
@@ -296,7 +301,10 @@ class PartitionedGraph:
         if self._graph is None or self._graph[0] != kind:
             self.let_go_of_graph()
             weight = None if kind is None else "weight"
-            self._graph = kind, ws.Graph(self.edges(kind), weight=weight, workers=self.addresses)
+            self._graph = (
+                kind,
+                ws.Graph(self.edges(kind), weight=weight, workers=self.addresses, links=self.links),
+            )
         return self._graph[1]
 
     def values(self, every: int = 1) -> Any:

@@ -77,7 +77,7 @@ def cluster(
     peers : bool
         Whether cuGraph is measured too if "peers" is not among the pieces.
     hub : bool
-        Whether GPUs reach each other through the host only.
+        Whether GPUs exchange through the host hub, as if they could not address each other.
     """
     repeats = min(repeats, REPEATS)
     only = None
@@ -86,7 +86,7 @@ def cluster(
     with workers(HUB if hub else {}) as client:
         if only is None:
             take_memory_as_workers()
-        several = PartitionedGraph(name, client)
+        several = PartitionedGraph(name, client, links="hub" if hub else "auto")
         setup = Setup(several, GatheredCase(name, several.places), alone=only is None, hub=hub)
         print(f"  {setup.case}, {several.workers} GPUs", flush=True)
         start = setup.case.start
