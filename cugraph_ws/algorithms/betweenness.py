@@ -27,6 +27,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
+from cugraph_ws.frames.base import Masked
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
@@ -75,8 +76,9 @@ def betweenness_centrality(
         The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
-        default it is exact.  Sums over s sources are multiplied by n / s for n vertices; NetworkX
-        has other factors, which differ for sources and other vertices.
+        default it is exact.  As in NetworkX 3.6, sums over k of n vertices are multiplied by
+        (n − 1) / k, those of the k vertices themselves by (n − 1) / (k − 1); with `endpoints`, all
+        by n / k.
     normalized : bool
         Whether to divide by the number of pairs of other vertices.  Otherwise each pair counts
         once, in an undirected graph too.
@@ -100,7 +102,8 @@ def betweenness_centrality(
     Returns
     -------
     DataFrame
-        Columns `vertex` and `betweenness_centrality` (float64).  Sorted by vertex.
+        Columns `vertex` and `betweenness_centrality` (float64; null for the only source if there is
+        one, since no path from another vertex is known).  Sorted by vertex.
 
     Raises
     ------
@@ -146,7 +149,7 @@ def edge_betweenness_centrality(
         The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
-        default it is exact.
+        default it is exact.  Sums over k of n vertices are multiplied by n / k.
     normalized : bool
         Whether to divide by the number of pairs of vertices.  Otherwise each pair counts once, in
         an undirected graph too.
@@ -263,6 +266,7 @@ class Betweenness(ArrayLoop):
             self._sources = sampled(graph, self._k, self._seed)
         else:
             self._sources = np.unique(as_host(graph.numbers(self._k, "k")))
+        self._vertices = graph.number_of_vertices
         self.near = near = Neighbourhood(graph, on_device=on_device)
         self._score = near.xp.zeros(near.part.size)
         largest = max(graph.comm.allgather(near.part.size))
@@ -331,24 +335,33 @@ class Betweenness(ArrayLoop):
         return found.levels, found.paths, *found.depend(), found.rows(self._group)
 
     def columns(self) -> dict[str, Column]:
-        """Return the scaled scores of owned vertices."""
-        factor = self._factor(self._endpoints)
-        return {"betweenness_centrality": self.near.part.by_number(self._score) * factor}
+        """Return the scaled scores of owned vertices; null for the source if there is only one."""
+        graph, n, k = self.near.part.graph, self._vertices, len(self._sources)
+        xp = self.near.xp
+        scores = self.near.part.by_number(self._score) * self._factor(self._endpoints)
+        if self._endpoints or k == n or n <= 2:
+            return {"betweenness_centrality": scores * (n / max(k, 1))}
+        owned = (self._sources >= graph.low) & (self._sources < graph.low + graph.owned)
+        is_source = xp.zeros(graph.owned, np.bool_)
+        is_source[xp.asarray(self._sources[owned] - graph.low)] = True
+        # Of the n - 1 vertices where other paths through a vertex begin, k are sources; or k - 1, if
+        # the vertex is a source itself.
+        scores = scores * xp.where(is_source, (n - 1) / max(k - 1, 1), (n - 1) / max(k, 1))
+        return {"betweenness_centrality": Masked(scores, ~is_source) if k == 1 else scores}
 
     def _factor(self, endpoints: bool) -> float:
-        """Return the factor by which scores are multiplied, as in NetworkX."""
-        graph = self.near.part.graph
-        n, sources = graph.number_of_vertices, max(len(self._sources), 1)
-        factor = 1.0 if graph.directed else 0.5
+        """Return the factor by which the sums over all sources are multiplied, as in NetworkX."""
+        n = self._vertices
         pairs = n * (n - 1) if endpoints else (n - 1) * (n - 2)
         if self._normalized and pairs > 0:
-            factor = 1.0 / pairs
-        return factor if self._k is None else factor * n / sources
+            return 1.0 / pairs
+        return 1.0 if self.near.part.graph.directed else 0.5
 
     def _end(self) -> None:
         """Pass the edges' values to `finish`."""
         if self.finish is not None:
-            self.finish(self.near.part, self._arcs * self._factor(True))
+            factor = self._factor(True) * self._vertices / max(len(self._sources), 1)
+            self.finish(self.near.part, self._arcs * factor)
 
     def _count(self, sources: Array) -> tuple[Array, Array, list[Array], list[Array]]:
         """Return levels and numbers of paths by position and source; and the rows of each level.

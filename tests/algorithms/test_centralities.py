@@ -312,10 +312,14 @@ def test_ends_of_paths_and_samples_are_those_of_networkx(directed: bool, k: Any)
 def test_sampled_sources_add_up_to_all() -> None:
     with build(SHAPES["random"]) as graph:
         halves = [
-            ws.betweenness_centrality(graph, list(half), normalized=False).betweenness_centrality
+            ws.betweenness_centrality(
+                graph, list(half), normalized=False, endpoints=True
+            ).betweenness_centrality
             for half in (range(30), range(30, 60))
         ]
-        whole = ws.betweenness_centrality(graph, normalized=False).betweenness_centrality
+        whole = ws.betweenness_centrality(
+            graph, normalized=False, endpoints=True
+        ).betweenness_centrality
     np.testing.assert_allclose(sum(halves) / 2, whole)
 
 
