@@ -27,7 +27,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.device import as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["Leiden", "leiden"]
@@ -55,7 +55,7 @@ def leiden(
 
     A first iteration finds communities by Louvain's levels, without refinements; a second one starts
     from them, as leidenalg's does by default; and at the end the vertices of the graph move once
-    more, as in `louvain`.  The direction of edges does not matter.  Every community is connected by
+    more, and a small graph is searched, as in `louvain`.  The direction of edges does not matter.  Every community is connected by
     edges of positive weight within it.  A vertex joins the community with the greatest gain, not a
     random one.
 
@@ -222,13 +222,14 @@ class Leiden(Louvain):
         self._begin_graph(self._first)
         self._place(self._begun)
 
-    def _end(self, found: Array) -> None:
-        """Split communities of the graph's vertices that are not connected; end the run."""
+    def _improved(self, found: Array) -> Array:
+        """Return the best communities, and split those that are not connected."""
+        found = super()._improved(found)
         parts = self._split(found)
-        if bool(parts.max() > found.max()):
+        if len(module_of(parts).unique(parts)) > len(module_of(found).unique(found)):
             self._put(self._here(parts))
             self._best = self._quality()
-        super()._end(parts)
+        return parts
 
     def _place(self, begun: Array) -> None:
         """Put the level's vertices into the communities in which they begin it."""

@@ -4,7 +4,8 @@ In the original method vertices move one by one, so the result depends on their 
 are hashed into classes, which move one after the other; the vertices of a class move at once, from
 the same state.  Weights are integers, and gains are computed by the same operations everywhere, so every
 engine and every number of threads gives the same communities.  At the end the vertices of the graph
-move once more, between the communities of the last level.
+move once more, between the communities of the last level.  On a small graph a search from many starts
+follows, which is cheap there (`docs/decisions/030`).
 """
 
 from __future__ import annotations
@@ -86,8 +87,9 @@ def louvain(
 
     Each level moves vertices to the communities of neighbours as long as modularity rises, then
     makes each community one vertex of the next level.  After the last level the vertices of the
-    graph move once more between its communities, which is a refinement [3]_.  The direction of
-    edges does not matter.
+    graph move once more between its communities, which is a refinement [3]_.  In a graph of up to
+    2,048 edges a search from many starts follows, unless `max_level` ended the levels.  The
+    direction of edges does not matter.
 
     Parameters
     ----------
@@ -505,8 +507,22 @@ class Louvain(BaseLoop):
             self._end_levels()
 
     def _end(self, found: Array) -> None:
-        """End the run with communities of the graph's vertices."""
-        self._found, self.converged = found, True
+        """End the run with communities of the graph's vertices, or better ones if the graph is small."""
+        self._found, self.converged = self._improved(found), True
+
+    def _improved(self, found: Array) -> Array:
+        """Return the best communities of a small graph that a search from the given ones finds."""
+        search, arcs = loops("small_communities", on_device=False), len(self._first.indices)
+        if not 0 < arcs <= search.MOST_ARCS or len(self._finished) >= self._max_level:
+            return found
+        self._begin_graph(self._first)  # on the host, since it is small
+        level = self._level
+        better = search.improved(
+            level.rows, level.degrees, as_host(found), self._factor, self._seed
+        )
+        self._put(as_host(found) if better is None else better)
+        self._best = self._quality()
+        return found if better is None else self._part.xp.asarray(better)
 
     def _end_levels(self) -> None:
         """Let the vertices of the graph move again, unless those of the only level were they."""
