@@ -28,10 +28,10 @@ from cugraph_ws.partition.exchange_times import names_of
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram, bind
-from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.combines import out_of_range
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
+from cugraph_ws.program.infinity import STORED
 from cugraph_ws.program.lists import beyond_list
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.device import as_host
@@ -531,7 +531,7 @@ class VertexLoop:
         return as_columns(
             self._program,
             arrays,
-            INFINITY,
+            STORED,
             arrays.get("_predecessor"),
             self._graph.number_of_vertices,
         )

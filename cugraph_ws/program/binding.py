@@ -21,7 +21,7 @@ from cugraph_ws.frames.values import is_one_number, number_for_all
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.agreed import have_all_bound, keep_bound
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan, why_not_monotone
-from cugraph_ws.program.codegen import INFINITY, Types
+from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.combines import lowered
 from cugraph_ws.program.declarations import (
     Constant,
@@ -37,6 +37,7 @@ from cugraph_ws.program.declarations import (
 )
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
+from cugraph_ws.program.infinity import STORED, Kinds, saturated
 from cugraph_ws.program.jumps import jump_kind
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import array_module
@@ -206,6 +207,7 @@ def bind(
     if not have_all_bound(program, key, graph):
         examples = graph.examples(*constants)
         parameters = tuple(value.dtype.name for value in values)
+        program = saturated(program, Kinds(tuple(state), kinds, kinds_here, parameters))
 
         def trial_of(one: VertexProgram) -> Trial:
             return Trial(
@@ -236,9 +238,9 @@ def bind(
         )
         if program.asynchronous:
             trial.check_asynchronous()
-        order_free = program.asynchronous or why_not_monotone(program, types.state) is None
+        order_free = program.asynchronous or why_not_monotone(declared_program, types.state) is None
         as_sent = program.listing is None and "lift" not in program.sources
-        prepares = as_sent and _prepares(program, types)
+        prepares = as_sent and _prepares(declared_program, types)
         never_nan = is_never_nan(program, types)
         declared_program.memory[key] = program, types, order_free, prepares, never_nan
     keep_bound(declared_program, key, graph)
@@ -405,7 +407,7 @@ def check_edge_values(
             )
         if name in like:
             kind = like[name]
-            most = INFINITY[kind] if kind in INFINITY else int(np.finfo(kind).max)
+            most = STORED[kind] if kind in STORED else int(np.finfo(kind).max)
             if int(greatest[0]) * graph.number_of_vertices >= most:
                 remedy = "convert the column to float64" if kind != "float64" else "scale it down"
                 raise InputError(

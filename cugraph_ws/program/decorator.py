@@ -228,6 +228,11 @@ class VertexProgram(Snapshot):
         Whether it came from another process; then its sources hold that process's globals.
     extrapolation : Linear or None
         The field that runs may extrapolate, since a superstep maps it affinely.
+    infinite : tuple of bool
+        For each state field, whether it is an integer that may be infinite; empty until a program is
+        bound, and if none is.  See `cugraph_ws.program.infinity`.
+    infinite_message : tuple of bool
+        The same for each part of a message.
     """
 
     name: str
@@ -255,6 +260,8 @@ class VertexProgram(Snapshot):
     edge_state: dict[str, EdgeState] = field(default_factory=dict)
     listing: Listing | None = None
     extrapolation: Linear | None = None
+    infinite: tuple[bool, ...] = ()
+    infinite_message: tuple[bool, ...] = ()
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""

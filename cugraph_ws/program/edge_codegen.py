@@ -140,7 +140,7 @@ def pair_adaptors(
         f"ANY = {program.combine == 'any'}",
         f"EDGES = {reads}",
         "@inline\ndef load(constants, vertex):",
-        f"    return Vertex({', '.join(constants_text(types_, access))})",
+        f"    return Vertex({', '.join(constants_text(program, types_, access))})",
         "@inline\ndef message(w, u, v, edges, one, other, values):",
         message_result(types_, call("common")),
         "@inline\ndef nothing():",

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.graph.view import EXAMPLES
-from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.declarations import sample_values
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.program.lists import Examples
 
 __all__ = ["Trial"]
@@ -149,7 +149,7 @@ class Trial:
 
     def as_state(self, name: str, result: Any) -> tuple[Any, ...]:
         """Cast a result to the state's types, or raise an error that names the field."""
-        cast = []
+        cast: list[Any] = []
         for (field, part), dtype in zip(
             zip(self.program.state, self.numbers(name, result, len(self.state)), strict=True),
             self.state,
@@ -158,20 +158,23 @@ class Trial:
             if dtype.kind in "ib" and isinstance(part, (float, np.floating)):
                 declared = self.program.state[field]
                 vertex = getattr(declared.type, "holds_vertex", False)
-                if name == "init" and part == math.inf and dtype.name in INFINITY:
-                    if declared.visible and declared.null is None and not vertex:
-                        raise self.fail(
-                            name,
-                            f"returns inf for `{field}`, which is {dtype.name}; declare it as "
-                            f"ws.nullable(ws.{dtype.name}, math.inf), or as a float",
-                        )
-                    part = INFINITY[dtype.name]
-                elif not math.isfinite(part) or part != int(part):
+                hidden = vertex or not declared.visible
+                if name == "init" and part == math.inf and dtype.name in STORED and not hidden:
+                    raise self.fail(
+                        name,
+                        f"returns inf for `{field}`, which is {dtype.name}; declare it as "
+                        f"ws.nullable(ws.{dtype.name}, math.inf), or as a float",
+                    )
+                if not math.isfinite(part) or part != int(part):
                     raise self.fail(
                         name,
                         f"returns {float(part)!r} for `{field}`, which is {dtype.name}; declare it as a float, "
                         "or return a whole number",
                     )
+            place = len(cast)
+            if self.program.infinite and self.program.infinite[place] and part >= INFINITY:
+                cast.append(np.int64(INFINITY))  # as functions see it
+                continue
             try:
                 with np.errstate(all="ignore"):
                     cast.append(dtype.type(part))
