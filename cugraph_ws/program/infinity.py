@@ -326,8 +326,9 @@ class _Program:
         return returned
 
     def function_of(self, definitions: Sequence[tuple[str, ast.FunctionDef]]) -> Any:
-        """Compile definitions as plain Python, with the user's file and lines."""
+        """Compile definitions as plain Python for trials, with the user's file and lines."""
         space: dict[str, Any] = {"math": math, "np": np, **plain_functions(self.program.name)}
+        space["ws_finite"] = lambda a: a  # a trial's values may be none that occur
         for file, one in definitions:
             tree = ast.fix_missing_locations(ast.Module([one], []))
             exec(compile(tree, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
