@@ -113,6 +113,44 @@ def test_a_run_is_resumed_or_has_no_checkpoints(name: str, run: Any, tmp_path: P
                 assert one == other
 
 
+@pytest.mark.parametrize("run", [on_one, on_two_ranks])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_finished_run_is_resumed_without_a_superstep(name: str, run: Any, tmp_path: Path) -> None:
+    if name in NOWHERE or (name in ON_ONE_MACHINE and run is on_two_ranks):
+        return
+    graph, path = graph_for(name), tmp_path / "state"
+    expected = run(name, graph, checkpoint=path)
+    updates: list[Any] = []
+    resumed = run(name, graph, resume=path, progress=updates.append)
+    for one, other in zip(resumed, expected, strict=True):
+        if isinstance(one, pd.DataFrame):
+            pd.testing.assert_frame_equal(one, other, check_exact=True)
+        else:
+            assert one == other
+    assert updates == []
+
+
+def test_a_finished_run_on_an_undirected_graph_is_resumed_without_a_superstep(
+    tmp_path: Path,
+) -> None:
+    ends = graph_for("").edge_frame()
+    graph, path = ws.Graph(ends, weight=None, directed=False), tmp_path / "state"
+    expected = ws.eigenvector_centrality(graph, checkpoint=path)
+    updates: list[Any] = []
+    resumed = ws.eigenvector_centrality(graph, resume=path, progress=updates.append)
+    pd.testing.assert_frame_equal(resumed, expected, check_exact=True)
+    assert updates == []
+
+
+def test_a_finished_run_goes_on_with_a_smaller_tolerance(tmp_path: Path) -> None:
+    graph, path = graph_for("hits"), tmp_path / "state"
+    ws.hits(graph, tol=1e-2, checkpoint=path)
+    resumed = ws.run(ws.HITS(tol=1e-9), graph, resume=path)
+    assert resumed.converged
+    assert resumed.residual <= 1e-9
+    assert np.allclose(resumed.frame["hubs"], ws.hits(graph, tol=1e-9)["hubs"], atol=1e-8)
+
+
 def test_loops_that_have_none_refuse_them() -> None:
     graph = graph_for("")
     for loop in (ws.SpanningForest(), ws.PersonalizedPageRank([0]), ws.Betweenness(edges=True)):
