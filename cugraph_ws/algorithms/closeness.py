@@ -21,7 +21,7 @@ from cugraph_ws.algorithms.options import (
     refuse_negative,
 )
 from cugraph_ws.algorithms.weighted_paths import distances_from
-from cugraph_ws.arguments import check_count, check_flag
+from cugraph_ws.arguments import check_count, check_flag, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Result, Step
@@ -220,7 +220,7 @@ def sampled(graph: GraphView, k: int, seed: int) -> Any:
     """
     n = graph.number_of_vertices
     if k > n:
-        raise InputError(f"k={k!r}: the graph has {n:,} vertices; give at most that many")
+        raise InputError(f"k={shown(k)}: the graph has {n:,} vertices; give at most that many")
     return np.sort(np.random.default_rng(int(seed)).choice(n, k, replace=False))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
-from cugraph_ws.arguments import check_count
+from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -190,7 +190,7 @@ class CoreNumber(BaseLoop):
 
     def __init__(self, degree_type: DegreeType = "both", k: int | None = None) -> None:
         if not isinstance(degree_type, str) or degree_type not in get_args(DegreeType):
-            raise InputError(f"degree_type={degree_type!r}: choose 'both', 'in' or 'out'")
+            raise InputError(f"degree_type={shown(degree_type)}: choose 'both', 'in' or 'out'")
         if k is not None:
             check_count("k", k)
         self._degree_type, self._k = degree_type, k

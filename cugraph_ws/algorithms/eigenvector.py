@@ -10,7 +10,13 @@ import numpy as np
 
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.krylov import PrincipalVector
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    check_finite,
+    check_not_negative,
+)
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -113,11 +119,7 @@ def check_start(graph: GraphView, values: Any) -> None:
     InputError
     """
     check_finite("nstart", graph, values)
-    if any_true(values < 0.0):
-        vertex = int(values.argmin())
-        raise InputError(
-            f"nstart is {float(values[vertex])} for vertex {graph.describe(vertex)}; give 0 or more"
-        )
+    check_not_negative("nstart", graph, values)
     if graph.number_of_vertices and not graph.any_rank(any_true(values > 0.0)):
         raise InputError("nstart is 0 for every vertex; give one of them more than 0")
 

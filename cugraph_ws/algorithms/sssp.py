@@ -26,6 +26,7 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import takes_source_for_start
 from cugraph_ws.program.decorator import vertex_program
 
@@ -62,6 +63,9 @@ class SSSP:
 
     def priority(state):
         return state.distance
+
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
+        check_number("cutoff", values["cutoff"])
 
 
 @takes_source_for_start

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cugraph_ws.arguments import check_count
+from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.execution.check_edges import compare_pairs
@@ -177,7 +177,7 @@ def check(
     """
     if not isinstance(program, (VertexProgram, Phases, EdgeProgram)):
         raise InputError(
-            f"program={program!r} is not a program; give a class decorated with @ws.vertex_program"
+            f"program={shown(program)} is not a program; give a class decorated with @ws.vertex_program"
         )
     if is_dask_frame(graph) or getattr(graph, "is_partitioned", False):
         raise InputError(

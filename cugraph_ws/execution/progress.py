@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def reporter(progress: Progress, name: str) -> Reporter:
         return CallbackReporter(progress)
     if progress is not True and progress is not False and progress != "always":
         raise InputError(
-            f'progress is {progress!r}: give True, False, "always", or a function that takes '
+            f'progress is {shown(progress)}: give True, False, "always", or a function that takes '
             "a ProgressUpdate"
         )
     if progress is False:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.arguments import listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import (
     Column,
@@ -81,7 +82,7 @@ class Vertices:
         for row in rows:
             if not isinstance(row, (tuple, list)) or len(row) != len(self.types):
                 raise InputError(
-                    f"{argument}: {row!r} is not an id; give a tuple of ({', '.join(self.sources)})"
+                    f"{argument}: {shown(row)} is not an id; give a tuple of ({', '.join(self.sources)})"
                 )
         parts = zip(*rows, strict=True) if rows else [[] for _ in self.types]
         return self._encode([open_values(list(part), argument) for part in parts], argument)
@@ -168,15 +169,15 @@ class Vertices:
         """Raise InputError for a result column that has the name of the ids or of another column."""
         if other:
             raise InputError(
-                f"source={self.sources!r}: two columns of the result would be named {column!r}; "
-                f"rename the columns of the ids, or the program's field {other!r}"
+                f"source={shown(self.sources)}: two columns of the result would be named {shown(column)}; "
+                f"rename the columns of the ids, or the program's field {shown(other)}"
             )
         if len(self.types) == 1:
             raise InputError(
-                f"the program's field {column!r} has the name of the result's column of ids; rename it"
+                f"the program's field {shown(column)} has the name of the result's column of ids; rename it"
             )
         raise InputError(
-            f"source: the id column {column!r} has the name of a column of the result, which would "
+            f"source: the id column {shown(column)} has the name of a column of the result, which would "
             f"overwrite it; rename it in the frame of edges (and of vertices) before the graph is made"
         )
 
@@ -347,8 +348,8 @@ class Vertices:
     def _refuse_name(self, name: str, argument: str, have: Sequence[str]) -> NoReturn:
         """Raise InputError for an unknown attribute name."""
         raise InputError(
-            f"{argument}={name!r}: the graph has no such vertex attribute; it has: "
-            f"{', '.join(map(repr, have)) or 'none'}; "
+            f"{argument}={shown(name)}: the graph has no such vertex attribute; it has: "
+            f"{listed(have)}; "
             f"give the column in Graph(vertices=...), or values as a frame or a dict"
         )
 
@@ -377,7 +378,7 @@ class Vertices:
     def _shown(columns: Sequence[Column], row: int) -> str:
         """Return an id of the input, as errors show it."""
         value = [column.value(row) for column in columns]
-        return repr(value[0] if len(value) == 1 else tuple(value))
+        return shown(value[0] if len(value) == 1 else tuple(value))
 
     @staticmethod
     def _refuse_unknown(shown: str, count: int, argument: str) -> NoReturn:
@@ -432,7 +433,7 @@ def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str
     if len(others) != 1:
         raise InputError(
             f"{argument}: one column of values is needed besides {', '.join(ids)}, not "
-            f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); give a frame with exactly one"
+            f"{len(others)} ({listed(others)}); give a frame with exactly one"
         )
     return others[0]
 
@@ -472,12 +473,10 @@ def id_columns(frame: Named, sources: Sequence[str]) -> list[str]:
         return list(sources)
     if len(sources) == 1 and len(names) == 1:
         return names
-    wanted = (
-        "'vertex' or " + repr(sources[0]) if len(sources) == 1 else ", ".join(map(repr, sources))
-    )
+    wanted = f"'vertex' or {shown(sources[0])}" if len(sources) == 1 else listed(sources)
     raise InputError(
         f"{frame.argument}: the ids must be in {wanted}, but the columns are "
-        f"{', '.join(map(repr, names)) or 'none'}; rename the id column"
+        f"{listed(names)}; rename the id column"
     )
 
 

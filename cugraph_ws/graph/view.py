@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import check_choice, check_flag, shown
+from cugraph_ws.arguments import check_choice, check_flag, listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import FrameKind, VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -545,7 +545,7 @@ class GraphView(Framed[FrameT]):
         if not isinstance(name, (str, int)) or name not in self._carried:
             raise InputError(
                 f"the graph has no edge column {shown(name)}; it has: "
-                f"{', '.join(map(repr, self._carried)) or 'none'}; name the column in "
+                f"{listed(self._carried)}; name the column in "
                 f"Graph(weight=...) or Graph(attributes=[...])"
             )
 

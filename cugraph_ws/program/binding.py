@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import is_number
+from cugraph_ws.arguments import is_number, shown
 from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.agreed import have_all_bound, keep_bound
@@ -307,7 +308,7 @@ def by_own_names(program: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any
             continue
         if renamed.get(name) is not None:
             raise InputError(
-                f"{name}={renamed[name]!r} and {alias}={renamed[alias]!r} mean the same; give {name} alone"
+                f"{name}={shown(renamed[name])} and {alias}={shown(renamed[alias])} mean the same; give {name} alone"
             )
         renamed[name] = renamed.pop(alias)
     return renamed
@@ -471,7 +472,7 @@ def constant_values(
     `weight` is the edge attribute that weighted degrees sum.
     """
     n = graph.length
-    given = arguments.get(name)
+    given = without_mask(arguments.get(name), name)
     xp = array_module(on_device)
     if isinstance(declared, VertexSet):
         if given is None and not declared.optional:
@@ -516,6 +517,11 @@ def constant_values(
             "give whole numbers within its range"
         )
     values = cast
+    if isinstance(declared, Constant) and not all_true(xp.isfinite(values)):
+        vertex = int(xp.isfinite(values).argmin())
+        raise InputError(
+            f"{name} is {float(values[vertex])} for vertex {graph.describe(vertex)}; give a finite number"
+        )
     return _shares(xp, name, graph, values) if isinstance(declared, Distribution) else values
 
 
@@ -587,17 +593,19 @@ def parameter_value(
     if truth != (declared.type.dtype.kind == "b") or not (truth or is_number(value)):
         wanted = "True or False" if declared.type.dtype.kind == "b" else "a number"
         raise InputError(
-            f"{name}={value!r} is not {wanted}; {program.name} needs {declared.type!r}"
+            f"{name}={shown(value)} is not {wanted}; {program.name} needs {declared.type!r}"
         )
     try:
         with np.errstate(over="raise"):
             number = declared.type.dtype.type(value)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError(
-            f"{name}={value!r} is not a number of type {declared.type!r}; give such a number"
+            f"{name}={shown(value)} is not a number of type {declared.type!r}; give such a number"
         ) from error
     if declared.type.dtype.kind == "i" and number != value:
-        raise InputError(f"{name}={value!r} is not a whole number; give one, such as {int(number)}")
+        raise InputError(
+            f"{name}={shown(value)} is not a whole number; give one, such as {int(number)}"
+        )
     if number != number:
         raise InputError(f"{name}=nan is not a number; give a number")
     return np.int64(number) if declared.type.dtype.kind == "i" else number

@@ -689,7 +689,7 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
         if program.max_iter is not None:
             check_count("max_iter", program.max_iter)
         if program.tol is not None:
-            check_number("tol", program.tol)
+            check_number("tol", program.tol, finite=True)
     except InputError as error:
         raise ProgramError(f"{program.name}: {error}") from error
     if program.in_place not in (None, True, False):
