@@ -33,6 +33,7 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import look
 
 __all__ = [
     "Betweenness",
@@ -221,6 +222,7 @@ class Betweenness(ArrayLoop):
     """
 
     name = "betweenness_centrality"
+    ends_within_steps = True
     outputs: ClassVar = {"betweenness_centrality": False}
     kept: ClassVar = {"score": None}
     finish: Any = None  # called with the part and the edges' values
@@ -294,15 +296,19 @@ class Betweenness(ArrayLoop):
         sources = self._sources[self.done : self.done + self._width]
         levels, paths, dependency, shares, read = self._search(sources)
         sources = sources[: levels.shape[1]]
+        # A run may end in the middle of a step, so copies are added to.
+        score, arcs = self._score.copy(), self._arcs.copy()
         for first in range(0, len(sources), self._group):  # sums do not depend on the width
             columns = slice(first, first + self._group)
             reached = levels[: part.owned, columns] > 0
             own = near.xp.where(reached, dependency[: part.owned, columns] + self._endpoints, 0.0)
-            self._score[: part.owned] += own.sum(axis=1)
+            look()
+            score[: part.owned] += own.sum(axis=1)
             if self._endpoints:
-                self._add_sources(sources[columns], reached)
+                self._add_sources(score, sources[columns], reached)
             if self._edges:
-                self._score_edges(levels, paths, shares, columns)
+                self._score_edges(arcs, levels, paths, shares, columns)
+        self._score, self._arcs = score, arcs
         self.done += len(sources)
         if self.converged:
             self._end()
@@ -385,14 +391,19 @@ class Betweenness(ArrayLoop):
             readers = near.followers(changed, "in")
             marks[changed] = 1
             counts = near.sums(front, "in", readers, marks=marks)
+            look()
             front[changed], marks[changed] = 0.0, 0
             counts = xp.where(levels[readers] < 0, counts, 0.0)
+            look()
             hit = xp.flatnonzero(counts.any(axis=1))
             rows, counts = readers[hit], counts[hit]
+            look()
             counts, scale = self._scaled(counts)
             scales.append(scale)
+            look()
             front[rows] = counts
             paths[rows] += counts
+            look()
             levels[rows] = xp.where(counts > 0, len(stack), levels[rows])
         return levels, paths, stack, scales
 
@@ -419,28 +430,34 @@ class Betweenness(ArrayLoop):
             rows, before = stack[level], stack[level - 1]
             at = levels[rows] == level
             share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0) / scales[level - 1]
+            look()
             front[rows] = xp.where(at, share, 0.0)
             shares[rows] += front[rows]
+            look()
             changed = near.update(front, rows)
             marks[changed] = 1
             gathered = near.sums(front, "out", before, marks=marks)
+            look()
             front[changed], marks[changed] = 0.0, 0
             at = levels[before] == level - 1
+            look()
             dependency[before] += xp.where(at, paths[before] * gathered, 0.0)
         return dependency
 
-    def _add_sources(self, sources: Array, reached: Array) -> None:
-        """Add to each source the paths that begin at it; collective."""
+    def _add_sources(self, score: Array, sources: Array, reached: Array) -> None:
+        """Add to the score of each source the paths that begin at it; collective."""
         own = as_host(reached.sum(axis=0, dtype=np.int64))
         ends = np.sum(self.near.part.graph.comm.allgather(own.tolist()), axis=0)
         here, places = self.near.owned_among(sources)
-        self._score[places] += self.near.xp.asarray(ends[here].astype(np.float64))
+        score[places] += self.near.xp.asarray(ends[here].astype(np.float64))
 
     def _tight(self, levels: Array, one: Array, other: Array, first: int, columns: slice) -> Array:
         """Return which of the arcs from place `first` on are on shortest paths, by source in `columns`."""
         return (levels[one] >= 0) & (levels[other] == levels[one] + 1)
 
-    def _score_edges(self, levels: Array, paths: Array, shares: Array, columns: slice) -> None:
+    def _score_edges(
+        self, arcs: Array, levels: Array, paths: Array, shares: Array, columns: slice
+    ) -> None:
         """Add to every arc the paths through it from some sources, both ways of an undirected edge."""
         near, part, xp = self.near, self.near.part, self.near.xp
         levels, paths, shares = (one[:, columns] for one in (levels, paths, shares))
@@ -449,12 +466,13 @@ class Betweenness(ArrayLoop):
         rows = part.csc
         heads = row_of_arcs(part)
         for first in range(0, len(heads), ARCS):
+            look()
             head, tail = heads[first : first + ARCS], rows.indices[first : first + ARCS]
             ways = [(tail, head)] if part.graph.directed else [(tail, head), (head, tail)]
             for one, other in ways:
                 tight = self._tight(levels, one, other, first, columns)
                 through = xp.where(tight, paths[one] * shares[other], 0.0)
-                self._arcs[first : first + ARCS] += through.sum(axis=1)
+                arcs[first : first + ARCS] += through.sum(axis=1)
 
 
 class WeightedBetweenness(Betweenness):
@@ -499,8 +517,11 @@ class WeightedBetweenness(Betweenness):
             rows = stack[level]
             at = levels[rows] == level
             gathered = near.tight(shares, self._lengths, "out", rows, weight)
+            look()
             dependency[rows] = xp.where(at, paths[rows] * gathered, dependency[rows])
+            look()
             share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0)
+            look()
             shares[rows] = xp.where(at, share, shares[rows])
             near.update(shares, rows)
         return dependency

@@ -203,11 +203,11 @@ class Leiden(Louvain):
         begun = self._of_vertices(community)
         if count == len(level.degrees) or last:
             self._member = begun
-            self._finished.append(begun)
+            self._finished = [*self._finished, begun]
             self._end_levels()
             return
         self._member = self._of_vertices(refined)
-        self._finished.append(self._member)
+        self._finished = [*self._finished, self._member]
         self._begin(merge(xp, self._backend, level, refined, count))
         self._begun = begun
         self._place(begun)

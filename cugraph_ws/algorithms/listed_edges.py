@@ -23,6 +23,7 @@ class ListedEdges(ArrayLoop):
     """Base of these loops for `run`; a subclass has `step`, which returns `self.end(…)`."""
 
     checkpoints = "none"
+    ends_within_steps = True
     outputs: ClassVar[dict[str, bool]] = {}
     kept: ClassVar[dict[str, Any]] = {}
     converged = False

@@ -37,6 +37,7 @@ from cugraph_ws.partition.fixed_point import UNIT, exponent, fixed_point
 from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
@@ -252,6 +253,7 @@ class Louvain(BaseLoop):
 
     name = "louvain"
     checkpoints = "on one machine"
+    ends_within_steps = True
     outputs: ClassVar = {"partition": False}
     reads_weights = True
     _final: bool  # whether the graph's vertices move between communities of the last level
@@ -298,15 +300,16 @@ class Louvain(BaseLoop):
         """Let each vertex of the level move once; end the level if that gains little."""
         level, best, before = self._level, self._best, self._label
         large = len(before) > ONE_BY_ONE
-        self._label = before.copy()
+        label = before.copy()
         turn = len(self._finished) * MOST_SWEEPS + self._sweeps
         classes = self._classes(
             self._mover, turn, self._sweeps == 0, (self._stirred, self._enough, self._called)
         )
         listed, moved, change, squares = self._mover.sweep(
-            (self._label, self._totals, self._sizes), before, self._factor, classes,
+            (label, self._totals, self._sizes), before, self._factor, classes,
             level.sources, self._stirred, self._twice,
         )  # fmt: skip
+        self._label = label
         if moved:
             self._inside += change
             self._call()
@@ -499,7 +502,7 @@ class Louvain(BaseLoop):
         merges = count < len(level.degrees)
         if merges or not self._finished:
             self._member = self._of_vertices(dense)
-            self._finished.append(self._member)
+            self._finished = [*self._finished, self._member]
         if merges and len(self._finished) < self._max_level:
             self._begin(merge(xp, self._backend, level, dense, count))
             self._entered = self._best
@@ -577,13 +580,16 @@ def both_ways(part: Part) -> tuple[Array, Array, Array]:
     numbers = part.numbers.astype(np.int64)
     rows = numbers[row_of_arcs(part)]
     columns = numbers[csc.indices]
+    look()
     weights = fixed_point(part, exponent(part.graph))
+    look()
     if not part.halo.alone:
         _refuse_too_many(part.graph)
         came = part.halo.exchange([[rows, columns, weights]] * part.graph.comm.size)
         rows, columns, weights = (xp.concatenate(one) for one in zip(*came, strict=True))
     if part.directed:
         ends = xp.concatenate([rows, columns]), xp.concatenate([columns, rows])
+        look()
         return *ends, xp.concatenate([weights, weights])
     return rows, columns, xp.where(rows == columns, 2 * weights, weights)
 
@@ -601,18 +607,24 @@ def _refuse_too_many(graph: GraphView) -> None:
 def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -> Level:
     """Merge arcs with the same ends, by sorting."""
     keys = rows * count + columns  # 3·10^9 vertices or fewer
+    look()
     order = xp.argsort(keys, kind="stable")
+    look()
     keys, weights = keys[order], weights[order]
+    look()
     rows = keys // max(1, count)
     columns = keys - rows * count
     vertices = xp.arange(count + 1)
     degrees = row_sums(xp, weights, xp.searchsorted(rows, vertices))
+    look()
     apart = xp.flatnonzero(rows != columns)
     inside = _total(xp.where(rows == columns, weights, 0))
     rows, columns, weights = rows[apart], columns[apart], weights[apart]
+    look()
     leads = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
     first = xp.flatnonzero(xp.concatenate([xp.ones(min(1, len(rows)), np.bool_), leads]))
     weights = row_sums(xp, weights, xp.concatenate([first, xp.full(1, len(rows), first.dtype)]))
+    look()
     rows, columns = rows[first], columns[first]
     offsets = xp.searchsorted(rows, vertices).astype(np.int64)
     return Level(rows, columns, weights, offsets, degrees, inside)

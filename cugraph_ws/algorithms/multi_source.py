@@ -98,6 +98,7 @@ class MultiSource(BaseLoop):
 
     by_vertex = False
     max_iter: int | None = None  # of the run, in which a step is a batch of searches
+    ends_within_steps = True
 
     def __init__(
         self,

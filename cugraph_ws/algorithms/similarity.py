@@ -412,6 +412,7 @@ class Similarity(BaseLoop):
     """
 
     checkpoints = "on one machine"
+    ends_within_steps = True
     by_vertex = False
     _scale = 1.0  # of weights
     _oriented: Oriented | None = None  # if the pairs are all edges, and neighbours are counted

@@ -24,6 +24,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.ordered_words import weight_words
 
@@ -240,11 +241,13 @@ def lightest_forest(
         As for `spanning_forest`.
     """
     light = _lightest(xp, weight, LIGHT * size)
+    look()
     places, rest = xp.flatnonzero(light), xp.flatnonzero(~light)
     near, far = (one[places] for one in ends)
     chosen = []
     while True:
         order = _order(xp, numbers[0][places], numbers[1][places], weight[places])
+        look()
         found, label = spanning_forest(xp, size, near[order], far[order], lower)
         chosen.append(places[order[found]])
         if not len(rest):
@@ -270,5 +273,7 @@ def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
     """Return the order of edges by weight, then by `other`, `one` and index."""
     if not len(one):
         return xp.arange(0)
+    look()
     order = xp.argsort(other * (int(one.max()) + 1) + one, kind="stable")
+    look()
     return order[xp.argsort(weight_words(weight)[order], kind="stable")]

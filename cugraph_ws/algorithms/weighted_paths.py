@@ -11,6 +11,7 @@ import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood
 from cugraph_ws.errors import InputError
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import all_true, any_true
 
 __all__ = ["distances_from", "levels_of"]
@@ -49,8 +50,10 @@ def distances_from(
         changed = near.update(distances, rows)
         readers = near.followers(changed, direction)
         found = near.nearest(distances, direction, readers, weight)
+        look()
         own = distances[readers]
         nearer = xp.flatnonzero((found < own).any(axis=1))
+        look()
         rows = readers[nearer]
         distances[rows] = xp.minimum(found[nearer], own[nearer])
         read += len(readers)
@@ -90,6 +93,7 @@ def levels_of(
     part, xp = near.part, near.xp
     marks = (distances < np.inf).astype(np.float64)
     waiting = near.tight(marks, distances, "in", near.own, weight)
+    look()
     levels = xp.full(distances.shape, -1, np.int32)
     paths = xp.zeros(distances.shape)
     front = xp.zeros(distances.shape)
@@ -103,13 +107,18 @@ def levels_of(
         near.update(paths, rows)
         readers = near.followers(changed, "in")
         came = near.tight(front, distances, "in", readers, weight)
+        look()
         front[changed] = 0.0
         waiting[readers] -= came
+        look()
         final = (came > 0.0) & (waiting[readers] == 0.0)
+        look()
         ready = xp.flatnonzero(final.any(axis=1))
         rows, final = readers[ready], final[ready]
         counts = near.tight(paths, distances, "in", rows, weight)
+        look()
         paths[rows] = xp.where(final, counts, paths[rows])
+        look()
         levels[rows] = xp.where(final, len(stack), levels[rows])
         front[rows] = final
     own = slice(0, part.owned)

@@ -56,6 +56,7 @@ class EdgeLoop(BaseLoop):
     """
 
     by_vertex = False
+    ends_within_steps = True
 
     def __init__(
         self, program: EdgeProgram, arguments: Mapping[str, Any], options: Options

@@ -62,6 +62,7 @@ class PhasedLoop:
     """
 
     by_vertex = True
+    ends_within_steps = True
     phased = True
 
     def __init__(self, phases: Phases, arguments: Mapping[str, Any], options: Options) -> None:

@@ -36,6 +36,7 @@ from cugraph_ws.program.lists import beyond_list
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["VertexLoop", "as_columns"]
@@ -66,6 +67,7 @@ class VertexLoop:
     """
 
     by_vertex = True
+    ends_within_steps = True  # in supersteps that do not write into the state that they read
 
     def __init__(
         self,
@@ -363,7 +365,8 @@ class VertexLoop:
         """
         if self._extrapolation is None or self.converged or self.diverged:
             return False
-        replaced = self._extrapolation.after(self._number, before, self._residual)
+        with without_looks():  # the state is that after the superstep
+            replaced = self._extrapolation.after(self._number, before, self._residual)
         if replaced:
             self._counts.sums = self._exchange.merge(self._executor.counts()).sums
         return replaced

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness, closeness
+from cugraph_ws.execution.stop_requests import StopRequests
 
 SIZE = 40
 NUMBERS = np.arange(SIZE)
@@ -149,6 +151,62 @@ def test_a_finished_run_goes_on_with_a_smaller_tolerance(tmp_path: Path) -> None
     assert resumed.converged
     assert resumed.residual <= 1e-9
     assert np.allclose(resumed.frame["hubs"], ws.hits(graph, tol=1e-9)["hubs"], atol=1e-8)
+
+
+def ends_at_look(number: int | None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let runs end where a step looks for the n-th time; return the list of looks of later runs."""
+    looks = [0]
+
+    class Ending(StopRequests):
+        def look(self, *, report: bool = True) -> None:
+            self._count()
+            super().look(report=report)
+
+        def look_together(self) -> None:
+            self._count()
+            super().look_together()
+
+        def _count(self) -> None:
+            if self._report is not None:  # the loop has started
+                looks[0] += 1
+                if looks[0] == number:
+                    self._request = "timeout"
+
+    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopRequests", Ending)
+    return looks
+
+
+# Functions whose steps are searches from many vertices, or pass over all edges or pairs
+OF_LONG_STEPS = {
+    *("articulation_points", "betweenness_centrality", "bridges", "closeness_centrality"),
+    *("edge_betweenness_centrality", "harmonic_centrality", "minimum_spanning_forest"),
+    *("minimum_spanning_tree", "multi_source_bfs", "multi_source_sssp"),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_run_that_ends_within_a_step_says_so_and_resumes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, path = graph_for(name), tmp_path / "state"
+    looks = ends_at_look(None, monkeypatch)
+    expected = on_one(name, graph)  # everything is compiled afterwards
+    looks[0] = 0
+    on_one(name, graph)
+    assert looks[0] > 1 or name not in OF_LONG_STEPS
+    saved = {} if name in NOWHERE else {"checkpoint": path}
+    for number in sorted({1 + looks[0] * part // 5 for part in range(5)} if looks[0] else ()):
+        ends_at_look(number, monkeypatch)
+        with pytest.raises(ws.ConvergenceError, match="stopped by timeout") as raised:
+            on_one(name, graph, **saved)
+        assert raised.value.result.stopped == "timeout"
+        if saved:
+            ends_at_look(None, monkeypatch)
+            for one, other in zip(on_one(name, graph, resume=path), expected, strict=True):
+                if isinstance(one, pd.DataFrame):
+                    pd.testing.assert_frame_equal(one, other)
+                else:
+                    assert one == other
 
 
 def test_loops_that_have_none_refuse_them() -> None:
