@@ -380,7 +380,9 @@ class Betweenness(ArrayLoop):
         here, rows = near.owned_among(sources)
         levels = xp.full(shape, -1, np.int32)
         levels[rows, xp.asarray(here)] = 0
+        look()
         paths = (levels == 0).astype(np.float64)
+        look()
         front = paths.copy()
         rows = xp.unique(rows)
         stack, scales = [], []
@@ -388,6 +390,7 @@ class Betweenness(ArrayLoop):
         while near.total(len(rows)):
             stack.append(rows)
             changed = near.update(front, rows)
+            look()
             readers = near.followers(changed, "in")
             marks[changed] = 1
             counts = near.sums(front, "in", readers, marks=marks)

@@ -421,6 +421,7 @@ def _ends(part: Part, rows: Any) -> tuple[Array, Array]:
     xp = part.xp
     indices = rows.indices
     places = row_numbers(xp, rows.offsets, len(indices))
+    look()
     if part.numbers_are_positions:
         return places.astype(np.int64), indices.astype(np.int64)
     numbers = part.numbers
