@@ -25,7 +25,7 @@ __all__ = ["Progress", "ProgressUpdate", "Reporter", "reporter"]
 
 @dataclass(frozen=True, slots=True)
 class ProgressUpdate:
-    """State of a run at the end of a superstep.
+    """State of a run at the end of a superstep; in a long one, at the end of the superstep before.
 
     Attributes
     ----------
@@ -227,7 +227,8 @@ def reporter(progress: Progress, name: str) -> Reporter:
     progress : bool, "always" or callable
         False reports nothing.  True shows a bar on stderr if that is a terminal; "always" writes
         plain lines to stderr if it is not a terminal.  A callable receives a `ProgressUpdate`
-        after every superstep and may return False to stop the run.
+        after every superstep, and about ten times a second in long ones, and may return False to
+        stop the run.
     name : str
         Name of the algorithm, for the bar.
 
