@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from cugraph_ws.execution.extrapolation import KEPT, Extrapolation, why_not_extr
 from cugraph_ws.execution.jumps import Jumps
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.plain_errors import naming_errors
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
 from cugraph_ws.graph.view import GraphView
@@ -220,8 +222,15 @@ class VertexLoop:
                 max_iter=self.max_iter,
                 on_device=self.engine == "cuda",
             )
-        self._executor.start()
+        with self._errors():
+            self._executor.start()
         self._take_stock()
+
+    def _errors(self) -> AbstractContextManager[None]:
+        """Return a context in which exceptions of plain functions become errors that say where."""
+        if self.engine != "python":
+            return nullcontext()
+        return naming_errors(self.bound.program, self._graph)
 
     def _take_stock(self) -> None:
         """Read the counts of the state that the executor starts with; collective."""
@@ -311,7 +320,8 @@ class VertexLoop:
         if self._jumps is not None:
             self._exchange.finish()
             self._jumps.write()
-        self._executor.superstep(choice, self._counts.sums)
+        with self._errors():
+            self._executor.superstep(choice, self._counts.sums)
         self._counts, traffic = self._exchange.exchange(self._executor, choice)
         counts = self._counts
         if counts.beyond:  # on every rank

@@ -1,4 +1,4 @@
-"""Binds a vertex program to a graph: types resolved, arguments checked, functions tried out.
+"""Binds a vertex program to a graph: types resolved, arguments checked.
 
 All errors of a program on this graph, and of the arguments of its run, are found here, before
 the first superstep.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from cugraph_ws.arguments import is_number, shown
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
-from cugraph_ws.graph.view import GraphView
+from cugraph_ws.graph.view import ExampleArc, Examples, GraphView
 from cugraph_ws.program.agreed import have_all_bound, keep_bound
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan, why_not_monotone
+from cugraph_ws.program.budget import OutOfSteps
 from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.combines import lowered
 from cugraph_ws.program.declarations import (
@@ -44,6 +46,7 @@ from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import array_module
 from cugraph_ws.runtime.masks import all_true, any_true
 from cugraph_ws.runtime.parsing import parse
+from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = [
     "BoundProgram",
@@ -130,7 +133,7 @@ def bind(
     on_device: bool = False,
     plain: bool = False,
 ) -> BoundProgram:
-    """Resolve a program's types and arguments on a graph, and try out its functions.
+    """Resolve a program's types and arguments on a graph.
 
     Parameters
     ----------
@@ -206,25 +209,14 @@ def bind(
     key = (tuple(state), kinds, missing, kinds_here, uniform, telling, plain)
     declared_program = program
     if not have_all_bound(program, key, graph):
-        examples = graph.examples(*constants)
+        sample = _Sample(graph, constants, columns, kinds, missing, values)
         parameters = tuple(value.dtype.name for value in values)
         program = saturated(program, Kinds(tuple(state), kinds, kinds_here, parameters))
-
-        def trial_of(one: VertexProgram) -> Trial:
-            return Trial(
-                one, tuple(state), kinds, examples, uniform, values, graph.number_of_vertices
-            )
-
+        given = (tuple(state), kinds, kinds_here, parameters)
         if program.fold is not None:
-            trial = trial_of(program)
-            tried = Inference(*trial.sent(trial.states()))
-            given = (program, tuple(state), kinds, kinds_here, parameters)
-            sent = _inferred(infer_messages, *given, seen=tried, plain=plain)
+            sent = _inferred(infer_messages, program, *given, sample=sample, plain=plain)
             program = lowered(program, sent.message, is_tuple=sent.tuple_message)
-        trial = trial_of(program)
-        seen = Inference(*trial.run(), *trial.gathered_kinds)
-        given = (program, tuple(state), kinds, kinds_here, parameters)
-        found = _inferred(infer, *given, seen=seen, plain=plain)
+        found = _inferred(infer, program, *given, sample=sample, plain=plain)
         types = Types(
             state=tuple(state),
             constants=kinds_here,
@@ -237,12 +229,12 @@ def bind(
             gathered=found.gathered,
             tuple_gathered=found.tuple_gathered,
         )
-        if program.asynchronous:
-            trial.check_asynchronous()
-        order_free = program.asynchronous or why_not_monotone(declared_program, types.state) is None
+        proved = why_not_monotone(declared_program, types.state) is None
+        order_free = program.asynchronous or proved
         as_sent = program.listing is None and "lift" not in program.sources
         prepares = as_sent and _prepares(declared_program, types)
         never_nan = is_never_nan(program, types)
+        _doubt(program, tuple(state), found, sample, proved=proved)
         declared_program.memory[key] = program, types, order_free, prepares, never_nan
     keep_bound(declared_program, key, graph)
     program, types, order_free, prepares, never_nan = declared_program.memory[key]
@@ -269,20 +261,85 @@ def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
             )
 
 
+class _Sample:
+    """What a program is tried on: a few arcs of the graph, read when first needed."""
+
+    def __init__(
+        self,
+        graph: GraphView,
+        constants: Sequence[Any],
+        columns: Sequence[str | None],
+        kinds: Sequence[str],
+        missing: Sequence[float | None],
+        values: tuple[Any, ...],
+    ) -> None:
+        self.graph, self.constants, self.kinds, self.values = graph, constants, kinds, values
+        self.edges: list[str | float] = [
+            name if name is not None else stand_in or 0.0  # one of both is given
+            for name, stand_in in zip(columns, missing, strict=True)
+        ]
+
+    @cached_property
+    def arcs(self) -> Examples:
+        """The arcs, with edge attributes in the types that the program sees; collective."""
+        dtypes = [np.dtype(kind) for kind in self.kinds]
+        return [
+            arc._replace(edge=tuple(dtype.type(x) for dtype, x in zip(dtypes, arc.edge, strict=True)))
+            for arc in self.graph.examples(self.constants, self.edges)
+        ]  # fmt: skip
+
+    @property
+    def arcs_or_one(self) -> Examples:
+        """The arcs; if there are none, a loop with invented values: no message is sent along it."""
+        own = tuple(np.zeros(1, one.dtype)[0] for one in self.constants)
+        edge = tuple(np.dtype(kind).type(1) for kind in self.kinds)
+        return self.arcs or [ExampleArc((0, 0), (own, own), edge)]
+
+    def trial(self, program: VertexProgram, state: tuple[str, ...]) -> Trial:
+        """Return a trial of a program."""
+        return Trial(program, state, self.values, self.graph.number_of_vertices)
+
+
 def _inferred(
     infer: Callable[..., Inference],
     program: VertexProgram,
-    *kinds: Any,
-    seen: Inference,
+    state: tuple[str, ...],
+    *kinds: tuple[str, ...],
+    sample: _Sample,
     plain: bool,
 ) -> Inference:
-    """Infer types with the compiler; if a plain program does not compile, return `seen`, a trial's types."""
+    """Infer types with the compiler; those of a plain program that does not compile are a trial's.
+
+    If a program is refused, and fails as plain Python too, the error is the one with the user's line.
+    """
     try:
-        return infer(program, *kinds)
-    except CompileError:
-        if not plain:
-            raise
-        return seen
+        return infer(program, state, *kinds)
+    except ProgramError as error:
+        trial = sample.trial(program, state)
+        if not (plain and isinstance(error, CompileError)):
+            raise trial.complaint(sample.arcs) or error from error
+        try:
+            return trial.types(sample.arcs_or_one)
+        except OutOfSteps:
+            raise error from None
+
+
+def _doubt(
+    program: VertexProgram,
+    state: tuple[str, ...],
+    types: Inference,
+    sample: _Sample,
+    *,
+    proved: bool,
+) -> None:
+    """Warn if a trial shows that a combine, or a declaration, is not what it should be; collective."""
+    custom = program.combine == "custom" and program.fold is None
+    unproved = program.asynchronous and not proved
+    if program.jumps or program.aggregates or not (custom or unproved):
+        return  # what jumps and aggregates read is known between supersteps only
+    doubt = sample.trial(program, state).doubts(sample.arcs, types)
+    if doubt is not None and sample.graph.comm.rank == 0:
+        warn_caller(f"{doubt}; ws.check compares runs of the program with its definition")
 
 
 def _prepares(program: VertexProgram, types: Types) -> bool:
@@ -494,7 +551,8 @@ def constant_values(
             )
         return xp.full(_shared(n), default, dtype)
     if isinstance(given, np.ndarray) and given.shape == (n,):
-        if given.dtype.kind not in "iufb" or np.isnan(given).any():
+        unknown = default is not None and math.isnan(default)  # NaN stands for no value
+        if given.dtype.kind not in "iufb" or (np.isnan(given).any() and not unknown):
             raise InputError(
                 f"{name}: the array has entries that are not numbers; give a number for each vertex"
             )

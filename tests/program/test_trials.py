@@ -1,0 +1,113 @@
+"""Trials never refuse a program and never hang; a run without an end says so."""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import pandas as pd
+import pytest
+from programs import values_of
+
+import cugraph_ws as ws
+from cugraph_ws.program.budget import OutOfSteps, limited
+
+SOURCE = """
+def user_halve(x):
+    while x % 2 == 0:
+        x //= 2
+    return x
+"""
+
+
+def halve(x):
+    while x % 2 == 0:
+        x //= 2
+    return x
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["main thread", "another thread"])
+def test_a_loop_without_an_end_is_stopped(elsewhere):
+    function = limited(halve, SOURCE, "user_halve", 1_000)
+    ends = []
+
+    def attempt():
+        try:
+            ends.append(function(0))
+        except OutOfSteps as error:
+            ends.append(error)
+
+    if elsewhere:
+        thread = threading.Thread(target=attempt)
+        thread.start()
+        thread.join()
+    else:
+        attempt()
+    assert isinstance(ends[0], OutOfSteps)
+    assert function(24) == 3, "every call has its own budget"
+
+
+def test_a_function_without_loops_is_called_itself():
+    assert limited(math.sqrt, "def user_root(x):\n    return math.sqrt(x)", "user_root", 1) is (
+        math.sqrt
+    )
+
+
+def steps(src, edge):
+    x = src.x
+    while x >= edge.k:
+        x //= edge.k
+    return x
+
+
+@ws.vertex_program
+class Digits:
+    """`k` is at least 2 wherever it occurs; the loop has no end for 1."""
+
+    x: ws.int64
+    k = ws.edge(ws.int64, least=2)
+    asynchronous = True
+
+    def init(vertex):
+        return vertex + 7
+
+    compute = steps
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.x, gathered)
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_loop_that_ends_on_the_values_that_occur_is_no_hang(engine):
+    frame = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 0], "k": [2, 3, 9]})
+    result = ws.run(Digits, frame, engine=engine)
+    assert values_of(result)["x"] == [7, 8, 9]
+
+
+@ws.vertex_program
+class Logarithms:
+    x: ws.float64
+    max_iter = 2
+
+    def init(vertex):
+        return 2.0 - vertex
+
+    def compute(src):
+        return math.log(src.x)
+
+    combine = max
+
+    def apply(old, gathered):
+        return math.sqrt(gathered - 4.0)
+
+
+def test_errors_of_plain_functions_name_line_and_vertices():
+    frame = pd.DataFrame({"source": ["a", "b", "c"], "destination": ["b", "c", "a"]})
+    line = Logarithms.functions["compute"].__code__.co_firstlineno + 1
+    with pytest.raises(ws.ProgramError) as caught:
+        ws.run(Logarithms, frame, engine="python")
+    text = f"Logarithms.compute, line {line} of {__file__}, at vertex 'c': ValueError: math domain"
+    assert text in str(caught.value)
+    with pytest.raises(ws.ProgramError, match=r"Logarithms.compute, line .*: math domain error"):
+        ws.check(Logarithms, frame)
