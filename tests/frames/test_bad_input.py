@@ -104,7 +104,8 @@ def test_weights_beyond_int64():
     ("values", "remedy"),
     [
         ([0.0, 1.0, 2.0], "cast the column to int64 or to strings"),
-        ([0.0, np.nan, 2.0], "cast the column to int64 or to strings"),
+        ([0.0, np.nan, 2.0], "row 1 has no id, .* cast the column to int64"),
+        ([0.5, np.nan, 2.0], "cast the column to int64 or to strings"),
         ([True, False, True], "cast the column to int8"),
         ([decimal.Decimal(1)] * 3, "cast the column to int64 or to strings"),
         ([[1], [2], [3]], "each must be a single value"),
