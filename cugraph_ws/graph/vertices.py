@@ -78,11 +78,16 @@ class Vertices:
         if len(self.types) == 1:
             column = open_values(values, argument, on_device=self.on_device)
             return self._encode([column], argument)
-        rows = list(values)
+        try:
+            rows = list(values)
+        except TypeError:
+            raise InputError(
+                f"{argument}={shown(values)}: give a list of ids, each a tuple of ({listed(self.sources)})"
+            ) from None
         for row in rows:
             if not isinstance(row, (tuple, list)) or len(row) != len(self.types):
                 raise InputError(
-                    f"{argument}: {shown(row)} is not an id; give a tuple of ({', '.join(self.sources)})"
+                    f"{argument}: {shown(row)} is not an id; give a tuple of ({listed(self.sources)})"
                 )
         parts = zip(*rows, strict=True) if rows else [[] for _ in self.types]
         return self._encode([open_values(list(part), argument) for part in parts], argument)
@@ -432,7 +437,7 @@ def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str
     others = [name for name in names if name not in ids]
     if len(others) != 1:
         raise InputError(
-            f"{argument}: one column of values is needed besides {', '.join(ids)}, not "
+            f"{argument}: one column of values is needed besides {listed(ids)}, not "
             f"{len(others)} ({listed(others)}); give a frame with exactly one"
         )
     return others[0]

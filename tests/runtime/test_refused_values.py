@@ -233,6 +233,26 @@ def test_communities_of_vertices_whose_columns_are_named_by_integers():
     assert ws.conductance(graph, labels).vertices.tolist() == [2, 1]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph, values: graph.numbers(5, "vertices"),
+        lambda graph, values: graph.numbers([5], "vertices"),
+        lambda graph, values: ws.bfs(graph, 5),
+        lambda graph, values: ws.subgraph(graph, 5),
+        lambda graph, values: ws.closeness_centrality(graph, vertices=5),
+        lambda graph, values: graph.vertex_values(values, "vertices", float),
+    ],
+)
+def test_errors_about_ids_of_columns_that_are_named_by_integers(call):
+    graph = ws.Graph(TWO_COLUMNS.set_axis([0, 1, 2, 3], axis=1), source=[0, 1], destination=[2, 3])
+    values = pd.DataFrame({0: [0], 1: [0], "x": [1.0], "y": [2.0]})
+    with pytest.raises(
+        ws.InputError, match=r"a tuple of \(0, 1\)$|besides 0, 1, not 2 \('x', 'y'\)"
+    ):
+        call(graph, values)
+
+
 def test_communities_are_single_values():
     lists = {"vertex": [0, 1, 2], "x": [[0], [0], [1]]}
     for frame in (pd.DataFrame(lists), pl.DataFrame(lists), pa.table(lists)):
@@ -252,3 +272,33 @@ def test_polars_names_with_a_nul():
     records = pl.DataFrame({"vertex": [0], "x": [{"\0": 1}]})
     with pytest.raises(ws.InputError, match="column 'x'"):
         ws.heat(EDGES, records)
+
+
+def test_values_at_the_ends_of_their_types():
+    """A value fits or does not: one beyond the end is refused, the end itself is exact."""
+    graph = ws.Graph(EDGES)
+
+    def read(value, dtype):
+        return graph.vertex_values({0: value, 1: 0, 2: 0}, "x", dtype)[0][0]
+
+    assert read(np.float64(3e38), np.float32) == np.float32(3e38)
+    assert read(math.inf, np.float32) == math.inf
+    for dtype in (np.int8, np.int32, np.int64):
+        ends = np.iinfo(dtype)
+        assert read(ends.min, dtype) == ends.min
+        assert read(ends.max, dtype) == ends.max
+    for value, dtype in [
+        *((1e300, np.float32), (-1e300, np.float32), (128, np.int8), (-129, np.int8)),
+        *((2**31, np.int32), (-(2**31) - 1, np.int32), (0.5, np.int64), (-1, np.uint8)),
+        *((2**63, np.int64), (2**64 - 1, np.int64), (-1, np.uint64), (2, np.bool_)),
+    ]:
+        with pytest.raises(ws.InputError, match=r"row 0 is .*, which is not a value of"):
+            read(value, dtype)
+
+
+def test_weights_at_the_end_of_int64():
+    last = np.array([2**63 - 1, 1], np.uint64)
+    graph = ws.Graph(EDGES.assign(weight=last), weight="weight")
+    assert graph.edge_values("weight").tolist() == [2**63 - 1, 1]
+    with pytest.raises(ws.InputError, match=r"row 0 is 9223372036854775808, above int64's"):
+        ws.Graph(EDGES.assign(weight=last + np.uint64(1)), weight="weight")
