@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
-from cugraph_ws.algorithms.core import DegreeType
+from cugraph_ws.algorithms.core import CuGraphDegreeType, DegreeType, own_degree_type
 from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
@@ -12,7 +12,6 @@ from cugraph_ws.algorithms.options import (
     open_graph,
     refuse_checkpoints,
 )
-from cugraph_ws.arguments import check_choice
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Options
@@ -30,7 +29,7 @@ def degree(
     graph: Graph[FrameT] | FrameT,
     vertices: Any = None,
     *,
-    degree_type: DegreeType = "both",
+    degree_type: DegreeType | CuGraphDegreeType = "both",
     weighted: bool = False,
     source: Columns = "source",
     destination: Columns = "destination",
@@ -74,7 +73,7 @@ def degree(
     InputError
         If the frame or an argument is invalid, or a vertex is unknown.
     """
-    check_choice("degree_type", degree_type, get_args(DegreeType))
+    degree_type = own_degree_type(degree_type)
     opened = _opened(graph, weighted, source, destination, weight, directed, options)
     total = _sums(opened, weighted, incoming=degree_type != "out")
     if opened.directed and degree_type == "both":

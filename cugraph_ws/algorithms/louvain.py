@@ -24,9 +24,9 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
-from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.keywords import refuse_unknown
+from cugraph_ws.execution.keywords import refuse_unknown, takes_names_of_others
 from cugraph_ws.execution.loop import BaseLoop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
@@ -48,6 +48,7 @@ __all__ = [
     "both_ways",
     "communities",
     "contract",
+    "levels_wanted",
     "louvain",
     "merge",
     "row_sums",
@@ -67,14 +68,17 @@ MOST_SWEEPS = 100  # most sweeps of a level
 STIRRED = 50
 TAIL = 0.01
 MOST_SEED = 2**63 - 1
+LEVELS = 100  # most levels, if the user gives no number
 BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
 
 
+@takes_names_of_others
 def louvain(
     graph: Graph[FrameT] | FrameT,
-    max_level: int = 100,
-    threshold: float = 1e-7,
+    max_level: int | None = None,
+    max_iter: int | None = None,
     resolution: float = 1.0,
+    threshold: float = 1e-7,
     *,
     hierarchy: bool = False,
     seed: int = 0,
@@ -97,14 +101,16 @@ def louvain(
     graph : Graph or DataFrame
         The graph, or an edge frame.  On a cluster every worker receives all edges, and needs about
         150 bytes of memory for each.
-    max_level : int
-        Maximum number of levels, at least 1.
+    max_level : int, optional
+        Maximum number of levels, at least 1; 100 by default.
+    max_iter : int, optional
+        Another name for `max_level`, as in cuGraph.
+    resolution : float
+        Higher values give smaller communities; see `modularity`.
     threshold : float
         A level ends when a sweep over its vertices raises modularity by less than this or, in a
         level of more than 256 vertices, by less than 0.01 times what the level has gained so far.
         In the last level no vertices merge.
-    resolution : float
-        Higher values give smaller communities; see `modularity`.
     hierarchy : bool
         Whether the frame also has the communities of each level.
     seed : int
@@ -158,9 +164,10 @@ def louvain(
     ([0, 0, 1, 1], 0.5)
     """
     refuse_unknown(louvain, options)
+    levels = levels_wanted(max_level, max_iter)
     result = communities(
         graph,
-        Louvain(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed),
+        Louvain(levels, threshold, resolution, hierarchy=hierarchy, seed=seed),
         source=source,
         destination=destination,
         weight=weight,
@@ -168,6 +175,31 @@ def louvain(
         **options,
     )
     return result.frame, -result.residual
+
+
+def levels_wanted(max_level: int | None, max_iter: int | None) -> int:
+    """Return the maximum number of levels, which has two names.
+
+    Parameters
+    ----------
+    max_level, max_iter : int, optional
+        At most one of them; `LEVELS` without any.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If both are given.
+    """
+    if max_level is not None and max_iter is not None:
+        raise InputError(
+            f"max_level={max_level!r} and max_iter={max_iter!r} are names of the same limit; give one"
+        )
+    limits = [limit for limit in (max_level, max_iter) if limit is not None]
+    return limits[0] if limits else LEVELS
 
 
 @accepts_dask_frames

@@ -291,8 +291,8 @@ class MultiSource(BaseLoop):
 def multi_source_bfs(
     graph: Graph[FrameT] | FrameT,
     starts: Any,
-    depth_limit: int | None = None,
     *,
+    depth_limit: int | None = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,

@@ -13,6 +13,7 @@ import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -54,6 +55,7 @@ class WidestPath:
         return -state.width
 
 
+@takes_names_of_others
 @takes_source_for_start
 @accepts_dask_frames
 def widest_path(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, Frame, is_frame, open_frame
 from cugraph_ws.graph.vertices import value_column
@@ -25,9 +27,9 @@ def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa
     Parameters
     ----------
     graph : GraphView
-    labels : frame, mapping or str
-        A frame of ids and one column of labels; a mapping from ids to integers; or the name of a
-        vertex attribute of integers.
+    labels : frame, mapping, list of sets or str
+        A frame of ids and one column of labels; a mapping from ids to integers; sets of ids, of which
+        the first has the label 0; or the name of a vertex attribute of integers.
     argument : str
         The caller's name for it, for errors.
 
@@ -44,7 +46,9 @@ def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa
         If a vertex is unknown, repeated or has no label.
     """
     names, given = None, labels
-    if is_frame(labels):
+    if isinstance(labels, (list, tuple)):
+        given = _by_vertex(labels, argument)
+    elif is_frame(labels):
         beside = graph.value_columns(labels, argument) or []
         frame = open_frame(labels, argument)
         ids = [name for name in frame.names if name not in beside]
@@ -65,6 +69,25 @@ def _beside(frame: Frame, ids: list[str], name: str, numbers: pa.Array) -> Any:
         return codes
     columns = {id_name: frame.column(id_name, name).values for id_name in ids}
     return pa.table({**columns, name: numbers})
+
+
+def _by_vertex(sets: Sequence[Any], argument: str) -> dict[Any, int]:
+    """Return the index of the set that each vertex is in."""
+    found: dict[Any, int] = {}
+    for label, members in enumerate(sets):
+        if not isinstance(members, (set, frozenset, list)):
+            raise InputError(
+                f"{argument}: item {label} is {shown(members)}; give sets or lists of vertices, or a mapping"
+            )
+        for vertex in members:
+            if not isinstance(vertex, Hashable):
+                raise InputError(f"{argument}: item {label} has {shown(vertex)}; give ids of vertices")
+            if found.setdefault(vertex, label) != label:
+                raise InputError(
+                    f"{argument}: vertex {shown(vertex)} is in sets {found[vertex]} and {label}; put "
+                    "it into one"
+                )
+    return found
 
 
 def _numbered(column: Column) -> tuple[pa.Array, pa.Array]:

@@ -49,10 +49,6 @@ def graph_for(name: str) -> ws.Graph:
     if name == "maximal_bipartite_matching":
         edges["source"] &= ~1
         edges["destination"] |= 1
-    if name == "minimum_spanning_tree":
-        edges = pd.concat(
-            [edges, pd.DataFrame({"source": NUMBERS[1:], "destination": 0, "weight": 9.0})]
-        )
     if name == "topological_levels":
         edges = edges[edges["source"] < edges["destination"]]
     directed = name != "maximal_bipartite_matching"
