@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -80,12 +80,15 @@ def _by_vertex(sets: Sequence[Any], argument: str) -> dict[Any, int]:
                 f"{argument}: item {label} is {shown(members)}; give sets or lists of vertices, or a mapping"
             )
         for vertex in members:
-            if not isinstance(vertex, Hashable):
-                raise InputError(f"{argument}: item {label} has {shown(vertex)}; give ids of vertices")
-            if found.setdefault(vertex, label) != label:
+            try:
+                earlier = found.setdefault(vertex, label)
+            except TypeError:  # it has no hash
                 raise InputError(
-                    f"{argument}: vertex {shown(vertex)} is in sets {found[vertex]} and {label}; put "
-                    "it into one"
+                    f"{argument}: item {label} has {shown(vertex)}; give ids of vertices"
+                ) from None
+            if earlier != label:
+                raise InputError(
+                    f"{argument}: vertex {shown(vertex)} is in sets {earlier} and {label}; put it into one"
                 )
     return found
 

@@ -140,6 +140,7 @@ def test_communities_are_a_list_of_sets() -> None:
         ([{"a", "b"}, {"b", "c", "d"}], "vertex 'b' is in sets 0 and 1"),
         ([{"a", "b"}, {"c"}], "'d'"),
         ([0, 0, 1, 1], "item 0 is 0"),
+        ([["a", ["b"]], {"c", "d"}], "item 0 has"),
     ):
         with pytest.raises(ws.InputError, match=message):
             ws.modularity(edges, sets)

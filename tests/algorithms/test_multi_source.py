@@ -115,7 +115,7 @@ def test_invalid_arguments_are_refused(search):
         with pytest.raises(ws.InputError, match="starts"):
             search(graph, [0, 99])
         with pytest.raises(ws.InputError, match=limit):
-            search(graph, [0], -1)
+            search(graph, [0], **{limit: -1})
         with pytest.raises(ws.InputError, match="unreachable='zero'"):
             search(graph, [0], unreachable="zero")
         with pytest.raises(ws.InputError, match="engine='gpu'"):
