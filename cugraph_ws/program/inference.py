@@ -28,6 +28,7 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.decorator import AGGREGATE, FUNCTIONS, VertexProgram
 from cugraph_ws.program.lists import Listing, why_not_listed
 from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
+from cugraph_ws.runtime.parsing import in_pieces
 
 __all__ = [
     "CompileError",
@@ -487,6 +488,7 @@ def _function(text: str, name: str) -> Any:
     from numba.core.registry import CPUDispatcher
 
     space: dict[str, Any] = {"math": math, "np": np}
+    text = in_pieces(text)
     file = f"<{name}>"
     # Numba's errors quote the source from here.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
