@@ -46,6 +46,7 @@ from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 from cugraph_ws.runtime.looks import StepAbandoned, watched_by, without_looks
+from cugraph_ws.runtime.warn import warn_caller
 
 if TYPE_CHECKING:
     import os
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
     from cugraph_ws.program.linear import Extrapolate
 
 __all__ = ["Run", "run"]
+
+LONG = 10.0  # seconds after which a run of a user's program without a limit is warned of
 
 
 class Run(Protocol):
@@ -185,7 +188,8 @@ def run(
     if here != "cuda" and bound_graph.whole:
         check_run_memory(program, bound_graph)
     _refuse_checkpoints(loop, bound_graph, options)
-    result = _drive(loop, bound_graph, options, on_device=here == "cuda")
+    may_not_end = not all(one.built_in for one in programs_of(program))
+    result = _drive(loop, bound_graph, options, on_device=here == "cuda", may_not_end=may_not_end)
     if here == "cuda":
         device().trim()
     return result
@@ -284,7 +288,9 @@ def program_graph(
     )
 
 
-def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -> Result:
+def _drive(
+    loop: Loop, graph: GraphView, options: Options, *, on_device: bool, may_not_end: bool
+) -> Result:
     """Step until the loop converges or something stops it."""
     stops = StopRequests(options.timeout, None if graph.whole else StopVote(graph.comm))
     with watched_by(stops):
@@ -292,7 +298,16 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
             loop.start(graph, on_device=on_device)
         except StepAbandoned as abandoned:
             return _not_started(loop, graph, cast(Stopped, abandoned.reason))
-        return _driven(loop, graph, options, stops)
+        return _driven(loop, graph, options, stops, may_not_end=may_not_end)
+
+
+def _warn_of_no_end(name: str, supersteps: int, active: int) -> None:
+    """Warn of a program that has run long without a limit."""
+    count = f"{active:,} vertices are" if active != 1 else "1 vertex is"
+    warn_caller(
+        f"{name} has run for {LONG:g} s without max_iter; after superstep {supersteps:,}, {count} active: if "
+        "states never settle, it runs for ever; give max_iter= or timeout=, or watch it with progress=True"
+    )
 
 
 def _not_started(loop: Loop, graph: GraphView, stopped: Stopped) -> Result:
@@ -309,7 +324,9 @@ def _not_started(loop: Loop, graph: GraphView, stopped: Stopped) -> Result:
     )
 
 
-def _driven(loop: Loop, graph: GraphView, options: Options, stops: StopRequests) -> Result:
+def _driven(
+    loop: Loop, graph: GraphView, options: Options, stops: StopRequests, *, may_not_end: bool
+) -> Result:
     """Step a loop that has started."""
     kept: Checkpoints | RankCheckpoints
     if not graph.whole:
@@ -329,6 +346,7 @@ def _driven(loop: Loop, graph: GraphView, options: Options, stops: StopRequests)
     holders = graph.comm.size
     stopped: Stopped = "converged"
     idle = 0  # consecutive supersteps without active vertices
+    silent = may_not_end and loop.max_iter is None and graph.comm.rank == 0
     whole = True  # whether the state is that of a complete superstep
 
     def result() -> Result:
@@ -404,6 +422,9 @@ def _driven(loop: Loop, graph: GraphView, options: Options, stops: StopRequests)
                         "priorities=False",
                         result(),
                     )
+                if silent and not loop.converged and time.perf_counter() - stops.begun > LONG:
+                    silent = False
+                    _warn_of_no_end(loop.name, iterations, step.active)
                 stops.report(update(step.active, step.edges))
                 if options.checkpoint is not None and iterations - saved >= options.every:
                     save()

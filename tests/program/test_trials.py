@@ -7,9 +7,11 @@ import threading
 
 import pandas as pd
 import pytest
+from emulator.device import emulated
 from programs import values_of
 
 import cugraph_ws as ws
+import cugraph_ws.execution.run
 from cugraph_ws.program.budget import OutOfSteps, limited
 
 SOURCE = """
@@ -111,3 +113,62 @@ def test_errors_of_plain_functions_name_line_and_vertices():
     assert text in str(caught.value)
     with pytest.raises(ws.ProgramError, match=r"Logarithms.compute, line .*: math domain error"):
         ws.check(Logarithms, frame)
+
+
+@ws.vertex_program
+class Endless:
+    """Counts up for ever in a circle."""
+
+    x: ws.int64
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.x + 1
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.x, gathered)
+
+
+CIRCLE = pd.DataFrame({"source": [0, 1], "destination": [1, 0]})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"engine": "python"},
+        {"engine": "python", "partitions": 2},
+        {"engine": "cuda"},
+        {"engine": "cpu", "fused": False},
+        {"engine": "cpu"},
+        {"engine": "cpu", "direction": "push"},
+    ],
+    ids=str,
+)
+def test_a_run_without_an_end_warns_once(options, monkeypatch):
+    """Fused supersteps come back to where the warning is given."""
+    monkeypatch.setattr(cugraph_ws.execution.run, "LONG", 0.0)
+    updates = []
+
+    def stop(update):
+        updates.append(update)
+        return len(updates) < 4
+
+    with emulated(), pytest.warns(ws.GraphWarning) as caught:
+        result = ws.run(Endless, CIRCLE, progress=stop, **options)
+    assert result.stopped == "callback"
+    (warning,) = caught
+    text = str(warning.message)
+    assert f"after superstep {updates[0].superstep:,}, " in text
+    assert "vertices are active" in text or "1 vertex is active" in text
+    assert "give max_iter= or timeout=" in text
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_with_a_limit_or_of_the_library_does_not_warn(monkeypatch):
+    monkeypatch.setattr(cugraph_ws.execution.run, "LONG", 0.0)
+    ws.run(Endless, CIRCLE, max_iter=5, engine="python")
+    ws.run(ws.BFS, CIRCLE, start=0, engine="python")
