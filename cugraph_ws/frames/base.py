@@ -501,9 +501,7 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
     try:
         values = from_objects(list(data))
     except _UNREADABLE as error:
-        raise InputError(
-            f"{argument}={shown(data)}: values of one kind are needed: {error}"
-        ) from error
+        raise InputError(f"{argument}: values of one kind are needed: {error}") from error
     return Column(argument, argument, _simplify(pa.chunked_array([values])), values.type)
 
 

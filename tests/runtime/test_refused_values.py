@@ -65,7 +65,9 @@ def test_lists_nested_without_an_end_are_refused(call, nested):
 
 
 def test_the_error_of_a_nested_value_names_the_argument():
-    with pytest.raises(ws.InputError, match=r"^start=.*a list among them, and each must be a sing"):
+    with pytest.raises(
+        ws.InputError, match=r"^start: .*a list among them, and each must be a sing"
+    ):
         ws.bfs(EDGES, [[0, 1]])
 
 
