@@ -23,6 +23,7 @@ from cugraph_ws.frames.base import (
 from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
 from cugraph_ws.runtime.bins import bin_counts
+from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["Vertices", "id_columns", "value_column"]
@@ -240,6 +241,24 @@ class Vertices:
             values = column.values
             if hasattr(values, "copy"):  # Arrow's arrays are immutable
                 column = replace(column, values=values.copy())
+            self._attributes[name] = column
+
+    def take_attributes(self, other: Vertices, numbers: Any) -> None:
+        """Copy the attributes of some vertices of another graph.
+
+        Parameters
+        ----------
+        other : Vertices
+        numbers : ndarray of int64
+            The number in the other graph of each vertex of this one; ascending.
+        """
+        rows = as_host(other._attribute_rows)
+        kept = np.flatnonzero(np.isin(rows, numbers))
+        self._attribute_rows = self._xp.asarray(np.searchsorted(numbers, rows[kept]))
+        places = kept if other._xp is np else other._xp.asarray(kept)
+        for name, column in other._attributes.items():
+            if not isinstance(column, InputError):
+                column = replace(column, values=column.values.take(places))
             self._attributes[name] = column
 
     def values(

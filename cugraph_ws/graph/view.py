@@ -682,7 +682,7 @@ class GraphView(Framed[FrameT]):
         Returns
         -------
         Graph
-            With these vertices only, and all edge columns.  Vertex attributes are not kept.  See
+            With these vertices only, their attributes, and all edge columns.  See
             `mask` for a graph with all vertices, `cugraph_ws.subgraph` for a frame.
 
         Raises
