@@ -12,6 +12,8 @@ import pytest
 
 import cugraph_ws as ws
 from cugraph_ws.arguments import shown
+from cugraph_ws.frames.base import Column
+from cugraph_ws.frames.values import read_numbers
 from cugraph_ws.graph.generators import rmat
 
 EDGES = pd.DataFrame({"source": [0, 1], "destination": [1, 2], "weight": [0.5, 0.25]})
@@ -304,3 +306,16 @@ def test_weights_at_the_end_of_int64():
     assert graph.edge_values("weight").tolist() == [2**63 - 1, 1]
     with pytest.raises(ws.InputError, match=r"row 0 is 9223372036854775808, above int64's"):
         ws.Graph(EDGES.assign(weight=last + np.uint64(1)), weight="weight")
+
+
+def test_errors_count_rows_of_the_whole_frame_and_the_vertices_without_a_value():
+    part = Column("w", "weight", np.array([1.0, math.nan]), np.dtype(float), first_row=10)
+    with pytest.raises(ws.InputError, match=r"^column 'w' \(weight\): row 11 is nan"):
+        read_numbers(part)
+    graph = ws.Graph(EDGES)
+    with pytest.raises(ws.InputError, match=r"^x: vertex 2 has no value; give one"):
+        graph.vertex_values({0: 1.0, 1: 1.0}, "x", float)
+    with pytest.raises(ws.InputError, match=r"^x: vertex 1 has no value, nor have 1 others; give"):
+        graph.vertex_values({0: 1.0}, "x", float)
+    with pytest.raises(ws.InputError, match=r"^start: 7 is not a vertex of the graph, and 1 more;"):
+        graph.numbers([7, 8], "start")
