@@ -68,7 +68,14 @@ def read_dimacs(text: TextFile, names: Sequence[str]) -> GraphFile:
         )
     letter, directed = PROBLEMS[problem[1]]
     vertices, edges = int(problem[2]), int(problem[3])
-    width = len("".join(text.first_rows(1, NOT_EDGES)).split()) or 2 + bool(letter) + directed
+    least = 2 + bool(letter) + directed
+    row = "".join(text.first_rows(1, NOT_EDGES))
+    width = len(row.split()) or least
+    if not least <= width <= 3 + bool(letter):
+        raise FileError(
+            f"{text.path}: line {text.line_of(1, NOT_EDGES)} is {row[:60]!r}; a line of an edge of a problem "
+            f"{problem[1]!r} has {least} words"
+        )
     columns = ["letter", *names][1 - bool(letter) :][:width]
     text.check_size(layout := Layout(" ", columns, skip=0, comments=NOT_EDGES))
     table = text.table(layout, Wanted(columns, 2, ()))
@@ -89,5 +96,6 @@ def read_dimacs(text: TextFile, names: Sequence[str]) -> GraphFile:
             "the file may be truncated: make or fetch it again"
         )
     if not directed:
-        table = listed_once(table) or table
+        once = listed_once(table)
+        table = table if once is None else once
     return GraphFile(table, numbered_vertices(vertices, text.path), undirected=not directed)
