@@ -292,7 +292,16 @@ def _drive(
     loop: Loop, graph: GraphView, options: Options, *, on_device: bool, may_not_end: bool
 ) -> Result:
     """Step until the loop converges or something stops it."""
-    stops = StopRequests(options.timeout, None if graph.whole else StopVote(graph.comm))
+    vote = None if graph.whole else StopVote(graph.comm)
+    with reporter(options.progress, loop.name) as report:
+        stops = StopRequests(options.timeout, vote, report)
+        return _watched(loop, graph, options, stops, on_device=on_device)
+
+
+def _watched(
+    loop: Loop, graph: GraphView, options: Options, stops: StopRequests, *, on_device: bool
+) -> Result:
+    """Start a loop and step it, while looks ask `stops`."""
     with watched_by(stops):
         try:
             loop.start(graph, on_device=on_device)
@@ -384,8 +393,8 @@ def _driven(
         with without_looks():
             kept.save({"iterations": iterations, "residual": known, "synchronous": synchronous()})
 
-    with reporter(options.progress, loop.name) as report, HeldInterrupts() as interrupts:
-        stops.begin_steps(report, interrupts, update(0, 0))
+    with HeldInterrupts() as interrupts:
+        stops.begin_steps(interrupts, update(0, 0))
         try:
             while not loop.converged:
                 started = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import replace
@@ -15,6 +16,7 @@ __all__ = ["StopRequests"]
 
 EVERY = 0.1  # seconds between two reports within a step
 LEAST_START = 0.1  # seconds after which the start of a run may be abandoned
+NOTHING_DONE = ProgressUpdate(0, 0, 0, math.nan, None, None, 0.0)
 
 
 class StopRequests:
@@ -26,6 +28,8 @@ class StopRequests:
         Seconds from now on.
     vote : StopVote or None
         Of the ranks of a cluster; None for a run of one process.
+    report : Reporter
+        Reports the run's progress; its callback may end the run.
 
     Attributes
     ----------
@@ -33,28 +37,23 @@ class StopRequests:
         When the run began, by `time.perf_counter`.
     """
 
-    def __init__(self, timeout: float | None, vote: StopVote | None) -> None:
+    def __init__(self, timeout: float | None, vote: StopVote | None, report: Reporter) -> None:
         self.begun = time.perf_counter()
-        self._timeout, self._vote = timeout, vote
+        self._timeout, self._vote, self._report = timeout, vote, report
         self._thread = threading.get_ident()
         self._request: str | None = None
         self._interrupts: HeldInterrupts | None = None
-        self._report: Reporter | None = None
-        self._last: ProgressUpdate | None = None
-        self._due = 0.0  # when the callback is next called within a step
-        self._is_starting = True
+        self._last = NOTHING_DONE
+        self._due = (
+            self.begun + EVERY
+        )  # when the callback is next called within the start or a step
 
-    def begin_steps(
-        self, report: Reporter, interrupts: HeldInterrupts, first: ProgressUpdate
-    ) -> None:
-        """Ask `report` and `interrupts` as well from now on; `first` is what to report in the first step."""
-        self._report, self._interrupts = report, interrupts
-        self._last, self._due = first, time.perf_counter() + EVERY
-        self._is_starting = False
+    def begin_steps(self, interrupts: HeldInterrupts, first: ProgressUpdate) -> None:
+        """Ask `interrupts` as well from now on; `first` is what to report in the first step."""
+        self._interrupts, self._last = interrupts, first
 
     def report(self, update: ProgressUpdate) -> None:
         """Report that a step is done."""
-        assert self._report is not None
         self._last, self._due = update, time.perf_counter() + EVERY
         if not self._report.update(update):
             self._request = "callback"
@@ -96,15 +95,13 @@ class StopRequests:
             self._request = "interrupt"
         elif self._timeout is not None and now - self.begun > self._timeout:
             # What `timeout=1e-9` returns does not depend on how fast a small run starts.
-            if not self._is_starting or now - self.begun > LEAST_START:
+            if self._interrupts is not None or now - self.begun > LEAST_START:
                 self._request = "timeout"
-        elif within and now >= self._due and self._last is not None:
+        elif within and now >= self._due:
             self._report_within(now)
 
     def _report_within(self, now: float) -> None:
-        """Report again the last complete step, on the thread that drives the run."""
-        assert self._report is not None
-        assert self._last is not None
+        """Report the last complete step again, on the thread that drives the run."""
         if threading.get_ident() != self._thread:
             return
         self._due = now + EVERY

@@ -163,7 +163,7 @@ def ends_at_look(number: int | None, monkeypatch: pytest.MonkeyPatch) -> list[in
             super().look_together()
 
         def _count(self) -> None:
-            if self._report is not None:  # the loop has started
+            if self._interrupts is not None:  # the loop has started
                 looks[0] += 1
                 if looks[0] == number:
                     self._request = "timeout"

@@ -59,8 +59,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def begun(timeout: float | None, progress: Any = False) -> StopRequests:
-    made = StopRequests(timeout, None)
-    made.begin_steps(reporter(progress, "bfs"), HeldInterrupts(), FIRST)
+    made = StopRequests(timeout, None, reporter(progress, "bfs"))
+    made.begin_steps(HeldInterrupts(), FIRST)
     return made
 
 
@@ -148,7 +148,7 @@ def test_time_runs_out_within_a_step(clock: Clock) -> None:
 
 
 def test_a_start_of_little_time_is_not_abandoned(clock: Clock) -> None:
-    stops = StopRequests(1e-9, None)
+    stops = StopRequests(1e-9, None, reporter(False, "bfs"))
     clock.now += LEAST_START / 2
     stops.look()
     clock.now += LEAST_START
@@ -158,9 +158,9 @@ def test_a_start_of_little_time_is_not_abandoned(clock: Clock) -> None:
 
 def test_ctrl_c_ends_a_step() -> None:
     interrupts = HeldInterrupts()
-    stops = StopRequests(None, None)
+    stops = StopRequests(None, None, reporter(False, "bfs"))
     stops.look()
-    stops.begin_steps(reporter(False, "bfs"), interrupts, FIRST)
+    stops.begin_steps(interrupts, FIRST)
     stops.look()
     interrupts.pressed = True
     with pytest.raises(StepAbandoned, match="interrupt"):
@@ -196,6 +196,14 @@ def test_a_callback_is_called_within_long_steps(clock: Clock) -> None:
     assert stops.between_steps() == "callback"
 
 
+def test_a_callback_is_called_in_a_long_start(clock: Clock) -> None:
+    stops = StopRequests(None, None, reporter(lambda update: update.superstep > 0, "bfs"))
+    stops.look()
+    clock.now += 2 * EVERY
+    with pytest.raises(StepAbandoned, match="callback"):
+        stops.look()
+
+
 def test_only_the_thread_of_the_run_calls_its_callback(clock: Clock) -> None:
     stops = begun(None, lambda update: False)
     clock.now += 2 * EVERY
@@ -209,8 +217,9 @@ def test_only_the_thread_of_the_run_calls_its_callback(clock: Clock) -> None:
 
 def test_ranks_abandon_a_step_together() -> None:
     def work(comm: ThreadCommunicator) -> int:
-        stops = StopRequests(1e-9 if comm.rank == 0 else None, StopVote(comm))
-        stops.begin_steps(reporter(False, "bfs"), HeldInterrupts(), FIRST)
+        timeout = 1e-9 if comm.rank == 0 else None
+        stops = StopRequests(timeout, StopVote(comm), reporter(False, "bfs"))
+        stops.begin_steps(HeldInterrupts(), FIRST)
         stops.look()  # a rank alone never ends
         for number in range(1000):
             try:
