@@ -295,11 +295,17 @@ def _drive(
     vote = None if graph.whole else StopVote(graph.comm)
     with reporter(options.progress, loop.name) as report:
         stops = StopRequests(options.timeout, vote, report)
-        return _watched(loop, graph, options, stops, on_device=on_device)
+        return _watched(loop, graph, options, stops, on_device=on_device, may_not_end=may_not_end)
 
 
 def _watched(
-    loop: Loop, graph: GraphView, options: Options, stops: StopRequests, *, on_device: bool
+    loop: Loop,
+    graph: GraphView,
+    options: Options,
+    stops: StopRequests,
+    *,
+    on_device: bool,
+    may_not_end: bool,
 ) -> Result:
     """Start a loop and step it, while looks ask `stops`."""
     with watched_by(stops):
