@@ -235,6 +235,7 @@ def bind(
         prepares = as_sent and _prepares(declared_program, types)
         never_nan = is_never_nan(program, types)
         _doubt(program, tuple(state), found, sample, proved=proved)
+        _warn_of_starts(declared_program, graph, order_free=order_free)
         declared_program.memory[key] = program, types, order_free, prepares, never_nan
     keep_bound(declared_program, key, graph)
     program, types, order_free, prepares, never_nan = declared_program.memory[key]
@@ -340,6 +341,17 @@ def _doubt(
     doubt = sample.trial(program, state).doubts(sample.arcs, types)
     if doubt is not None and sample.graph.comm.rank == 0:
         warn_caller(f"{doubt}; ws.check compares runs of the program with its definition")
+
+
+def _warn_of_starts(program: VertexProgram, graph: GraphView, *, order_free: bool) -> None:
+    """Warn if all vertices send in every superstep, although the program says which ones start."""
+    gathers = not order_free and program.combine != "any" and program.contributors is None
+    if gathers and "starts" in program.functions and graph.comm.rank == 0:
+        warn_caller(
+            f"{program.name} declares `starts`, but gathers from all in-neighbours, so that all vertices send in "
+            "every superstep; declare contributors = 'active' to send from active ones only, or contributors = "
+            "'all' if all are to send"
+        )
 
 
 def _prepares(program: VertexProgram, types: Types) -> bool:

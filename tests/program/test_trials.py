@@ -172,3 +172,66 @@ def test_a_run_with_a_limit_or_of_the_library_does_not_warn(monkeypatch):
     monkeypatch.setattr(cugraph_ws.execution.run, "LONG", 0.0)
     ws.run(Endless, CIRCLE, max_iter=5, engine="python")
     ws.run(ws.BFS, CIRCLE, start=0, engine="python")
+
+
+def starting(contributors):
+    """Return a sum that starts nowhere."""
+
+    class Sum:
+        x: ws.int64
+        max_iter = 1
+        combine = sum
+
+        def init(vertex):
+            return vertex
+
+        def starts(state):
+            return state.x < 0
+
+        def compute(src):
+            return src.x
+
+        def apply(old, gathered):
+            return gathered
+
+    if contributors is not None:
+        Sum.contributors = contributors
+    return ws.vertex_program(Sum)
+
+
+def test_who_starts_is_not_ignored_in_silence():
+    with pytest.warns(ws.GraphWarning, match="declares `starts`, but gathers from all") as caught:
+        result = ws.run(starting(None), CIRCLE, engine="python")
+    assert len(caught) == 1
+    assert values_of(result)["x"] == [1, 0], "all vertices send"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("contributors", "expected"), [("all", [1, 0]), ("active", [0, 1])])
+def test_a_program_that_says_who_sends_is_not_warned_of(contributors, expected):
+    result = ws.run(starting(contributors), CIRCLE, engine="python")
+    assert values_of(result)["x"] == expected
+
+
+@ws.vertex_program
+class Reach:
+    far: ws.boolean
+    combine = any
+
+    def init(vertex):
+        return vertex == 0
+
+    def compute(src):
+        return src.far
+
+    def apply(old, gathered):
+        return old.far or gathered
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_limit_of_all_supersteps_ends_within_a_phase(engine):
+    frame = pd.DataFrame({"source": range(39), "destination": range(1, 40)})
+    phases = ws.phases(ws.phase(Reach, supersteps=20), rounds=1)
+    result = ws.run(phases, frame, max_iter=3, engine=engine)
+    assert result.iterations == 3
+    assert sum(values_of(result)["far"]) == 4
