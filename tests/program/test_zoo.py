@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import reference
 import zoo
+import zoo_trials
 from clusters import workers
 from cuda_cases import set_classes
 from emulator.device import emulated
@@ -35,6 +36,7 @@ import cugraph_ws as ws
 
 pytestmark = pytest.mark.xdist_group("zoo")
 
+assert len(zoo_trials.TRIED) == 10, "they are among the others"
 ALL = [*ZOO, *PERMUTED]
 GRAPHS: dict[str, Edges] = {
     **{
