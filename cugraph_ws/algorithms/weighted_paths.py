@@ -18,6 +18,8 @@ __all__ = ["distances_from", "levels_of"]
 
 Array = Any  # NumPy's or CuPy's
 
+EXACT = 2.0**53  # integers below it are exact in float64
+
 
 def distances_from(
     near: Neighbourhood, sources: Array, direction: Direction, weight: str
@@ -40,6 +42,11 @@ def distances_from(
         Infinite where there is no path; valid for ghosts too.
     read : int
         Number of rows read.
+
+    Raises
+    ------
+    InputError
+        If weights are integers, and a path is too long for a float64 to hold its length exactly.
     """
     xp = near.xp
     here, rows = near.owned_among(sources)
@@ -57,6 +64,13 @@ def distances_from(
         rows = readers[nearer]
         distances[rows] = xp.minimum(found[nearer], own[nearer])
         read += len(readers)
+    if near.part.graph.edge_dtype(weight).kind in "iu":
+        owned = distances[: near.part.owned]
+        if near.total(any_true((owned >= EXACT) & (owned < np.inf))):
+            raise InputError(
+                f"column {weight!r}: a path is 2**53 or longer, where lengths are no longer exact; scale "
+                "the weights down, or give them as floats, whose sums are rounded"
+            )
     return distances, read
 
 
