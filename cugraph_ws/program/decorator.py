@@ -336,8 +336,8 @@ def vertex_program(cls: type) -> VertexProgram:
           out-neighbours read its change (by default: whether any field changed).
 
         Arguments are bound by name, in any order; a function may leave out those that it does
-        not need.  Optional are ``starts(state, p)`` (which vertices are active at first; ignored
-        if every superstep gathers from all in-neighbours), ``settled(state, p)`` (the state is
+        not need.  Optional are ``starts(state, p)`` (which vertices are active at first; a
+        program that gathers from all in-neighbours without ``contributors`` gets a warning), ``settled(state, p)`` (the state is
         final: the vertex takes no more messages),
         ``priority(state, p)`` (smallest first), ``residual`` (`ws.l1_norm` or `ws.max_norm`),
         ``tol``, ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``,
