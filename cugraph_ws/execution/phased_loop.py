@@ -386,7 +386,7 @@ class PhasedLoop:
 
     def as_columns(self, arrays: Mapping[str, Any]) -> dict[str, Column]:
         """Return the arrays of `arrays` as columns of a result."""
-        return as_columns(self._phases, arrays, STORED, None, self._graph.number_of_vertices)
+        return as_columns(self._phases, arrays, STORED, None, self._graph)
 
 
 def _differ(one: Array, other: Array) -> bool:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from cugraph_ws.backends.cpu.queues import check_piles
 from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import Counts, Executor, Planner, Setup, choose_engine
-from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.errors import ConvergenceError, InputError, ProgramError
 from cugraph_ws.execution.extrapolation import KEPT, Extrapolation, why_not_extrapolated
 from cugraph_ws.execution.jumps import Jumps
 from cugraph_ws.execution.loop import Column, Step
@@ -546,8 +546,32 @@ class VertexLoop:
             arrays,
             STORED,
             arrays.get("_predecessor"),
-            self._graph.number_of_vertices,
+            self._graph,
         )
+
+
+def _refuse_unknown_vertices(
+    program: VertexProgram | Phases | EdgeProgram,
+    name: str,
+    values: npt.NDArray[Any],
+    known: npt.NDArray[np.bool_],
+    graph: GraphView,
+) -> None:
+    """Refuse numbers in a field that holds vertices, if they name none; collective."""
+    wrong = ~known & (values != -1) & (values < STORED["int64"])
+    if not graph.any_rank(bool(wrong.any())):
+        return
+    most = f"there are {graph.number_of_vertices} vertices"
+    where = "of a vertex on another rank is no vertex"
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        of_pairs = isinstance(program, EdgeProgram)
+        owner = f"pair {place}" if of_pairs else f"vertex {graph.describe(place)}"
+        where = f"of {owner} is {int(values[place])}, which is no vertex"
+    raise ProgramError(
+        f"{program.name}: `{name}` {where}: {most}, numbered from 0; bound what apply and init return, or "
+        "return -1 or math.inf for none"
+    )
 
 
 def as_columns(
@@ -555,7 +579,7 @@ def as_columns(
     state: Mapping[str, npt.NDArray[Any]],
     infinities: Mapping[str, int],
     predecessors: npt.NDArray[np.int64] | None,
-    vertices: int,
+    graph: GraphView,
 ) -> dict[str, Column]:
     """Convert a program's final state to the columns of its result.
 
@@ -569,14 +593,21 @@ def as_columns(
         For integer types, the value that represents math.inf.
     predecessors : ndarray of int64, shape (n,), or None
         Vertex numbers, −1 for none.
-    vertices : int
-        Number of vertices of the graph; `state` may hold those of one shard only.
+    graph : GraphView
+        The graph, or a shard, whose vertices `state` holds; collective if a field holds vertices.
 
     Returns
     -------
     dict
         The visible fields, then the predecessors.
+
+    Raises
+    ------
+    ProgramError
+        If a field that holds vertices has a number that names none: neither a vertex, nor −1 or
+        infinity.
     """
+    vertices = graph.number_of_vertices
     columns: dict[str, Column] = {}
     for name, declared in program.state.items():
         if not declared.visible:
@@ -584,6 +615,7 @@ def as_columns(
         values = state[name]
         if getattr(declared.type, "holds_vertex", False):
             known = (values >= 0) & (values < vertices)
+            _refuse_unknown_vertices(program, name, values, known, graph)
             columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
         elif declared.null is None:
             columns[name] = values

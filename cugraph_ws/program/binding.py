@@ -7,6 +7,7 @@ the first superstep.
 from __future__ import annotations
 
 import ast
+import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,10 @@ __all__ = [
     "refuse_unknown",
 ]
 
+ANY_WEIGHT = (
+    "weight",
+    "w",
+)  # names of an only attribute that is the graph's weight, whatever its column
 # If `compute` has one of these, a message is computed once per vertex instead of once per arc.
 DEAR = (ast.Call, ast.Div, ast.FloorDiv, ast.IfExp, ast.If, ast.Mod, ast.Pow)
 
@@ -403,6 +408,9 @@ def edge_columns(
 ) -> tuple[tuple[str | None, ...], tuple[str, ...], tuple[float | None, ...]]:
     """Find the graph's attribute for each declared one: that of its name, or the weight if only one is declared.
 
+    If only one is declared, and the graph has several or one of nearly the same name, then it must be
+    named `weight` or `w` to be the weight.
+
     Returns
     -------
     tuple of str or None
@@ -419,6 +427,7 @@ def edge_columns(
         if name in graph.edge_attributes:
             column: str | None = name
         elif len(program.edges) == 1 and graph.weight is not None:
+            _refuse_other_column(program, graph, name)
             column = graph.weight
         elif declared.default is not None:
             column = None
@@ -440,6 +449,20 @@ def edge_columns(
             kind = "float64"
         kinds.append(kind)
     return tuple(columns), tuple(kinds), tuple(missing)
+
+
+def _refuse_other_column(program: Any, graph: GraphView, name: str) -> None:
+    """Refuse to read the weight as an attribute whose name was perhaps meant for another column."""
+    have = list(graph.edge_attributes)
+    near = difflib.get_close_matches(name, have, 1, cutoff=0.75)
+    if name in ANY_WEIGHT or not (near or len(have) > 1):
+        return
+    remedy = f"did you mean {near[0]!r}? Otherwise" if near else "declare one of these, or"
+    raise InputError(
+        f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {', '.join(have)}); "
+        f"{remedy} name it `weight`, which is the graph's weight {graph.weight!r}, or build the graph with "
+        f"attributes=[{name!r}]"
+    )
 
 
 def check_edge_values(

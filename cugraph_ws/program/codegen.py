@@ -4,8 +4,8 @@ The loops are written once, against the names in `kernels/cpu/interface.py`.  Fo
 are instantiated: its functions, made self-contained by `cugraph_ws.program.source`, replace the
 interface.  The text is written to a file named by its hash, because Numba caches machine code
 beside files: a second process, and a second run of a user's program, compile nothing.  For
-`engine="python"` the user's own functions and the loops' own files are executed uncompiled, so that
-a debugger stops in them.
+`engine="python"` the loops' own files are executed uncompiled, and the user's functions with operations
+that have the compiler's types (`cugraph_ws.program.typed`), so that a debugger stops in both.
 """
 
 from __future__ import annotations
@@ -31,14 +31,13 @@ from cugraph_ws.program.declarations import Jump
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.infinity import INFINITY, STORED, TEXTS
 from cugraph_ws.program.lists import Messages, compiled_text, key_lines, list_lines
-from cugraph_ws.program.single import Single
+from cugraph_ws.program.typed import typed_function
 from cugraph_ws.runtime.generated import import_text, kernel_file
 from cugraph_ws.runtime.machine_code import cache_folder, file_stem
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
     "Access",
-    "PlainAccess",
     "Types",
     "adaptors",
     "cache_folder",
@@ -808,15 +807,6 @@ def _release(dispatchers: list[Any]) -> None:
 # ------------------------------------------------------------------------------ plain Python
 
 
-class PlainAccess(Access):
-    """Reads float32 elements as numbers that compute as compiled ones."""
-
-    def read(self, role: str, array: str, index: str, kind: str) -> str:
-        """Write an expression for the element's value."""
-        text = super().read(role, array, index, kind)
-        return f"Single({text})" if kind == "float32" else text
-
-
 def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     """Return the program's module as plain Python: the user's functions themselves.
 
@@ -832,18 +822,16 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     module
         The same functions as in the compiled module; slow, but usable in a debugger.
     """
-    functions = {**program.functions, **program.aggregates}
     more = zip(program.edge_state, program.edge_state_kinds, strict=True)
     fit = fitting(program, types_, more)
-    text = adaptors(program, types_, PlainAccess(), checked=True)
+    text = adaptors(program, types_, checked=True)
     text = "\n".join([text, *_key_lines(program, types_)])
-    return plain_module(program, _record_fields(program), functions, fit, text, _loops_of(program))
+    return plain_module(program, _record_fields(program), fit, text, _loops_of(program))
 
 
 def plain_module(
     program: Any,
     records: Mapping[str, Sequence[str]],
-    functions: Mapping[str, Callable[..., Any]],
     fit: Callable[[int, Any], Any],
     text: str,
     loops: Sequence[str],
@@ -856,17 +844,12 @@ def plain_module(
     # Named as part of the package, since coverage selects files by the name of the module that runs them.
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
-    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit, Single=Single)
+    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit)
     for name, names in records.items():
         space[name] = namedtuple(name, names)
-    made = space["Parameters"]
-    space["Parameters"] = lambda *values: made(
-        *[Single(one) if isinstance(one, np.float32) else one for one in values]
-    )
-    text = text.replace("np.float32(", "Single(")
-    for name, function in functions.items():
-        space[f"user_{name}"] = function
-    if "gather_list" in functions:
+    for name, source in program.sources.items():
+        space[f"user_{name}"] = typed_function(source, program.name)
+    if "gather_list" in program.sources:
         space["user_gather_list"] = _with_messages(program, space)
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
     for loop in loops:
@@ -876,7 +859,7 @@ def plain_module(
 
 def _with_messages(program: VertexProgram, space: dict[str, Any]) -> Callable[..., Any]:
     """Return the user's `gather_list` as loops call it, with a buffer of messages."""
-    function = program.functions["gather_list"]
+    function = space["user_gather_list"]
     place = program.sources["gather_list"].parameters.index("messages")
 
     def called(*given: Any) -> Any:
@@ -933,7 +916,7 @@ def fitting(
                 f"{program.name}: `{field}` is {dtype.name}, which cannot hold {shown!r}; declare "
                 f"`{field}` as a wider type, or bound the value"
             )
-        return Single(value) if dtype == np.float32 else dtype.type(value)
+        return dtype.type(value)
 
     return fit
 

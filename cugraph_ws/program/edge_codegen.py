@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from cugraph_ws.program.codegen import (
     Access,
-    PlainAccess,
     compiled_module,
     constants_text,
     fitting,
@@ -215,6 +214,6 @@ def plain_pairs(program: EdgeProgram, types_: EdgeTypes) -> types.ModuleType:
     """
     fit, text = (
         fitting(program, types_),
-        pair_adaptors(program, types_, PlainAccess(), checked=True),
+        pair_adaptors(program, types_, checked=True),
     )
-    return plain_module(program, pair_records(program), program.functions, fit, text, LOOPS)
+    return plain_module(program, pair_records(program), fit, text, LOOPS)

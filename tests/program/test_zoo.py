@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import reference
 import zoo
+import zoo_arithmetic  # noqa: F401 - its programs are listed in the zoo
 import zoo_trials
 from clusters import workers
 from cuda_cases import set_classes
