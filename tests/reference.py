@@ -107,8 +107,16 @@ class Outcome:
 
 
 def hears_all(program: Any) -> bool:
-    """Return whether every vertex sends in every superstep, active or not."""
-    return program.combine != "any" and program.contributors != "active"
+    """Return whether every vertex sends in every superstep, active or not.
+
+    Without `contributors`, a minimum or maximum takes messages of active vertices only if the program says which
+    vertices start, or that the order of messages does not matter.
+    """
+    if program.contributors is not None:
+        return bool(program.contributors == "all")
+    if program.combine in ("min", "max"):
+        return "starts" not in program.functions and not program.asynchronous
+    return bool(program.combine != "any")
 
 
 def hears_silence(program: Any) -> bool:

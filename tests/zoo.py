@@ -1942,6 +1942,7 @@ class NobodyStarts:
     """No vertex starts, which does not matter if all send."""
 
     x: ws.int64
+    contributors = "all"
     max_iter = 3
 
     def init(vertex):
@@ -1964,6 +1965,7 @@ class OneStarts:
     """One starts, and all send: in a sum of all `starts` does not matter."""
 
     x: ws.int64
+    contributors = "all"
     max_iter = 3
 
     def init(vertex):
@@ -3547,6 +3549,7 @@ class OnlyWhatIsNeeded:
     """compute(edge) without a source, init(own), apply(gathered), starts(p, state)."""
 
     x: ws.float64
+    contributors = "all"
     weight: ws.edge(ws.float64)
     degree: ws.out_degree
     least: ws.parameter(ws.float64, default=0.0)

@@ -90,8 +90,6 @@ class VertexLoop:
         self.engine: str = options.engine
         self._options = options
         self._in_place = program.in_place if options.in_place is None else options.in_place
-        if options.engine == "python":  # the reference uses no optimisation
-            self._in_place = False
         self._threads = threads
         self._phase = phase
         self._predecessors = options.predecessors and program.predecessor is not None
@@ -187,12 +185,27 @@ class VertexLoop:
             self._arguments,
             on_device=engine == "cuda" and graph.binds_on_device and not on_host,
             plain=engine == "python",
+            phase=self._phase,
         )
         # Supersteps are counted if their number is bounded, and in the reference.
         synchronous = self.max_iter is not None or engine == "python"
         never_nan = bound.never_nan and not self._phase
         self.bound = replace(bound, synchronous=synchronous, never_nan=never_nan)
         self._graph, self.engine = graph, engine
+        if self._in_place and not self.bound.runs_freely:
+            if self._options.in_place:
+                raise self._not_in_place()
+            self._in_place = None  # the program allows it where it changes nothing
+
+    def _not_in_place(self) -> InputError:
+        """Return the error for supersteps in place that would change what the program means."""
+        if self.bound.in_order is not None:
+            reason = f"the answer would depend on the order of messages ({self.bound.in_order})"
+        elif self.engine == "python":
+            reason = "engine='python' computes superstep by superstep"
+        else:
+            reason = f"max_iter={self.max_iter} counts supersteps, and in place a message travels any number of edges"
+        return InputError(f"in_place=True: {self.name}: {reason}; leave it out")
 
     def _begin(self, bound: BoundProgram, graph: GraphView) -> None:
         """Make the executor of a bound program, and start it; collective."""

@@ -23,7 +23,7 @@ from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
 from cugraph_ws.graph.view import ExampleArc, Examples, GraphView
 from cugraph_ws.program.agreed import have_all_bound, keep_bound
-from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan, why_not_monotone
+from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan
 from cugraph_ws.program.budget import OutOfSteps
 from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.combines import lowered
@@ -43,6 +43,7 @@ from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
 from cugraph_ws.program.infinity import STORED, Kinds, saturated
 from cugraph_ws.program.jumps import jump_kind
+from cugraph_ws.program.order import Facts, goes_by_levels, may_gather_from_all, why_in_order, why_not_proved
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import array_module
 from cugraph_ws.runtime.masks import all_true, any_true
@@ -85,9 +86,13 @@ class BoundProgram:
         One array for each declared vertex constant, of shape (n,), or with one entry for all.
     values : tuple
         The run's parameters, as NumPy scalars, without aggregates and built-in ones.
-    order_free : bool
-        Whether the result is the fixpoint, whatever the order and repetition of messages: declared
-        by the program, or proved (see `cugraph_ws.program.analysis`).
+    declared : VertexProgram
+        The program as it is written; `program` may have other functions in the place of some.
+    facts : Facts
+        What proofs about the order of messages may use.
+    in_order : str or None
+        Why messages must be taken in order; None if the result is the fixpoint, whatever their order and
+        repetition: declared by the program, or proved (see `cugraph_ws.program.order`).
     prepares : bool
         Whether a vertex's message is the same on every arc and costs more than reading one field.
     synchronous : bool
@@ -102,24 +107,37 @@ class BoundProgram:
     edge_columns: tuple[str | None, ...]
     constants: tuple[npt.NDArray[Any], ...]
     values: tuple[Any, ...]
-    order_free: bool
+    declared: VertexProgram
+    facts: Facts
+    in_order: str | None
     prepares: bool
     synchronous: bool = False
     never_nan: bool = False
 
     @property
+    def order_free(self) -> bool:
+        """Whether the result is the fixpoint, whatever the order and repetition of messages."""
+        return self.in_order is None
+
+    @property
+    def runs_freely(self) -> bool:
+        """Whether this run may read states of the same superstep."""
+        return self.order_free and not self.synchronous
+
+    @property
     def accumulates(self) -> bool:
         """Whether `apply` may take messages one by one, in any order and repeatedly in this run."""
-        return self.order_free and (not self.synchronous or self.goes_by_levels)
+        return self.runs_freely or self.goes_by_levels
 
     @property
     def goes_by_levels(self) -> bool:
-        """Whether taking messages one by one gives the same states as supersteps do.
+        """Whether taking messages one by one gives the same states as supersteps do."""
+        return goes_by_levels(self.declared, self.facts)
 
-        A changed vertex is settled: it takes no other message, and sends the state that it gets in
-        this superstep.  With `any`, the first message suffices.
-        """
-        return self.program.combine == "any" and "settled" in self.program.functions
+    @property
+    def may_gather_from_all(self) -> bool:
+        """Whether a superstep may gather from all in-neighbours although only active vertices send."""
+        return self.order_free and may_gather_from_all(self.declared, self.facts)
 
     @property
     def prepares_ahead(self) -> bool:
@@ -137,6 +155,7 @@ def bind(
     *,
     on_device: bool = False,
     plain: bool = False,
+    phase: bool = False,
 ) -> BoundProgram:
     """Resolve a program's types and arguments on a graph.
 
@@ -153,6 +172,8 @@ def bind(
     plain : bool
         Whether it runs as plain Python.  Then the types of functions that do not compile are those
         that a trial returns.
+    phase : bool
+        Whether the first states may be those that another program has left.
 
     Returns
     -------
@@ -213,6 +234,12 @@ def bind(
     )
     key = (tuple(state), kinds, missing, kinds_here, uniform, telling, plain)
     declared_program = program
+    known = tuple(
+        value.item() if isinstance(declared, Parameter) else None
+        for value, declared in zip(values, program.parameters.values(), strict=True)
+    )
+    bounds = _edge_bounds(graph, columns, kinds, missing)
+    facts = Facts(tuple(state), kinds_here, bounds, known, phase)
     if not have_all_bound(program, key, graph):
         sample = _Sample(graph, constants, columns, kinds, missing, values)
         parameters = tuple(value.dtype.name for value in values)
@@ -234,20 +261,37 @@ def bind(
             gathered=found.gathered,
             tuple_gathered=found.tuple_gathered,
         )
-        proved = why_not_monotone(declared_program, types.state) is None
-        order_free = program.asynchronous or proved
         as_sent = program.listing is None and "lift" not in program.sources
         prepares = as_sent and _prepares(declared_program, types)
         never_nan = is_never_nan(program, types)
+        proved = why_not_proved(declared_program, facts) is None
         _doubt(program, tuple(state), found, sample, proved=proved)
-        _warn_of_starts(declared_program, graph, order_free=order_free)
-        declared_program.memory[key] = program, types, order_free, prepares, never_nan
+        _warn_of_starts(declared_program, graph)
+        declared_program.memory[key] = program, types, prepares, never_nan
     keep_bound(declared_program, key, graph)
-    program, types, order_free, prepares, never_nan = declared_program.memory[key]
+    program, types, prepares, never_nan = declared_program.memory[key]
+    reason = why_in_order(declared_program, facts)
     return BoundProgram(
-        program, types, columns, constants, values, order_free, prepares,
+        program, types, columns, constants, values, declared_program, facts, reason, prepares,
         never_nan=never_nan and finite,
     )  # fmt: skip
+
+
+def _edge_bounds(
+    graph: GraphView,
+    columns: tuple[str | None, ...],
+    kinds: tuple[str, ...],
+    missing: tuple[float | None, ...],
+) -> tuple[tuple[str, Any, Any], ...]:
+    """Return for each edge attribute its type, and its least and greatest value; None without any edge."""
+    bounds = []
+    for column, kind, default in zip(columns, kinds, missing, strict=True):
+        ends: list[Any] = [default, default]
+        if column is not None:  # `check_edge_values` has asked for them already
+            found = (graph.least_edge_value(column), graph.greatest_edge_value(column))
+            ends = [None if end is None else end[0].item() for end in found]
+        bounds.append((kind, ends[0], ends[1]))
+    return tuple(bounds)
 
 
 def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
@@ -348,9 +392,9 @@ def _doubt(
         warn_caller(f"{doubt}; ws.check compares runs of the program with its definition")
 
 
-def _warn_of_starts(program: VertexProgram, graph: GraphView, *, order_free: bool) -> None:
+def _warn_of_starts(program: VertexProgram, graph: GraphView) -> None:
     """Warn if all vertices send in every superstep, although the program says which ones start."""
-    gathers = not order_free and program.combine != "any" and program.contributors is None
+    gathers = program.all_send and program.contributors is None
     if gathers and "starts" in program.functions and graph.comm.rank == 0:
         warn_caller(
             f"{program.name} declares `starts`, but gathers from all in-neighbours, so that all vertices send in "

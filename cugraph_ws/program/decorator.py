@@ -278,6 +278,20 @@ class VertexProgram(Snapshot):
         return self.combine in {"min", "max", "any"}
 
     @property
+    def all_send(self) -> bool:
+        """Whether every vertex sends in every superstep, active or not.
+
+        This depends on what is declared alone.  Without `contributors`, all send messages that count each, or
+        that are folded by the user's own function, and those of min and max unless the program has `starts` or is
+        declared `asynchronous`.
+        """
+        if self.contributors is not None:
+            return self.contributors == "all"
+        if self.combine in ("min", "max"):
+            return "starts" not in self.functions and not self.asynchronous
+        return self.combine != "any"
+
+    @property
     def reads_supersteps(self) -> bool:
         """Whether a function reads `p.superstep` or an aggregate."""
         changing = {"superstep", *self.aggregates}
