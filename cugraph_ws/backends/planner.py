@@ -75,7 +75,7 @@ class Plan:
         if dense and direction in ("push", "pull"):
             raise gathers_only(bound, direction)
         if direction == "gather" and not dense:
-            if program.combine not in ("min", "max") or not bound.order_free:
+            if program.combine not in ("min", "max"):
                 raise InputError(
                     f"direction='gather': {program.name} counts the messages of active vertices only; "
                     "use 'auto', 'push' or 'pull'"

@@ -202,13 +202,14 @@ class VertexProgram(Snapshot):
     identity : Any
         Identity of `combine`, for a custom one.
     contributors : {"all", "active"} or None
-        Vertices that send the messages of a superstep; None if the program leaves it to the plan.
+        Vertices that send the messages of a superstep; see `all_send` for None.
     residual : Norm or None
         The norm that `tol` bounds.
     tol, max_iter : float or None, int or None
         Defaults for `run()`.
     in_place : bool or None
-        Whether a superstep may read values that it has written; None leaves it to the plan.
+        Whether a superstep may read values that it has written, where that changes nothing; None
+        leaves it to the plan.
     asynchronous : bool
         Whether the program declares that its result is the fixpoint, in any order of messages.
     predecessor : str or None
@@ -350,9 +351,9 @@ def vertex_program(cls: type) -> VertexProgram:
           out-neighbours read its change (by default: whether any field changed).
 
         Arguments are bound by name, in any order; a function may leave out those that it does
-        not need.  Optional are ``starts(state, p)`` (which vertices are active at first; a
-        program that gathers from all in-neighbours without ``contributors`` gets a warning), ``settled(state, p)`` (the state is
-        final: the vertex takes no more messages),
+        not need.  Optional are ``starts(state, p)`` (which vertices are active at first; if all send
+        without ``contributors``, this gives a warning), ``settled(state, p)`` (the vertex takes no
+        messages from the next superstep on; all of the superstep in which it settles count),
         ``priority(state, p)`` (smallest first), ``residual`` (`ws.l1_norm` or `ws.max_norm`),
         ``tol``, ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``,
         ``asynchronous``, ``validate(graph, values)``, which is called before the run, and
@@ -370,7 +371,11 @@ def vertex_program(cls: type) -> VertexProgram:
     A superstep reads only the states after the previous superstep.  ``asynchronous = True`` declares
     that the result is the fixpoint, whatever the order and repetition of messages; a run may then
     take messages out of order.  Without the declaration it does so only if this is proved from the
-    source (`cugraph_ws.program.analysis`).  A run that `max_iter` bounds never does.
+    source (`cugraph_ws.program.order`).  A run that `max_iter` bounds never does.
+
+    ``contributors`` says which vertices send: "all", or "active" ones.  Without it, only active vertices
+    send if `combine` is `any`, or if it is `min` or `max` and the program has `starts` or is
+    `asynchronous`; otherwise all do.
 
     A program with fields `ws.edge_state` keeps a state for each edge, which `compute` reads.  After
     each superstep ``update_edge(src, dst, edge, p)`` returns the edge's new state: it sees the new

@@ -186,8 +186,8 @@ class CudaPlan:
         if dense and direction == "pull":
             raise gathers_only(bound, direction)
         may_gather = dense or bound.may_gather_from_all
-        known = dense or (program.combine in ("min", "max") and bound.order_free)
-        if direction == "gather" and not known:
+        # A minimum or maximum is gathered from active vertices if the messages of others would count
+        if direction == "gather" and not dense and program.combine not in ("min", "max"):
             raise InputError(
                 f"direction='gather': {program.name} counts the messages of active vertices only; use "
                 "'auto' or 'pull'"
