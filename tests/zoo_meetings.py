@@ -203,6 +203,12 @@ meet("NotANumber", "A first state that is NaN in some vertices.", F, "min",
 meet("FlagOfNumber", "Whether a number that may be negative is not 0.", X, "max", init="vertex % 4 - 2",
      compute="bool(src.x)", apply=MOST, message=bool)  # fmt: skip
 
+meet(
+    "Tolls", "A flag is added to an integer that may be infinite.", "x: ws.nullable(ws.int64, math.inf)", "min",
+    more=START, init="0 if own.start else math.inf", starts="state.x == 0", compute="src.x + (edge.whole > 1)",
+    apply=LEAST, given=from_some, compiled=True,
+)  # fmt: skip
+
 # -------------------------------------------------------------------- one hypothesis of the theorem each
 
 

@@ -648,6 +648,11 @@ class _Rewriting:
         if isinstance(node.op, ast.Div) or not all(one.is_whole for one in both):
             sides = (self.fitted(left, first, FLOAT), self.fitted(right, second, FLOAT))
             return ast.BinOp(sides[0], node.op, sides[1]), FLOAT
+        # The functions compare integers, which a flag is not to the compiler.
+        left, right = (
+            ast.Call(ast.Name("int", ast.Load()), [side], []) if known.kind == "bool" else side
+            for side, known in ((left, first), (right, second))
+        )
         sides = (self.fitted(left, first, ENDLESS), self.fitted(right, second, ENDLESS))
         called = OPERATIONS.get(type(node.op))
         if called is not None:

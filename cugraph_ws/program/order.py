@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 
 from cugraph_ws.program import ranges
-from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.expressions import as_expression, function_of, is_field, picked
+from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.program.ranges import Range
 from cugraph_ws.program.terms import CONSTANTS, Facts, Terms
 from cugraph_ws.runtime.parsing import parse
@@ -236,7 +236,7 @@ def _stays(combine: str, states: Range, messages: Range) -> bool:
 def _first_states(program: VertexProgram, facts: Facts) -> Range:
     """Return the range of the states before the first superstep."""
     kind = facts.state[0]
-    everything = ranges.of_type(kind)
+    everything = _of_state(kind)
     if kind == "bool":
         return everything
     if facts.phase:  # another program may have left any number, or NaN
@@ -244,10 +244,18 @@ def _first_states(program: VertexProgram, facts: Facts) -> Range:
     first = Terms(program, facts, None).of("init").range
     if kind.startswith("float"):
         return ranges.as_float(first, single=kind == "float32")
-    low, high = (INFINITY[kind] if end == math.inf else end for end in (first.low, first.high))
+    low, high = (INFINITY if end == math.inf else end for end in (first.low, first.high))
     if first.nan or low < everything.low or high > everything.high:
         return everything
     return Range(math.floor(low), math.ceil(high), "int")
+
+
+def _of_state(kind: str) -> Range:
+    """Return the range of the numbers of a state field as functions see them, infinity of integers included."""
+    everything = ranges.of_type(kind)
+    if everything.kind != "int":
+        return everything
+    return Range(everything.low, max(everything.high, INFINITY), "int")
 
 
 def _ranges_of_states(program: VertexProgram, facts: Facts, states: Range) -> Iterator[Range]:
@@ -281,7 +289,7 @@ def _extended(states: Range, end: ranges.End, kind: str) -> Range:
     if kind.startswith("float"):
         wider = Range(min(states.low, end), max(states.high, end))
         return ranges.as_float(wider, single=kind == "float32")
-    everything = ranges.of_type(kind)
+    everything = _of_state(kind)
     reached = min(max(end, everything.low), everything.high)
     return Range(min(states.low, math.floor(reached)), max(states.high, math.ceil(reached)), "int")
 
@@ -301,7 +309,7 @@ def _is_quiet_outside_starts(program: VertexProgram, facts: Facts) -> bool:
     outside = [number for number in first if _holds(program, "starts", facts, number) is not True]
     if any(number != identity for number in outside):
         return False
-    end = _stored(identity, facts.state[0])
+    end = _held(identity, facts.state[0])
     if end is None:
         return False
     kind: ranges.Kind = "float" if facts.state[0].startswith("float") else "int"
@@ -349,8 +357,12 @@ def _settles_at_once(program: VertexProgram, facts: Facts) -> bool:
         or _holds(program, "starts", facts, worst[0]) is not False
     ):
         return False
-    bound = _bound_of(program, "settled", field, "<" if better == "min" else ">")
-    return bound is not None and bound == _stored(worst[0], facts.state[0])
+    relation, bound = _comparison(program, "settled", field) or ("", 0.0)
+    if relation != ("<" if better == "min" else ">"):
+        return False
+    if worst[0] == math.inf and facts.state[0] in STORED:  # what is stored is less, or infinite
+        return STORED[facts.state[0]] <= bound
+    return bool(bound == _held(worst[0], facts.state[0]))
 
 
 def _first_numbers(program: VertexProgram) -> list[float] | None:
@@ -379,12 +391,12 @@ def _number(node: ast.expr | None) -> float | None:
     return CONSTANTS.get(ast.unparse(node)) if isinstance(node, ast.Attribute) else None
 
 
-def _stored(number: float, kind: str) -> ranges.End | None:
-    """Return a number as a field holds it; None if it does not."""
+def _held(number: float, kind: str) -> ranges.End | None:
+    """Return a number of a field as functions see it; None if the field does not hold it."""
     if kind.startswith("float"):
         return ranges.of_number(number, kind).low
     if number == math.inf:
-        return INFINITY[kind]
+        return INFINITY
     return int(number) if math.isfinite(number) and number == int(number) else None
 
 
@@ -408,24 +420,18 @@ def _comparison(program: VertexProgram, name: str, field: str) -> tuple[str, flo
     return relation, number
 
 
-def _bound_of(program: VertexProgram, name: str, field: str, relation: str) -> float | None:
-    """Return the number with which a function plainly compares the state in this way."""
-    compared = _comparison(program, name, field)
-    return compared[1] if compared is not None and compared[0] == relation else None
-
-
 def _holds(program: VertexProgram, name: str, facts: Facts, number: float) -> bool | None:
     """Return what `starts` or `settled` says of a first state; None if it is not plain."""
     compared = _comparison(program, name, next(iter(program.state)))
-    stored = _stored(number, facts.state[0])
-    if compared is None or stored is None:
+    held = _held(number, facts.state[0])
+    if compared is None or held is None:
         return None
     relation, bound = compared
-    if math.isinf(bound) and not facts.state[0].startswith("float"):
-        return None  # infinity of an integer field is a number
+    if bound == math.inf and not facts.state[0].startswith("float"):
+        bound = INFINITY
     holds: dict[str, bool] = {
-        "<": stored < bound, "<=": stored <= bound, ">": stored > bound,
-        ">=": stored >= bound, "==": stored == bound, "!=": stored != bound,
+        "<": held < bound, "<=": held <= bound, ">": held > bound,
+        ">=": held >= bound, "==": held == bound, "!=": held != bound,
     }  # fmt: skip
     return holds[relation]
 

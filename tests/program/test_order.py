@@ -16,7 +16,6 @@ from cuda_cases import set_classes
 from emulator.device import emulated
 from program import test_zoo
 from programs import Hops, Labels, Nearest, Peel, Reached, Widest
-from reference import INFINITY
 from zoo import PERMUTED, ZOO, Entry, remembering
 from zoo_meetings import HYPOTHESES, MEETINGS, write
 
@@ -24,6 +23,7 @@ import cugraph_ws as ws
 from cugraph_ws.backends.cuda.planner import CudaPlan
 from cugraph_ws.program import binding, combines, declarations, decorator, jumps, lists, ranges
 from cugraph_ws.program.binding import BoundProgram, bind
+from cugraph_ws.program.infinity import STORED
 
 PAGE = Path(__file__).parents[2] / "docs" / "decisions" / "001-supersteps-are-synchronous.md"
 
@@ -404,7 +404,7 @@ def test_a_search_in_place_goes_by_levels_only_if_what_changes_is_settled(case: 
                     **{name: line for name, line in lines.items() if line})  # fmt: skip
     graph = test_zoo.graph("random")
     assert bind(program, graph, {}).goes_by_levels is by_levels
-    assert INFINITY["int32"] == 1073741824
+    assert STORED["int32"] == 1073741824
 
 
 # ------------------------------------------------------------------------------------------- one function decides
