@@ -7,6 +7,7 @@ on integers whose result might not fit in 64 bits has no range: it might wrap.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 __all__ = [
-    "ANYTHING", "FLAG", "End", "Kind", "Range", "added", "as_float", "divided", "hull", "multiplied", "negated", "of_number",
+    "ANYTHING", "FLAG", "End", "Kind", "Range", "added", "as_float", "divided", "hull", "multiplied",
+    "negated", "of_integers", "of_number",
     "of_type", "picked_of", "whole",
 ]  # fmt: skip
 
@@ -163,6 +165,22 @@ def divided(one: Range, divisor: Range, *, floor: bool) -> Range | None:
         return whole(math.floor(min(ends)), math.floor(max(ends))) if whole_numbers else None
     low, high = _outward(min(ends), max(ends), one.single or divisor.single)
     return Range(low, high, nan=one.nan, single=one.single or divisor.single)
+
+
+def of_integers(operator: ast.operator, first: Range, second: Range) -> Range | None:
+    """Return the range of a remainder, or of a power or shift of two known integers; None if it is not known."""
+    if "float" in (first.kind, second.kind) or second.low != second.high:
+        return None
+    by = int(second.low)
+    if isinstance(operator, ast.Mod) and by > 0:
+        return whole(0, by - 1)
+    if first.low != first.high or not 0 <= by < 64:
+        return None
+    if isinstance(operator, ast.LShift):
+        return whole(int(first.low) << by, int(first.low) << by)
+    return (
+        whole(int(first.low) ** by, int(first.low) ** by) if isinstance(operator, ast.Pow) else None
+    )
 
 
 def picked_of(first: Range, second: Range, pick: Callable[[End, End], End]) -> Range:

@@ -218,7 +218,9 @@ class Terms:
         if isinstance(node.op, (ast.Div, ast.FloorDiv)) and right.trend == "constant":
             floor = isinstance(node.op, ast.FloorDiv)
             return _made(left.trend, ranges.divided(left.range, right.range, floor=floor))
-        return UNKNOWN_CONSTANT if left.trend == right.trend == "constant" else UNKNOWN
+        if left.trend == right.trend == "constant":
+            return _made("constant", ranges.of_integers(node.op, left.range, right.range))
+        return UNKNOWN
 
     def of_choice(self, node: ast.IfExp) -> Term:
         """Return the term of a conditional: min, max, or a choice by a constant condition."""

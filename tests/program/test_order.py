@@ -244,6 +244,9 @@ INTEGERS = {  # the first state, the message, and whether it is proved
     "a sum that cannot fall": ("vertex", "src.x + 1", True),
     "a sum that falls for ever": ("vertex", "src.x - 1", False),
     "a sum that falls to an end": ("vertex", "max(src.x - 1, -3)", True),
+    "a shift and a sum": ("0 if vertex == 0 else 1 << 40", "src.x + 1", True),
+    "a remainder and a degree": ("vertex % 7", "src.x + src.degree", True),
+    "a remainder of what may be 0": ("vertex % own.degree", "src.x + 1", False),
     "a product": ("vertex", "src.x * 2", True),
     "a product that wraps": ("vertex * 1000000", "src.x * 1000000", False),
     "infinity and a weight": ("0 if vertex == 0 else math.inf", "src.x + edge.k", True),
@@ -262,7 +265,7 @@ def test_integers_must_not_wrap(case: str) -> None:
     init, compute, proved = INTEGERS[case]
     program = write(
         "Whole", "A minimum.", "x: ws.nullable(ws.int64, math.inf)", "min", init=init, compute=compute, apply="min(old.x, gathered)",
-        more="k: ws.edge(ws.int64)\nfirst: ws.vertex_value(ws.int64, default=0)",
+        more="degree: ws.out_degree\nk: ws.edge(ws.int64)\nfirst: ws.vertex_value(ws.int64, default=0)",
     )  # fmt: skip
     frame = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 0], "k": [0, 1, 4]})
     with ws.Graph(frame, attributes=["k"]) as graph:
