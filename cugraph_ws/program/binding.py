@@ -43,7 +43,13 @@ from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
 from cugraph_ws.program.infinity import STORED, Kinds, saturated
 from cugraph_ws.program.jumps import jump_kind
-from cugraph_ws.program.order import Facts, goes_by_levels, may_gather_from_all, why_in_order, why_not_proved
+from cugraph_ws.program.order import (
+    Facts,
+    goes_by_levels,
+    may_gather_from_all,
+    why_in_order,
+    why_not_proved,
+)
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import array_module
 from cugraph_ws.runtime.masks import all_true, any_true
