@@ -565,20 +565,6 @@ def test_sums_of_active_vertices_by_virtual_warps() -> None:
             assert result.arrays["x"].tolist() == [0, 1, 2, 3, 4, 5, 6, 8]
 
 
-def test_starts_that_no_superstep_would_read_warn() -> None:
-    with pytest.warns(ws.GraphWarning, match=r"Ignored.starts .* contributors = 'active'"):
-        write(
-            "Ignored",
-            "A sum.",
-            "x: ws.int64",
-            "sum",
-            init="1",
-            starts="state.x == 0",
-            compute="src.x",
-            apply="gathered",
-        )
-
-
 # --------------------------------------------------------------------------------- the page names everything
 
 
