@@ -341,10 +341,10 @@ def _settles_at_once(program: VertexProgram, facts: Facts) -> bool:
     field = next(iter(program.state))
     if facts.state == ("bool",):
         plain = all(_returns_field(program, name, "state", field) for name in ("starts", "settled"))
-        told = _tells_change(program, field, "any") or _returns_field(
+        changed = _tells_change(program, field, "any") or _returns_field(
             program, "active", "new", field
         )
-        return plain and told and _keeps_the_better(program, field)
+        return plain and changed and _keeps_the_better(program, field)
     better, first = _better(program, field), _first_numbers(program)
     if not program.asynchronous or not better or first is None or facts.phase:
         return False
