@@ -14,6 +14,7 @@ from cugraph_ws.algorithms.closeness import DistanceSums
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
 from cugraph_ws.algorithms.eigenvector import EigenvectorCentrality, KatzCentrality
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.heat import Heat
 from cugraph_ws.algorithms.hits import HITS
 from cugraph_ws.algorithms.independent_set import Coloring, MaximalIndependentSet
@@ -47,22 +48,26 @@ from cugraph_ws.program.phases import Phases
 
 __all__ = ["FUNCTIONS", "lists_messages", "loop_of"]
 
+_EIGENVECTOR: Any = EigenvectorCentrality  # type checkers see the class that it is made from
+
 # What each function runs with its defaults, given a number of sources.
 FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "adamic_adar": lambda _: Similarity("adamic_adar"),
     "articulation_points": lambda _: Biconnectivity(),
     "belief_propagation": lambda _: BeliefPropagation(["", ""], [[1.0, 1.0], [1.0, 1.0]]),
-    "betweenness_centrality": lambda count: Betweenness(count),
+    "betweenness_centrality": Betweenness,
     "bfs": lambda _: BFS,
     "bridges": lambda _: Biconnectivity(),
     "circuit": lambda _: Circuit,
     "closeness_centrality": lambda count: DistanceSums(range(count)),
     "clustering_coefficient": lambda _: ClusteringCoefficient(),
     "coloring": lambda _: Coloring(),
+    "conductance": lambda _: ROWS["conductance"],
     "core_number": lambda _: CoreNumber(),
     "cosine": lambda _: Similarity("cosine"),
+    "ego_graph": lambda _: ROWS["ego_graph"],
     "edge_betweenness_centrality": lambda count: Betweenness(count, edges=True),
-    "eigenvector_centrality": lambda _: PrincipalVector(EigenvectorCentrality),
+    "eigenvector_centrality": lambda _: PrincipalVector(_EIGENVECTOR),
     "harmonic_centrality": lambda count: DistanceSums(range(count)),
     "heat": lambda _: Heat,
     "hits": lambda _: HITS(),
@@ -77,6 +82,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "maximal_independent_set": lambda _: MaximalIndependentSet(),
     "minimum_spanning_forest": lambda _: SpanningForest(),
     "minimum_spanning_tree": lambda _: SpanningForest(),
+    "modularity": lambda _: ROWS["modularity"],
     "multi_source_bfs": lambda count: MultiSource(BFS, "start", range(count)),
     "multi_source_sssp": lambda count: MultiSource(SSSP, "start", range(count)),
     "neural_network": lambda _: NeuralNetwork,
@@ -87,6 +93,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "sorensen": lambda _: Similarity("sorensen"),
     "sssp": lambda _: SSSP,
     "strongly_connected_components": lambda _: StronglyConnectedComponents(),
+    "subgraph": lambda _: ROWS["subgraph"],
     "topological_levels": lambda _: TopologicalLevels,
     "triangle_count": lambda _: TriangleCount(),
     "truss_number": lambda _: TrussNumber(),

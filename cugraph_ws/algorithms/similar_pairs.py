@@ -19,7 +19,7 @@ from cugraph_ws.partition.neighbourhoods import Neighbourhoods, batches, flatten
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.memory import format_bytes
 
-__all__ = ["ENTRY", "ROW", "AllPairs", "Kept"]
+__all__ = ["ENTRIES", "ENTRY", "ROW", "AllPairs", "Kept"]
 
 Array = Any  # NumPy's or CuPy's
 ENTRY = 80  # bytes of each entry of the rows that a piece lists, at the maximum
@@ -105,7 +105,6 @@ class AllPairs:
         """Return the pairs of the next piece: ascending and distinct; collective."""
         near, xp = self._near, self._near.xp
         low, high = self._bounds[self._next]
-        self._next += 1
         bounds = as_host(near.rows.offsets[low : high + 1])
         arcs = slice(int(bounds[0]), int(bounds[-1]))
         others = near.rows.indices[arcs].astype(np.int64)
@@ -117,6 +116,7 @@ class AllPairs:
         seconds = xp.take(rows.indices, places).astype(np.int64)
         kept = firsts < seconds if self._top is None else firsts != seconds
         keys = xp.unique(firsts[kept] * near.vertices + seconds[kept])
+        self._next += 1  # at the end: a run may end in the middle
         return keys // max(near.vertices, 1), keys % max(near.vertices, 1)
 
     def count(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.footprints import RESULTS, ROWS
 from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
@@ -17,7 +18,7 @@ from cugraph_ws.algorithms.options import (
     refuse_great,
     refuse_negative,
 )
-from cugraph_ws.algorithms.similar_pairs import AllPairs, Kept
+from cugraph_ws.algorithms.similar_pairs import ENTRIES, ENTRY, AllPairs, Kept
 from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
@@ -500,8 +501,19 @@ class Similarity(BaseLoop):
         self._top, self._at_least = top, at_least
 
     def memory(self, sizes: Sizes) -> float:
-        """Return the bytes of the rows of neighbours, the pairs and their coefficients."""
-        return 0.0
+        """Return the bytes of the rows of neighbours, and of pairs that are known before.
+
+        How many pairs have a common neighbour is known once there are rows: see `AllPairs`.
+        """
+        if isinstance(self._given, str):
+            return ROWS["similarity of edges"].of(sizes)
+        made, kept = ROWS["neighbours"].of(sizes), ROWS["neighbours kept"].of(sizes)
+        each = RESULTS["similarity"] + 2 * sizes.wide_ids
+        if self._given is not None:
+            count = len(self._given) if hasattr(self._given, "__len__") else 0
+            return max(made, kept + each * count)
+        piece = 0 if sizes.least else ENTRY * ENTRIES  # which is cut to fit
+        return max(made, kept + piece + each * sizes.vertices * (self._top or 0))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and number the pairs."""
@@ -563,7 +575,7 @@ class Similarity(BaseLoop):
                 self._begin(self._all.next())
         some, arcs = self._compute()
         if self._all is not None and self._done >= len(self._bounds):
-            self._kept.append(self._all.keep(Kept(*self._pairs, self._scores)))
+            self._kept.append(self._all.keep(Kept(self._pairs[0], self._pairs[1], self._scores)))
         left, read, sent = near.halo.totals(len(self._scores) - some.stop, arcs)
         left += 0 if self._all is None else self._all.remaining
         return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
@@ -652,17 +664,20 @@ class Similarity(BaseLoop):
             return
         self._all.counts = False
         self._all.rewind(int(state["done"][0]))
-        self._kept = [Kept(*(xp.asarray(state[name].astype(np.int64)) for name in PAIR), scores)]
+        first, second = (xp.asarray(state[name].astype(np.int64)) for name in PAIR)
+        self._kept = [Kept(first, second, scores)]
 
     def _joined(self) -> Kept:
         """Return the pairs that are kept so far, of all pieces."""
-        return Kept(*(self._near.xp.concatenate(column) for column in zip(*self._kept, strict=True)))
+        return Kept(
+            *(self._near.xp.concatenate(column) for column in zip(*self._kept, strict=True))
+        )
 
     def columns(self) -> dict[str, Column]:
         """Return one row for each pair that is computed; of all pairs those of whole pieces."""
         if self._all is None:
             done = self._bounds[self._done - 1][1] if self._done else 0
-            kept = Kept(*(column[:done] for column in (*self._pairs, self._scores)))
+            kept = Kept(*(column[:done] for column in (self._pairs[0], self._pairs[1], self._scores)))
         else:
             kept = self._joined()
         ends = {name: VertexNumbers(end) for name, end in zip(PAIR, kept[:2], strict=True)}

@@ -85,7 +85,11 @@ class EdgeLoop(BaseLoop):
         """Return the bytes that the run takes: the rows of neighbours, the pairs and their values."""
         program = self.program
         width = 8 * (len(program.edges) + len(program.state))
-        return (48 + 8 * len(program.constants)) * sizes.vertices + (48 + width) * sizes.arcs + sizes.csr
+        return (
+            (48 + 8 * len(program.constants)) * sizes.vertices
+            + (48 + width) * sizes.arcs
+            + sizes.csr
+        )
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, number the pairs, and bind the program."""

@@ -102,6 +102,8 @@ class Loop(Protocol):
     outputs : mapping of str to bool, optional
         For a result by vertex: its columns besides the ids, and whether each holds vertices.  If
         given, ids that a column would overwrite are refused before the run starts.
+    less_memory : str, optional
+        What a caller can do if a run does not fit in memory, for the error.
     checkpoints : {"everywhere", "on one machine", "none"}, optional
         Where a run has checkpoints; everywhere if not given.
     ends_within_steps : bool, optional

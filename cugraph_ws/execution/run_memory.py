@@ -44,6 +44,7 @@ __all__ = [
     "refuse_run",
     "room_for_runs",
     "sizes_of",
+    "width_of_batch",
 ]
 
 SMALL = 1 << 24  # bytes that every machine has: a query would take as long as a small search
@@ -115,10 +116,13 @@ def refuse_run(loop: Any, graph: GraphView, *, on_device: bool) -> None:
     if not graph.whole:
         return
     needed = loop.memory(sizes_of(graph, on_device=on_device))
-    refuse_beyond_memory(loop.name, needed, on_device=on_device)
+    remedy = getattr(loop, "less_memory", "")
+    refuse_beyond_memory(loop.name, needed, on_device=on_device, remedy=remedy)
 
 
-def refuse_beyond_memory(name: str, needed: float, *, on_device: bool = False, remedy: str = "") -> None:
+def refuse_beyond_memory(
+    name: str, needed: float, *, on_device: bool = False, remedy: str = ""
+) -> None:
     """Raise GraphMemoryError if so many bytes are not available beside the graph.
 
     Parameters
@@ -174,6 +178,32 @@ def columns_that_fit(
     return max(1, min(most, int(room // max(each * vertices, 1))))
 
 
+def width_of_batch(part: Any, most: int, each: float, cells: int, *, rest: float = 0) -> int:
+    """Return how many sources a batch has, so that it fits in memory on all ranks; collective.
+
+    Parameters
+    ----------
+    part : Part
+    most : int
+        Most sources.
+    each : float
+        Bytes of a batch by vertex and source.
+    cells : int
+        Most entries of a matrix by vertex and source.
+    rest : float
+        Bytes of everything else that the run is still to allocate.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    size = max(part.size, 1)
+    own = columns_that_fit(size, most, each, rest=rest, on_device=part.on_device)
+    widths: list[int] = part.graph.comm.allgather(min(own, cells // size))
+    return max(1, min(widths))
+
+
 def _is_small(needed: float, on_device: bool) -> bool:
     """Return whether so many bytes are there in any case, so that none need be asked for."""
     return needed < SMALL and (on_device or LIMIT not in os.environ)
@@ -218,8 +248,7 @@ def program_memory(
     follows = program.predecessor is not None
     sums = [getattr(one, "source", "") for one in program.constants.values()]
     constants = sum(
-        bool(source) or name in given
-        for name, source in zip(program.constants, sums, strict=True)
+        bool(source) or name in given for name, source in zip(program.constants, sums, strict=True)
     )
     by_vertex = 2 * state + 2 * each + 12 * constants
     read = [name for name in program.edges if name != "weight" or sizes.weighted]

@@ -16,7 +16,6 @@ from cugraph_ws.arguments import (
     check_count,
     check_flag,
     check_number,
-    shown,
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_frame
@@ -45,7 +44,7 @@ def estimate_memory(
     number_of_vertices: int | None = None,
     weighted: bool = False,
     directed: bool = True,
-    attributes: int | Sequence[str] = 0,
+    attributes: int | Sequence[str] | None = 0,
     dense: bool = True,
     text_bytes: float | None = None,
     engine: Literal["cpu", "cuda"] = "cpu",
@@ -77,8 +76,8 @@ def estimate_memory(
         Whether there is a weight column.
     directed : bool
         False counts every edge in both directions.
-    attributes : int or sequence of str
-        The number of further edge columns, or their names.
+    attributes : int or sequence of str, optional
+        The number of further edge columns, or their names; None for none.
     dense : bool
         Without a frame: whether ids are integers 0 … n-1.  If not, they are assumed to be hashed.
     text_bytes : float, optional

@@ -34,10 +34,10 @@ from cugraph_ws.runtime.threads import number_of_threads
 
 __all__ = [
     "Build",
+    "Bytes",
     "IdShape",
     "MemoryEstimate",
     "Numbers",
-    "Part",
     "Row",
     "Sizes",
     "check_memory",
@@ -344,7 +344,7 @@ class Sizes:
         return 2 * (self.id_bytes - 8)
 
 
-class Part(NamedTuple):
+class Bytes(NamedTuple):
     """Bytes for each vertex, for each arc, and for each arc of a weighted graph besides."""
 
     vertex: float
@@ -370,8 +370,8 @@ class Row(NamedTuple):
         Columns of vertices in the result, of 64-bit ids.
     """
 
-    directed: Part
-    undirected: Part
+    directed: Bytes
+    undirected: Bytes
     result: float = 48
     ids: int = 1
 
@@ -380,6 +380,10 @@ class Row(NamedTuple):
         part = self.directed if sizes.directed else self.undirected
         most = max(part.of(sizes), self.result * sizes.vertices)
         return most + self.ids * sizes.wide_ids * sizes.vertices
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes for a graph, as the method of a loop."""
+        return self.of(sizes)
 
 
 def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = None) -> IdShape:
