@@ -11,7 +11,7 @@ from cugraph_ws.backends.cpu.context import running
 from cugraph_ws.partition.pair_rows import PairRows
 from cugraph_ws.program.edge_binding import BoundEdgeProgram
 from cugraph_ws.program.edge_codegen import compiled_pairs, plain_pairs
-from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel, serial
+from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
 
 __all__ = ["PairFold"]
 
@@ -72,11 +72,10 @@ class PairFold:
             (rows.offsets, rows.indices), rows.pairs, rows.constants, rows.edges,
             self._bound.values, columns, *others,
         )  # fmt: skip
-        run, pieces = parallel, 1 + count // PAIRS_A_TASK
-        if self._plain:
-            run = serial
-        else:
-            pieces = min(TASKS_A_THREAD * number_of_threads(), pieces)
+        pieces = min(TASKS_A_THREAD * number_of_threads(), 1 + count // PAIRS_A_TASK)
         with running(self._bound.program):
-            run(kernel, [(*head, *cut) for cut in cut_evenly(count, pieces)])
+            if self._plain:
+                kernel(*head, 0, count)
+            else:
+                parallel(kernel, [(*head, *cut) for cut in cut_evenly(count, pieces)])
         return list(columns)
