@@ -37,10 +37,9 @@ quiet() {
 answers() {
     local question="import pandas as pd, cugraph_ws as ws
 print(len(ws.degrees(pd.DataFrame({'source': [1, 2], 'destination': [2, 3]}))))"
-    [[ $("$1" -c "$question") == 3 ]]
-    [[ $("$1" <<<"$question") == 3 ]]
-    "$1" -m cugraph_ws.cli.main --version >/dev/null
-    "$(dirname "$1")/cugraph-ws" --version >/dev/null
+    # One list: bash ignores `set -e` in a function whose status is tested.
+    [[ $("$1" -c "$question") == 3 ]] && [[ $("$1" <<<"$question") == 3 ]] &&
+        "$1" -m cugraph_ws.cli.main --version >/dev/null && "$(dirname "$1")/cugraph-ws" --version >/dev/null
 }
 
 # typed PYTHON: the script's frame is known to mypy, and nothing of it is wrong.

@@ -1,0 +1,38 @@
+"""Commands that install optional libraries."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+import pytest
+
+from cugraph_ws.runtime.extras import install_command
+
+DECLARED = [
+    "numpy>=2",
+    'pandas>=2.2; extra == "pandas"',
+    'cugraph-ws[pandas]; extra == "dask"',
+    'dask[dataframe]>=2025.9; extra == "dask"',
+    "matplotlib>=3.8; extra == 'plot'",
+]
+
+
+@pytest.mark.parametrize(
+    ("extra", "command"),
+    [
+        ("plot", 'pip install "matplotlib>=3.8"'),
+        ("dask", 'pip install "pandas>=2.2" "dask[dataframe]>=2025.9"'),
+        ("pand", 'pip install ".[pand]" in a clone of the library'),
+    ],
+)
+def test_requirements_of_an_extra_are_named(monkeypatch, extra, command):
+    monkeypatch.setattr(metadata, "requires", lambda distribution: DECLARED)
+    assert install_command(extra) == command
+
+
+def test_a_clone_that_is_not_installed_has_no_requirements(monkeypatch):
+    def refuse(distribution):
+        raise metadata.PackageNotFoundError(distribution)
+
+    monkeypatch.setattr(metadata, "requires", refuse)
+    assert install_command("dask") == 'pip install ".[dask]" in a clone of the library'
