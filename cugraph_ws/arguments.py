@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "check_word",
     "is_label",
     "is_number",
+    "listed",
     "shown",
 ]
 
@@ -207,8 +208,7 @@ def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
         If the value is invalid.
     """
     if not isinstance(value, str) or value not in allowed:
-        choices = ", ".join(map(repr, allowed))
-        raise InputError(f"{argument}={shown(value)}: choose one of {choices}")
+        raise InputError(f"{argument}={shown(value)}: choose one of {listed(allowed)}")
 
 
 def check_columns(
@@ -255,7 +255,24 @@ def shown(value: Any) -> str:
     """
     try:
         text = repr(value)
-    except ValueError:  # an integer of thousands of digits
+    except (
+        Exception
+    ):  # an integer of thousands of digits, lists nested too deeply, a user's own class
         return f"<{type(value).__name__}>"
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def listed(values: Iterable[Any]) -> str:
+    """Return values as errors list them, such as the columns of a frame.
+
+    Parameters
+    ----------
+    values : iterable
+
+    Returns
+    -------
+    str
+        "none" if there are none.
+    """
+    return ", ".join(map(shown, values)) or "none"

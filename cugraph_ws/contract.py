@@ -483,11 +483,12 @@ def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cud
     EngineError
         If there is no GPU for it, or a package is missing.
     """
+    from cugraph_ws.arguments import shown
     from cugraph_ws.errors import InputError
 
     if not isinstance(name, str) or name not in ("auto", "cpu", "python", "cuda"):
         raise InputError(
-            f"engine={name!r} is not known; choose 'auto', 'cpu', 'cuda', or 'python' (slow, for debugging)"
+            f"engine={shown(name)} is not known; choose 'auto', 'cpu', 'cuda', or 'python' (slow, for debugging)"
         )
     if name == "auto":
         name = "cuda" if graph is not None and graph.device_resident else "cpu"

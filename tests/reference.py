@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from machine import Number, plain, retyped
 
 __all__ = ["INFINITY", "Graph", "Outcome", "Unfit", "hears_all", "record", "run"]
 
@@ -36,30 +37,11 @@ def record(name: str, fields: Iterable[str]) -> Any:
     return _kind(name, tuple(fields))
 
 
-class Narrow(np.float32):
-    """A float32 as compiled code has it: beside a number of the source, which is a float64, it is one."""
-
-    __hash__ = np.float32.__hash__
-
-
-def _operator(name: str) -> Callable[..., Any]:
-    def operator(self: Narrow, *others: Any) -> Any:
-        widens = [type(one) in (int, float) for one in others] == [True]
-        if widens and (name, type(others[0])) != ("__pow__", int) and name != "__round__":
-            return getattr(np.float64, name)(np.float64(self), float(others[0]))
-        value = getattr(np.float32, name)(self, *others)
-        return Narrow(value) if isinstance(value, np.float32) else value
-
-    return operator
-
-
-for _verb in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]:
-    setattr(Narrow, f"__{_verb}__", _operator(f"__{_verb}__"))
-    setattr(Narrow, f"__r{_verb}__", _operator(f"__r{_verb}__"))
-for _verb in ["lt", "le", "eq", "ne", "gt", "ge", "neg", "pos", "abs", "round"]:
-    setattr(Narrow, f"__{_verb}__", _operator(f"__{_verb}__"))
-
-INFINITY = {"int32": 2**30, "int64": 2**62}  # what math.inf is in an integer field
+INFINITY = {
+    "int32": 2**30,
+    "int64": 2**62,
+}  # an integer field that may be infinite is so from there on
+ENDLESS = Number("int64", math.inf)
 LEAST = {float: -math.inf, int: np.iinfo(np.int64).min, bool: False}
 GREATEST = {float: math.inf, int: np.iinfo(np.int64).max, bool: True}
 
@@ -125,8 +107,16 @@ class Outcome:
 
 
 def hears_all(program: Any) -> bool:
-    """Return whether every vertex sends in every superstep, active or not."""
-    return program.combine != "any" and program.contributors != "active"
+    """Return whether every vertex sends in every superstep, active or not.
+
+    Without `contributors`, a minimum or maximum takes messages of active vertices only if the program says which
+    vertices start, or that the order of messages does not matter.
+    """
+    if program.contributors is not None:
+        return bool(program.contributors == "all")
+    if program.combine in ("min", "max"):
+        return "starts" not in program.functions and not program.asynchronous
+    return bool(program.combine != "any")
 
 
 def hears_silence(program: Any) -> bool:
@@ -185,6 +175,10 @@ class _Run:
         columns = _edge_columns(program, graph)
         kinds = dict(zip(program.edges, (kind for _, kind in columns), strict=True))
         self.kinds = [_state_kind(declared, kinds) for declared in program.state.values()]
+        self.endless = [
+            _may_be_infinite(declared, kind)
+            for declared, kind in zip(program.state.values(), self.kinds, strict=True)
+        ]
         self.edge_kinds = [one.type.name for one in program.edge_state.values()]
         self.edge = record("Edge", (*program.edges, *program.edge_state))
         edge = record("Attributes", program.edges)
@@ -257,7 +251,7 @@ class _Run:
         """Return the first state of every vertex."""
         init, before = self.program.functions["init"], self.p()
         return [
-            self.kept(_call(init, vertex=np.int64(v), p=before, own=own), True)
+            self.kept(_call(init, vertex=np.int64(v), p=before, own=own))
             for v, own in enumerate(self.own)
         ]
 
@@ -359,12 +353,14 @@ class _Run:
         following, news = list(states), set()
         for v, old in enumerate(vertices):
             messages = [
-                _call(
-                    functions["compute"],
-                    src=vertices[u],
-                    dst=old,
-                    edge=self.edge_at(place, arcs[v][i]),
-                    p=p,
+                self.sent(
+                    _call(
+                        functions["compute"],
+                        src=vertices[u],
+                        dst=old,
+                        edge=self.edge_at(place, arcs[v][i]),
+                        p=p,
+                    )
                 )
                 for i, (u, place) in enumerate(self.rows[v])
                 if u in senders
@@ -382,6 +378,17 @@ class _Run:
             if is_active:
                 news.add(v)
         return following, news, self.residual(states, following)
+
+    def sent(self, message: Any) -> Any:
+        """Return a message in which math.inf is an integer where messages are."""
+        kinds = self.message if isinstance(self.message, tuple) else (self.message,)
+        parts = message if isinstance(message, tuple) else (message,)
+        if any(self.endless) and len(kinds) == len(parts):
+            parts = tuple(
+                ENDLESS if kind is int and float(part) >= INFINITY["int64"] else part
+                for kind, part in zip(kinds, parts, strict=True)
+            )
+        return parts if isinstance(message, tuple) else parts[0]
 
     def fold(self, messages: list[Any]) -> Any:
         """Combine messages in order, from what leaves them unchanged."""
@@ -402,13 +409,13 @@ class _Run:
         if combine in ("min", "max"):
             extreme = GREATEST if combine == "min" else LEAST
             extremes = tuple(extreme[one] for one in kinds)
-            return extremes if isinstance(message, tuple) else extremes[0]
+            return self.sent(extremes if isinstance(message, tuple) else extremes[0])
         if self.program.fold is not None:
             return self.named(self.program.fold, messages)
         if combine == "custom":
             gathered = self.program.identity
             for one in messages:
-                gathered = self.program.functions["combine"](gathered, one)
+                gathered = _called(self.program.functions["combine"], gathered, one)
             return gathered
         if messages and not isinstance(messages[0], tuple):
             return self.total(messages)
@@ -475,7 +482,9 @@ class _Run:
         kind: type[Any] = np.int64
         if any(isinstance(part, (float, np.floating)) for part in parts):
             single = all(isinstance(part, np.float32) for part in parts)
-            kind = Narrow if single and "float64" not in self.kinds else np.float64
+            kind = np.float32 if single and "float64" not in self.kinds else np.float64
+        if any(isinstance(part, Number) for part in parts):
+            return ENDLESS
         total = kind(0)
         for part in parts:
             total = total + kind(part)
@@ -538,19 +547,40 @@ class _Run:
         others = (None,) * len(self.jumps) if read is None else read
         return self.vertex(*map(_wide, state), *self.own[v], *others)
 
-    def kept(self, result: Any, first: bool = False) -> tuple[Any, ...]:
+    def kept(self, result: Any) -> tuple[Any, ...]:
         """Cast what `init` or `apply` returned to the declared types."""
         parts = result if isinstance(result, tuple) else (result,)
         return tuple(
-            _cast(kind, INFINITY[kind] if first and part == math.inf and kind in INFINITY else part)
-            for kind, part in zip(self.kinds, parts, strict=True)
+            ENDLESS if endless and float(part) >= INFINITY[kind] else _cast(kind, part)
+            for kind, endless, part in zip(self.kinds, self.endless, parts, strict=True)
         )
 
 
 def _call(function: Callable[..., Any], **known: Any) -> Any:
     """Call a function with the arguments that it names."""
     code = function.__code__
-    return function(*(known[name] for name in code.co_varnames[: code.co_argcount]))
+    return _called(function, *(known[name] for name in code.co_varnames[: code.co_argcount]))
+
+
+def _called(function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function with numbers that compute as compiled code does; return NumPy's."""
+    return plain(retyped(function)(*map(_seen, given)))
+
+
+def _seen(value: Any) -> Any:
+    """Return a number, or a tuple or list of numbers, as functions see it."""
+    if isinstance(value, tuple):
+        made = map(_seen, value)
+        return value._make(made) if hasattr(value, "_make") else tuple(made)
+    if isinstance(value, list):
+        return list(map(_seen, value))
+    return value if value is None else Number.of(value)
+
+
+def _may_be_infinite(declared: Any, kind: str) -> bool:
+    """Return whether a state field is an integer to which math.inf may be given."""
+    named = getattr(declared.type, "holds_vertex", False)
+    return kind in INFINITY and (declared.null == math.inf or named or not declared.visible)
 
 
 def _cast(kind: str, value: Any) -> Any:
@@ -561,7 +591,7 @@ def _cast(kind: str, value: Any) -> Any:
         if whole is None or whole != value or not limits.min <= whole <= limits.max:
             raise Unfit(f"{value!r} is no {kind}")
         return np.dtype(kind).type(whole)
-    return Narrow(value) if kind == "float32" else np.dtype(kind).type(value)
+    return np.dtype(kind).type(value)
 
 
 def _wide(value: Any) -> Any:

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 from programs import values_of
-from reference import INFINITY, Graph, Outcome
+from reference import Graph, Outcome
 from shapes import frame, vertex_frame
 from verify import Edges
 
@@ -147,11 +147,9 @@ def shown(program: Any, states: dict[str, list[Any]], n: int) -> dict[str, list[
     for name, declared in program.state.items():
         values = [value.item() for value in states[name]]
         if getattr(declared.type, "holds_vertex", False):
-            values = [value if 0 <= value < n else None for value in values]
+            values = [int(value) if 0 <= value < n else None for value in values]
         elif declared.null == math.inf:
-            kind = getattr(declared.type, "name", "float64")
-            limit = INFINITY.get(kind, math.inf)
-            values = [value if value < limit else None for value in values]
+            values = [value if value < math.inf else None for value in values]
         elif declared.null is not None:
             values = [None if value == declared.null else value for value in values]
         if declared.visible:
@@ -1301,8 +1299,8 @@ class LabelsNotAtFirst:
 
     label: ws.vertex_id
 
-    def init(vertex, p):
-        return vertex if vertex % 2 == 0 else p.number_of_vertices
+    def init(vertex):
+        return vertex if vertex % 2 == 0 else math.inf
 
     def compute(src):
         return src.label
@@ -1402,7 +1400,7 @@ class NearestSeed:
     asynchronous = True
 
     def init(vertex, p, own):
-        return (0.0, vertex) if own.start else (math.inf, p.number_of_vertices)
+        return (0.0, vertex) if own.start else (math.inf, math.inf)
 
     def compute(src, edge):
         return src.distance + edge.weight, src.seed
@@ -1944,6 +1942,7 @@ class NobodyStarts:
     """No vertex starts, which does not matter if all send."""
 
     x: ws.int64
+    contributors = "all"
     max_iter = 3
 
     def init(vertex):
@@ -1966,6 +1965,7 @@ class OneStarts:
     """One starts, and all send: in a sum of all `starts` does not matter."""
 
     x: ws.int64
+    contributors = "all"
     max_iter = 3
 
     def init(vertex):
@@ -3549,6 +3549,7 @@ class OnlyWhatIsNeeded:
     """compute(edge) without a source, init(own), apply(gathered), starts(p, state)."""
 
     x: ws.float64
+    contributors = "all"
     weight: ws.edge(ws.float64)
     degree: ws.out_degree
     least: ws.parameter(ws.float64, default=0.0)

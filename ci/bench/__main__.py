@@ -29,6 +29,10 @@ COMMANDS = {
     "estimates": ("cpu.estimates", "ws.estimate_memory against the memory that builds take"),
     "fuzz": ("checks.fuzz", "random graphs through all functions: the GPU against the CPU"),
     "small": ("checks.small", "all functions and schedules on small graphs, for compute-sanitizer"),
+    "stops": (
+        "checks.stops",
+        "how long calls go on after a time-out, a callback's False and Ctrl-C",
+    ),
     "leaks": ("checks.leaks", "build, rank, search and close repeatedly: memory must not grow"),
     "stages": (
         "run",

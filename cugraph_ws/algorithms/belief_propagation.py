@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
-from cugraph_ws.arguments import check_count, check_number
+from cugraph_ws.arguments import check_count, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
+from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -148,7 +149,7 @@ class BeliefPropagation(BaseLoop):
     ) -> None:
         check_number("damping", damping)
         if damping >= 1:
-            raise InputError(f"damping={damping!r} must be below 1, or messages never change")
+            raise InputError(f"damping={shown(damping)} must be below 1, or messages never change")
         check_number("tol", tol, finite=True)
         check_count("max_iter", max_iter)
         self.tol: float | None = float(tol)
@@ -280,7 +281,7 @@ class BeliefPropagation(BaseLoop):
         if not all_true(_are_strengths(self._part.arc_values(name))):
             values = graph.edge_values(name)  # by vertex number
             text = (
-                f"coupling={name!r}: a strength is {values[~_are_strengths(values)][0]}; they are "
+                f"coupling={shown(name)}: a strength is {values[~_are_strengths(values)][0]}; they are "
                 f"logarithms and must lie between -{GREATEST_STRENGTH:g} and {GREATEST_STRENGTH:g}"
             )
         self._part.halo.refuse(text)
@@ -340,7 +341,10 @@ def _read_priors(part: Part, priors: Any, *, on_device: bool) -> Any:
 def _read_coupling(coupling: Any, states: int, *, symmetric: bool) -> Floats:
     """Return the coupling scaled so that its largest entry is 1."""
     try:
-        matrix = np.array(coupling, np.float64)
+        matrix = np.array(without_mask(coupling, "coupling"))
+        if matrix.dtype.kind == "c":
+            raise TypeError("complex numbers have no order")
+        matrix = matrix.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"coupling: a matrix of numbers or the name of an edge column is needed: {error}"

@@ -27,11 +27,13 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
+from cugraph_ws.frames.base import Masked
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import look
 
 __all__ = [
     "Betweenness",
@@ -75,8 +77,9 @@ def betweenness_centrality(
         The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
-        default it is exact.  Sums over s sources are multiplied by n / s for n vertices; NetworkX
-        has other factors, which differ for sources and other vertices.
+        default it is exact.  As in NetworkX 3.6, sums over k of n vertices are multiplied by
+        (n − 1) / k, those of the k vertices themselves by (n − 1) / (k − 1); with `endpoints`, all
+        by n / k.
     normalized : bool
         Whether to divide by the number of pairs of other vertices.  Otherwise each pair counts
         once, in an undirected graph too.
@@ -100,7 +103,8 @@ def betweenness_centrality(
     Returns
     -------
     DataFrame
-        Columns `vertex` and `betweenness_centrality` (float64).  Sorted by vertex.
+        Columns `vertex` and `betweenness_centrality` (float64; null for the only source if there is
+        one, since no path from another vertex is known).  Sorted by vertex.
 
     Raises
     ------
@@ -146,7 +150,7 @@ def edge_betweenness_centrality(
         The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
-        default it is exact.
+        default it is exact.  Sums over k of n vertices are multiplied by n / k.
     normalized : bool
         Whether to divide by the number of pairs of vertices.  Otherwise each pair counts once, in
         an undirected graph too.
@@ -218,6 +222,7 @@ class Betweenness(ArrayLoop):
     """
 
     name = "betweenness_centrality"
+    ends_within_steps = True
     outputs: ClassVar = {"betweenness_centrality": False}
     kept: ClassVar = {"score": None}
     finish: Any = None  # called with the part and the edges' values
@@ -263,6 +268,7 @@ class Betweenness(ArrayLoop):
             self._sources = sampled(graph, self._k, self._seed)
         else:
             self._sources = np.unique(as_host(graph.numbers(self._k, "k")))
+        self._vertices = graph.number_of_vertices
         self.near = near = Neighbourhood(graph, on_device=on_device)
         self._score = near.xp.zeros(near.part.size)
         largest = max(graph.comm.allgather(near.part.size))
@@ -290,15 +296,19 @@ class Betweenness(ArrayLoop):
         sources = self._sources[self.done : self.done + self._width]
         levels, paths, dependency, shares, read = self._search(sources)
         sources = sources[: levels.shape[1]]
+        # A run may end in the middle of a step, so copies are added to.
+        score, arcs = self._score.copy(), self._arcs.copy()
         for first in range(0, len(sources), self._group):  # sums do not depend on the width
             columns = slice(first, first + self._group)
             reached = levels[: part.owned, columns] > 0
             own = near.xp.where(reached, dependency[: part.owned, columns] + self._endpoints, 0.0)
-            self._score[: part.owned] += own.sum(axis=1)
+            look()
+            score[: part.owned] += own.sum(axis=1)
             if self._endpoints:
-                self._add_sources(sources[columns], reached)
+                self._add_sources(score, sources[columns], reached)
             if self._edges:
-                self._score_edges(levels, paths, shares, columns)
+                self._score_edges(arcs, levels, paths, shares, columns)
+        self._score, self._arcs = score, arcs
         self.done += len(sources)
         if self.converged:
             self._end()
@@ -331,24 +341,33 @@ class Betweenness(ArrayLoop):
         return found.levels, found.paths, *found.depend(), found.rows(self._group)
 
     def columns(self) -> dict[str, Column]:
-        """Return the scaled scores of owned vertices."""
-        factor = self._factor(self._endpoints)
-        return {"betweenness_centrality": self.near.part.by_number(self._score) * factor}
+        """Return the scaled scores of owned vertices; null for the source if there is only one."""
+        graph, n, k = self.near.part.graph, self._vertices, len(self._sources)
+        xp = self.near.xp
+        scores = self.near.part.by_number(self._score) * self._factor(self._endpoints)
+        if self._endpoints or k == n or n <= 2:
+            return {"betweenness_centrality": scores * (n / max(k, 1))}
+        owned = (self._sources >= graph.low) & (self._sources < graph.low + graph.owned)
+        is_source = xp.zeros(graph.owned, np.bool_)
+        is_source[xp.asarray(self._sources[owned] - graph.low)] = True
+        # Of the n - 1 vertices where other paths through a vertex begin, k are sources; or k - 1, if
+        # the vertex is a source itself.
+        scores = scores * xp.where(is_source, (n - 1) / max(k - 1, 1), (n - 1) / max(k, 1))
+        return {"betweenness_centrality": Masked(scores, ~is_source) if k == 1 else scores}
 
     def _factor(self, endpoints: bool) -> float:
-        """Return the factor by which scores are multiplied, as in NetworkX."""
-        graph = self.near.part.graph
-        n, sources = graph.number_of_vertices, max(len(self._sources), 1)
-        factor = 1.0 if graph.directed else 0.5
+        """Return the factor by which the sums over all sources are multiplied, as in NetworkX."""
+        n = self._vertices
         pairs = n * (n - 1) if endpoints else (n - 1) * (n - 2)
         if self._normalized and pairs > 0:
-            factor = 1.0 / pairs
-        return factor if self._k is None else factor * n / sources
+            return 1.0 / pairs
+        return 1.0 if self.near.part.graph.directed else 0.5
 
     def _end(self) -> None:
         """Pass the edges' values to `finish`."""
         if self.finish is not None:
-            self.finish(self.near.part, self._arcs * self._factor(True))
+            factor = self._factor(True) * self._vertices / max(len(self._sources), 1)
+            self.finish(self.near.part, self._arcs * factor)
 
     def _count(self, sources: Array) -> tuple[Array, Array, list[Array], list[Array]]:
         """Return levels and numbers of paths by position and source; and the rows of each level.
@@ -361,7 +380,9 @@ class Betweenness(ArrayLoop):
         here, rows = near.owned_among(sources)
         levels = xp.full(shape, -1, np.int32)
         levels[rows, xp.asarray(here)] = 0
+        look()
         paths = (levels == 0).astype(np.float64)
+        look()
         front = paths.copy()
         rows = xp.unique(rows)
         stack, scales = [], []
@@ -369,17 +390,23 @@ class Betweenness(ArrayLoop):
         while near.total(len(rows)):
             stack.append(rows)
             changed = near.update(front, rows)
+            look()
             readers = near.followers(changed, "in")
             marks[changed] = 1
             counts = near.sums(front, "in", readers, marks=marks)
+            look()
             front[changed], marks[changed] = 0.0, 0
             counts = xp.where(levels[readers] < 0, counts, 0.0)
+            look()
             hit = xp.flatnonzero(counts.any(axis=1))
             rows, counts = readers[hit], counts[hit]
+            look()
             counts, scale = self._scaled(counts)
             scales.append(scale)
+            look()
             front[rows] = counts
             paths[rows] += counts
+            look()
             levels[rows] = xp.where(counts > 0, len(stack), levels[rows])
         return levels, paths, stack, scales
 
@@ -406,28 +433,34 @@ class Betweenness(ArrayLoop):
             rows, before = stack[level], stack[level - 1]
             at = levels[rows] == level
             share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0) / scales[level - 1]
+            look()
             front[rows] = xp.where(at, share, 0.0)
             shares[rows] += front[rows]
+            look()
             changed = near.update(front, rows)
             marks[changed] = 1
             gathered = near.sums(front, "out", before, marks=marks)
+            look()
             front[changed], marks[changed] = 0.0, 0
             at = levels[before] == level - 1
+            look()
             dependency[before] += xp.where(at, paths[before] * gathered, 0.0)
         return dependency
 
-    def _add_sources(self, sources: Array, reached: Array) -> None:
-        """Add to each source the paths that begin at it; collective."""
+    def _add_sources(self, score: Array, sources: Array, reached: Array) -> None:
+        """Add to the score of each source the paths that begin at it; collective."""
         own = as_host(reached.sum(axis=0, dtype=np.int64))
         ends = np.sum(self.near.part.graph.comm.allgather(own.tolist()), axis=0)
         here, places = self.near.owned_among(sources)
-        self._score[places] += self.near.xp.asarray(ends[here].astype(np.float64))
+        score[places] += self.near.xp.asarray(ends[here].astype(np.float64))
 
     def _tight(self, levels: Array, one: Array, other: Array, first: int, columns: slice) -> Array:
         """Return which of the arcs from place `first` on are on shortest paths, by source in `columns`."""
         return (levels[one] >= 0) & (levels[other] == levels[one] + 1)
 
-    def _score_edges(self, levels: Array, paths: Array, shares: Array, columns: slice) -> None:
+    def _score_edges(
+        self, arcs: Array, levels: Array, paths: Array, shares: Array, columns: slice
+    ) -> None:
         """Add to every arc the paths through it from some sources, both ways of an undirected edge."""
         near, part, xp = self.near, self.near.part, self.near.xp
         levels, paths, shares = (one[:, columns] for one in (levels, paths, shares))
@@ -436,12 +469,13 @@ class Betweenness(ArrayLoop):
         rows = part.csc
         heads = row_of_arcs(part)
         for first in range(0, len(heads), ARCS):
+            look()
             head, tail = heads[first : first + ARCS], rows.indices[first : first + ARCS]
             ways = [(tail, head)] if part.graph.directed else [(tail, head), (head, tail)]
             for one, other in ways:
                 tight = self._tight(levels, one, other, first, columns)
                 through = xp.where(tight, paths[one] * shares[other], 0.0)
-                self._arcs[first : first + ARCS] += through.sum(axis=1)
+                arcs[first : first + ARCS] += through.sum(axis=1)
 
 
 class WeightedBetweenness(Betweenness):
@@ -486,8 +520,11 @@ class WeightedBetweenness(Betweenness):
             rows = stack[level]
             at = levels[rows] == level
             gathered = near.tight(shares, self._lengths, "out", rows, weight)
+            look()
             dependency[rows] = xp.where(at, paths[rows] * gathered, dependency[rows])
+            look()
             share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0)
+            look()
             shares[rows] = xp.where(at, share, shares[rows])
             near.update(shares, rows)
         return dependency

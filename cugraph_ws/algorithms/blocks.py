@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cugraph_ws.runtime.bins import bin_counts
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import all_true
 
 __all__ = ["Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]
@@ -83,6 +84,7 @@ def spanning_forest(
     chosen = xp.zeros(len(one), np.bool_)
     near, far = one, other
     while True:
+        look()
         near, far = label[near], label[far]
         crossing = xp.flatnonzero(near != far)
         if not len(crossing):
@@ -91,6 +93,7 @@ def spanning_forest(
         # The first edge out of each tree is its lightest.
         first, order = xp.full(size, GREATEST), xp.arange(len(places))
         lower(first, near, order)
+        look()
         lower(first, far, order)
         trees = xp.flatnonzero(first != GREATEST)
         lightest = first[trees]
@@ -132,16 +135,20 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     child, parent, first, count = _rooted(xp, one[tree], other[tree], label)
     rest = xp.ones(len(one), np.bool_)
     rest[tree] = False
+    look()
     ends = first[one[rest]], first[other[rest]]
     # From here on vertices are preorder numbers: the subtree of v is the range [v, v + count[v]).
     order = xp.argsort(first)
     above, below = first[parent[order]], count[order]
     least, most = own.copy(), (GREATEST - own)
     for tail, head in (ends, ends[::-1]):
+        look()
         lower(least, tail, head)
+        look()
         lower(most, tail, GREATEST - head)
     least = _least_of_ranges(xp, least, below)
     most = GREATEST - _least_of_ranges(xp, most, below)
+    look()
     root = above == own
     inside = (least >= own) & (most < own + below)
     # Two edges of the forest are in the same block if an edge joins the two disjoint subtrees below
@@ -223,18 +230,22 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     own = xp.arange(size)
     tail, head = xp.concatenate([one, other]), xp.concatenate([other, one])
     arcs = xp.arange(2 * edges)
+    look()
     back = xp.concatenate([arcs[edges:], arcs[:edges]])
     order = xp.argsort(tail, kind="stable")
+    look()
     offsets = xp.searchsorted(tail[order], xp.arange(size + 1))
     place = xp.empty_like(arcs)
     place[order] = arcs
     # An arc into a vertex is followed by the vertex's next arc in cyclic order; a tour ends at its root.
     following = place[back] + 1
     ends = following == offsets[head + 1]
+    look()
     final = ends & (label[head] == head)
     following = xp.where(ends, offsets[head], following)
     after = xp.where(final, arcs, order[following])
     left = _ranks(xp, after, final)
+    look()
     members = bin_counts(label, size)
     roots = xp.flatnonzero(label == own)
     begins = xp.zeros(size, np.int64)  # first preorder number of each tree
@@ -246,6 +257,7 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     ahead = xp.where(down[:edges], arcs[:edges], back[:edges])
     parent[child] = tail[ahead]
     count[child] = (left[ahead] - left[back[ahead]] + 1) // 2
+    look()
     # A tour's arcs have consecutive indices.  The vertex entered by the n-th downward arc is numbered n.
     tree = label[tail]
     start = 2 * (begins - xp.cumsum(xp.where(label == own, 1, 0)) + 1)
@@ -261,6 +273,7 @@ def _ranks(xp: Any, after: Array, final: Array) -> Array:
     """Return for each item of linked lists the number of items after it, by pointer jumping."""
     left = xp.where(final, 0, 1)
     while True:
+        look()
         beyond = after[after]
         if all_true(beyond == after):
             return left
@@ -271,6 +284,7 @@ def _ranks(xp: Any, after: Array, final: Array) -> Array:
 def _roots(xp: Any, parent: Array) -> Array:
     """Return the root above each vertex, by pointer jumping."""
     while True:
+        look()
         above = parent[parent]
         if all_true(above == parent):
             return parent
@@ -284,6 +298,7 @@ def _least_of_ranges(xp: Any, values: Array, lengths: Array) -> Array:
     width, window = 1, values
     longest = int(lengths.max())
     while width <= longest:
+        look()
         # A range of width to 2 * width - 1 entries is covered by two windows of width entries.
         rows = own[(lengths >= width) & (lengths < 2 * width)]
         found[rows] = xp.minimum(window[rows], window[rows + lengths[rows] - width])

@@ -10,7 +10,13 @@ import math
 from typing import Any, Unpack
 
 import cugraph_ws.program.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    check_finite,
+    check_not_negative,
+)
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
@@ -52,6 +58,7 @@ class Circuit:
 
     def validate(graph: GraphView, values: dict[str, Any]) -> None:
         check_finite("sources", graph, values["sources"])
+        check_not_negative("total", graph, values["total"])
         total = values["total"]
         if len(total) and total.max() > GREATEST_TOTAL:
             vertex = int(total.argmax())

@@ -21,7 +21,7 @@ from cugraph_ws.algorithms.options import (
     refuse_negative,
 )
 from cugraph_ws.algorithms.weighted_paths import distances_from
-from cugraph_ws.arguments import check_count, check_flag
+from cugraph_ws.arguments import check_count, check_flag, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Result, Step
@@ -30,6 +30,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import look
 
 __all__ = [
     "DistanceSums",
@@ -220,7 +221,7 @@ def sampled(graph: GraphView, k: int, seed: int) -> Any:
     """
     n = graph.number_of_vertices
     if k > n:
-        raise InputError(f"k={k!r}: the graph has {n:,} vertices; give at most that many")
+        raise InputError(f"k={shown(k)}: the graph has {n:,} vertices; give at most that many")
     return np.sort(np.random.default_rng(int(seed)).choice(n, k, replace=False))
 
 
@@ -261,6 +262,7 @@ class DistanceSums(ArrayLoop):
     """
 
     name = "distance_sums"
+    ends_within_steps = True
     outputs: ClassVar = {"reached": False, "distances": False, "reciprocals": False}
     kept: ClassVar = {"reached": (0, MOST), "distances": (0, MOST), "reciprocals": None}
 
@@ -306,6 +308,9 @@ class DistanceSums(ArrayLoop):
         starts = self._starts[self.done : self.done + WIDTH]
         direction: Direction = "out" if self._k is None else "in"
         own = np.zeros((3, len(starts)))
+        # A run may end in the middle of the searches, so copies are added to.
+        names = ("_reached", "_distances", "_reciprocals") if self._k is not None else ()
+        sums = {name: getattr(self, name).copy() for name in names}
         read = 0
         for level, rows, words in self._search(starts, direction):
             bits = _bits(self.near.xp, words)
@@ -314,12 +319,14 @@ class DistanceSums(ArrayLoop):
                 own += np.outer([1.0, level, 1.0 / level], found)
             else:
                 found = bits.sum(axis=1, dtype=np.int64)
-                self._reached[rows] += found
-                self._distances[rows] += level * found
-                self._reciprocals[rows] += found / level
+                sums["_reached"][rows] += found
+                sums["_distances"][rows] += level * found
+                sums["_reciprocals"][rows] += found / level
             read += len(rows)
         if self._k is None:
             self._add(starts, own)
+        for name, total in sums.items():
+            setattr(self, name, total)
         self.done += len(starts)
         read, sent = self.near.part.halo.totals(read)
         left = len(self._starts) - self.done
@@ -345,11 +352,13 @@ class DistanceSums(ArrayLoop):
             changed = near.update(front, rows)
             readers = near.followers(changed, direction)
             words = near.words(front, direction, "or", readers) & ~seen[readers]
+            look()
             front[changed] = 0
             new = near.xp.flatnonzero(words)
             rows, words, level = readers[new], words[new], level + 1
             front[rows] = words
             seen[rows] |= words
+            look()
             yield level, rows, words
 
 
@@ -386,8 +395,10 @@ class WeightedDistanceSums(DistanceSums):
         found = xp.isfinite(length)
         found[rows, xp.asarray(here)] = False  # a start does not count as reached
         near_by = found & (length > 0.0)
+        look()
         length = xp.where(found, length, 0.0)
         reciprocal = xp.where(near_by, 1.0 / xp.where(near_by, length, 1.0), 0.0)
+        look()
         if self._k is None:
             sums = [found.sum(axis=0), length.sum(axis=0), reciprocal.sum(axis=0)]
             self._add(starts, np.array([as_host(one) for one in sums], np.float64))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
-from cugraph_ws.arguments import check_count
+from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -22,10 +22,11 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["CoreNumber", "core_number", "k_core"]
+__all__ = ["CoreNumber", "core_number", "k_core", "own_degree_type"]
 
 Array = Any  # NumPy's or CuPy's
 DegreeType = Literal["both", "in", "out"]
+CuGraphDegreeType = Literal["bidirectional", "incoming", "outgoing"]
 
 REMOVED = -1  # the degree of a peeled ghost: no more arcs are subtracted from it
 NONE_LEFT = np.iinfo(np.int64).max  # a rank's smallest degree if it has no vertex left
@@ -34,8 +35,8 @@ NONE_LEFT = np.iinfo(np.int64).max  # a rank's smallest degree if it has no vert
 @accepts_dask_frames
 def core_number(
     graph: Graph[FrameT] | FrameT,
+    degree_type: DegreeType | CuGraphDegreeType = "both",
     *,
-    degree_type: DegreeType = "both",
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
@@ -93,7 +94,7 @@ def k_core(
     graph: Graph[FrameT] | FrameT,
     k: int | None = None,
     *,
-    degree_type: DegreeType = "both",
+    degree_type: DegreeType | CuGraphDegreeType = "both",
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -149,9 +150,32 @@ def k_core(
     return cast(FrameT, opened.edges_among(core >= k))
 
 
+def own_degree_type(degree_type: Any) -> DegreeType:
+    """Return a kind of degree by our name; cuGraph's names are taken too.
+
+    Parameters
+    ----------
+    degree_type : str
+
+    Returns
+    -------
+    {"both", "in", "out"}
+
+    Raises
+    ------
+    InputError
+        If it is unknown.
+    """
+    names: tuple[DegreeType, ...] = get_args(DegreeType)
+    theirs = dict(zip(get_args(CuGraphDegreeType), names, strict=True))
+    if not isinstance(degree_type, str) or degree_type not in (*names, *theirs):
+        raise InputError(f"degree_type={shown(degree_type)}: choose 'both', 'in' or 'out'")
+    return theirs.get(degree_type) or cast(DegreeType, degree_type)
+
+
 def _run(
     graph: GraphView[FrameT],
-    degree_type: DegreeType,
+    degree_type: DegreeType | CuGraphDegreeType,
     k: int | None = None,
     **options: Unpack[RunOptions],
 ) -> Result[FrameT]:
@@ -188,9 +212,10 @@ class CoreNumber(BaseLoop):
     _left: int  # the same over all ranks
     _fell: Array  # by entry of the boundaries: whether its holder is updated; all false if unused
 
-    def __init__(self, degree_type: DegreeType = "both", k: int | None = None) -> None:
-        if not isinstance(degree_type, str) or degree_type not in get_args(DegreeType):
-            raise InputError(f"degree_type={degree_type!r}: choose 'both', 'in' or 'out'")
+    def __init__(
+        self, degree_type: DegreeType | CuGraphDegreeType = "both", k: int | None = None
+    ) -> None:
+        degree_type = own_degree_type(degree_type)
         if k is not None:
             check_count("k", k)
         self._degree_type, self._k = degree_type, k

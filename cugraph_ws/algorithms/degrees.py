@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
-from cugraph_ws.algorithms.core import DegreeType
+import numpy as np
+
+from cugraph_ws.algorithms.core import CuGraphDegreeType, DegreeType, own_degree_type
+from cugraph_ws.algorithms.louvain import row_sums
 from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
@@ -12,17 +15,21 @@ from cugraph_ws.algorithms.options import (
     open_graph,
     refuse_checkpoints,
 )
-from cugraph_ws.arguments import check_choice
 from cugraph_ws.contract import choose_engine
+from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Options
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["degree", "degrees"]
 
 Array = Any  # NumPy's or CuPy's
+
+LOW = (1 << 32) - 1  # the lower bits of an integer
 
 
 @accepts_dask_frames
@@ -30,7 +37,7 @@ def degree(
     graph: Graph[FrameT] | FrameT,
     vertices: Any = None,
     *,
-    degree_type: DegreeType = "both",
+    degree_type: DegreeType | CuGraphDegreeType = "both",
     weighted: bool = False,
     source: Columns = "source",
     destination: Columns = "destination",
@@ -67,19 +74,20 @@ def degree(
     Returns
     -------
     DataFrame
-        Columns `vertex` and `degree`: int64, or float64 if `weighted`.  Sorted by vertex.
+        Columns `vertex` and `degree`: int64, or float64 for weights that are floats.  Sorted by
+        vertex.
 
     Raises
     ------
     InputError
-        If the frame or an argument is invalid, or a vertex is unknown.
+        If the frame or an argument is invalid, a vertex is unknown, or a sum of integers exceeds
+        int64.
     """
-    check_choice("degree_type", degree_type, get_args(DegreeType))
+    degree_type = own_degree_type(degree_type)
     opened = _opened(graph, weighted, source, destination, weight, directed, options)
-    total = _sums(opened, weighted, incoming=degree_type != "out")
-    if opened.directed and degree_type == "both":
-        total = total + _sums(opened, weighted, incoming=False)
-    return _listed(opened, {"degree": total}, vertices)
+    both = opened.directed and degree_type == "both"
+    ways = [True, False] if both else [degree_type != "out"]
+    return _listed(opened, {"degree": _sums(opened, weighted, ways)}, vertices)
 
 
 @accepts_dask_frames
@@ -122,12 +130,13 @@ def degrees(
     Raises
     ------
     InputError
-        If the frame or an argument is invalid, or a vertex is unknown.
+        If the frame or an argument is invalid, a vertex is unknown, or a sum of integers exceeds
+        int64.
     """
     opened = _opened(graph, weighted, source, destination, weight, directed, options)
     columns = {
-        "in_degree": _sums(opened, weighted, incoming=True),
-        "out_degree": _sums(opened, weighted, incoming=False),
+        "in_degree": _sums(opened, weighted, [True]),
+        "out_degree": _sums(opened, weighted, [False]),
     }
     return _listed(opened, columns, vertices)
 
@@ -149,12 +158,48 @@ def _opened(
     )
 
 
-def _sums(graph: GraphView, weighted: bool, *, incoming: bool) -> Array:
-    """Return degrees or strengths by vertex; collective."""
-    there = graph.device_resident
-    if weighted:
-        return graph.weight_sums(graph.weight, incoming=incoming, on_device=there)
-    return graph.degrees(incoming=incoming, on_device=there)
+def _sums(graph: GraphView, weighted: bool, ways: list[bool]) -> Array:
+    """Return degrees or strengths by owned vertex, added up over incoming (True) and outgoing edges; collective."""
+    if weighted and graph.edge_dtype(str(graph.weight)).kind in "iu":
+        return _exact_sums(graph, ways)
+    there, total = graph.device_resident, 0
+    for incoming in ways:
+        if weighted:
+            total = total + graph.weight_sums(graph.weight, incoming=incoming, on_device=there)
+        else:
+            total = total + graph.degrees(incoming=incoming, on_device=there)
+    return total
+
+
+def _exact_sums(graph: GraphView, ways: list[bool]) -> Array:
+    """Return the sums of integer weights at owned vertices as int64; collective.
+
+    The upper and lower 32 bits are added up apart, so that no sum overflows before it is checked.
+    """
+    part, name = Part(graph, on_device=graph.device_resident), str(graph.weight)
+    xp = part.xp
+    upper = lower = xp.zeros(part.owned, np.int64)
+    for incoming in ways:
+        order: Any = "csc" if incoming or not part.directed else "csr"
+        weights = part.arc_values(name, order).astype(np.int64)
+        offsets = (part.csc if order == "csc" else part.csr).offsets
+        halves = xp.stack(
+            [row_sums(xp, half, offsets) for half in (weights >> 32, weights & LOW)], 1
+        )
+        if order == "csr":
+            part.halo.reduce(halves, xp.add)
+        upper, lower = upper + part.by_number(halves)[:, 0], lower + part.by_number(halves)[:, 1]
+    upper = upper + (lower >> 32)
+    beyond = (upper < -(1 << 31)) | (upper >= 1 << 31)
+    first = graph.low + int(beyond.argmax()) if any_true(beyond) else None
+    shown = [vertex for vertex in graph.comm.allgather(first) if vertex is not None]
+    if shown:
+        (vertex,) = graph.describe_vertices([min(shown)])
+        raise InputError(
+            f"column {name!r}: the weights at vertex {vertex} add up to more than an int64 holds; give "
+            "them as floats"
+        )
+    return (upper << 32) | (lower & LOW)
 
 
 def _listed(graph: GraphView[FrameT], columns: dict[str, Array], vertices: Any) -> FrameT:

@@ -6,7 +6,12 @@ accumulative iterative computation (2014), in supersteps.
 
 from __future__ import annotations
 
+from typing import Any
+
 import cugraph_ws.program.declarations as ws
+from cugraph_ws.algorithms.pagerank import check_surfer
+from cugraph_ws.arguments import check_number
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import vertex_program
 
 __all__ = ["DeltaPageRank"]
@@ -48,3 +53,7 @@ class DeltaPageRank:
 
     def active(old, new, p):
         return new.pending > p.tolerance / p.number_of_vertices
+
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
+        check_surfer(graph, values, "out_weight")
+        check_number("tolerance", values["tolerance"], finite=True)

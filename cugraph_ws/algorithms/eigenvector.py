@@ -10,7 +10,13 @@ import numpy as np
 
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.krylov import PrincipalVector
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    check_finite,
+    check_not_negative,
+)
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -29,6 +35,8 @@ __all__ = [
     "eigenvector_centrality",
     "katz_centrality",
 ]
+
+GROWING = 16  # supersteps over which the growth of changes is measured
 
 
 @vertex_program
@@ -113,11 +121,7 @@ def check_start(graph: GraphView, values: Any) -> None:
     InputError
     """
     check_finite("nstart", graph, values)
-    if any_true(values < 0.0):
-        vertex = int(values.argmin())
-        raise InputError(
-            f"nstart is {float(values[vertex])} for vertex {graph.describe(vertex)}; give 0 or more"
-        )
+    check_not_negative("nstart", graph, values)
     if graph.number_of_vertices and not graph.any_rank(any_true(values > 0.0)):
         raise InputError("nstart is 0 for every vertex; give one of them more than 0")
 
@@ -127,8 +131,8 @@ def eigenvector_centrality(
     graph: Graph[FrameT] | FrameT,
     max_iter: int = 1000,
     tol: float = 1e-6,
-    nstart: Any = None,
     *,
+    nstart: Any = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -286,11 +290,31 @@ def katz_centrality(
         max_iter=max_iter,
         tol=tol,
         **options,
-    ).require_convergence(
-        "katz_centrality",
-        diverged=f"give an alpha below 1 / the greatest eigenvalue instead of {alpha}, or leave it out",
     )
+    remedy = f"give an alpha below 1 / the greatest eigenvalue instead of {alpha}, or leave it out"
+    growth = _growth(result.rows.residual)
+    if alpha is not None and growth > 1.0 and result.stopped in ("max_iter", "timeout", "diverged"):
+        remedy = (
+            f"alpha={alpha!r} is above 1/λ: changes grow by a factor of {growth:.3g} in each superstep, "
+            f"so the greatest eigenvalue λ is about {growth / alpha:.3g}; give an alpha below "
+            f"{0.99 * alpha / growth:.3g}, or leave it out"
+        )
+        result = replace(result, stopped="diverged")
+    result.require_convergence("katz_centrality", diverged=remedy)
     return (_scaled(result) if normalized else result).frame
+
+
+def _growth(residuals: list[float]) -> float:
+    """Return the factor by which residuals grew in each of the last supersteps; 1 if that is unknown.
+
+    A change is alpha A times the one before, so the factor tends to alpha λ.  On a bipartite graph
+    changes alternate, so an even number of supersteps is compared.
+    """
+    finite = [residual for residual in residuals if 0.0 < residual < math.inf]
+    steps = min(GROWING, len(finite) - 1) // 2 * 2
+    if steps < 4:
+        return 1.0
+    return math.exp((math.log(finite[-1]) - math.log(finite[-1 - steps])) / steps)
 
 
 def default_alpha(graph: GraphView) -> float:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 import cugraph_ws.program.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    check_finite,
+    check_not_negative,
+)
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
@@ -49,6 +55,7 @@ class Heat:
 
     def validate(graph: GraphView, values: dict[str, Any]) -> None:
         check_finite("temperature", graph, values["initial"])
+        check_not_negative("total", graph, values["total"])
         loose = values["total"] * ~values["fixed"]
         if len(loose) and loose.max() > 1.0 + 1e-9:
             vertex = int(loose.argmax())

@@ -155,7 +155,7 @@ class HITS(ArrayLoop):
         normalized: bool = True,
     ) -> None:
         check_count("max_iter", max_iter)
-        check_number("tol", tol)
+        check_number("tol", tol, finite=True)
         check_flag("normalized", normalized)
         self.max_iter, self.tol, self._nstart, self._normalized = max_iter, tol, nstart, normalized
 
@@ -375,7 +375,9 @@ class HITS(ArrayLoop):
         for name in Improved.names:
             state.floats(name, graph.owned)
         accelerated = state.flags("flags", 3)[0]
-        scale, quotient = state.floats("figures", 7, 0.0)[3:5]
+        _, _, failures, scale, quotient, _, idle = state.floats("figures", 7, 0.0)
+        counted = np.isfinite([failures, idle]).all()
+        state.require("figures", counted, "counts supersteps without an end")
         state.require("figures", not accelerated or (scale > 0.0 and quotient > 0.0), "has a 0")
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
@@ -395,6 +397,8 @@ class HITS(ArrayLoop):
             self._improved.idle = int(idle)
             for name, one in self._improved.vectors.items():
                 one[:] = part.with_ghosts(state[name])
+        elif self.done:
+            self.converged = self._change <= (self.tol or 0.0)
 
     def inputs(self) -> dict[str, Any]:
         """Return the first values."""

@@ -1,8 +1,10 @@
-"""A maximal independent set, and a colouring: greedy by random priorities, in rounds.
+"""A maximal independent set, and a colouring: greedy by priorities.
 
-Every vertex has a priority, a hash of its number.  In a round, every vertex without an undecided
-neighbour of higher priority decides.  So on every engine the result is that of the greedy algorithm
-on the vertices by falling priority (Luby, 1986; Jones and Plassmann, 1993).
+Every vertex has a priority: a hash of its number, or for colours without a seed its degree.  In a
+round, every vertex without an undecided neighbour of higher priority decides.  So on every engine the
+result is that of the greedy algorithm on the vertices by falling priority (Luby, 1986; Jones and
+Plassmann, 1993).  A CPU colours all vertices of a rank in one pass in that order; a GPU works in rounds,
+and leaves long chains of vertices that wait for one another to its host.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ import numpy as np
 from cugraph_ws.algorithms.neighbourhood import LEAST, MOST, ArrayLoop, Neighbourhood, priorities
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
+from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.neighbourhoods import neighbourhoods
+from cugraph_ws.runtime.device import as_host
 
 __all__ = ["Coloring", "MaximalIndependentSet", "coloring", "maximal_independent_set"]
 
@@ -28,6 +33,7 @@ Array = Any  # NumPy's or CuPy's
 GREATEST_SEED = 2**128 - 1
 UNDECIDED = -1
 WINDOW = 62  # colours for which a word has bits
+MOST_ROUNDS = 256  # of a GPU; vertices of equal degree may wait for one another in long chains
 
 
 @accepts_dask_frames
@@ -90,7 +96,7 @@ def maximal_independent_set(
 def coloring(
     graph: Graph[FrameT] | FrameT,
     *,
-    seed: int = 0,
+    seed: int | None = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
@@ -99,15 +105,18 @@ def coloring(
 ) -> FrameT:
     """Give every vertex a colour that none of its neighbours has.
 
-    A vertex with d neighbours has a colour of at most d.  The direction of edges and self-loops do
-    not matter.
+    Vertices are coloured one after the other, those with the most neighbours first and of these the
+    vertex of least id; each takes the least colour that no neighbour has (Welsh and Powell).  So a
+    vertex with d neighbours has a colour of at most d.  Parallel edges, the direction of edges and
+    self-loops do not matter.
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
-    seed : int
-        Different seeds give different colours; the same seed gives the same on any machine.
+    seed : int, optional
+        Colour vertices in a random order instead, the same for a seed on any machine; that usually
+        takes more colours.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -131,7 +140,9 @@ def coloring(
 
     References
     ----------
-    .. [1] M. T. Jones and P. E. Plassmann, "A parallel graph coloring heuristic", SIAM Journal on
+    .. [1] D. J. A. Welsh and M. B. Powell, "An upper bound for the chromatic number of a graph and
+       its application to timetabling problems", The Computer Journal 10, 1967.
+    .. [2] M. T. Jones and P. E. Plassmann, "A parallel graph coloring heuristic", SIAM Journal on
        Scientific Computing 14, 1993.
     """
     opened = as_graph(
@@ -153,6 +164,8 @@ class _GreedyLoop(ArrayLoop):
     _waiting: Array  # by position: the priority, or LEAST once decided
     _rows: Array  # owned undecided vertices that may have the highest priority among neighbours
 
+    _seed: int | None
+
     def __init__(self, seed: int = 0) -> None:
         check_count("seed", seed, most=GREATEST_SEED)
         self._seed = seed
@@ -160,9 +173,14 @@ class _GreedyLoop(ArrayLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex undecided."""
         self.near = near = Neighbourhood(graph, on_device=on_device, symmetric=True)
-        self._priority = priorities(near.part, self._seed)
+        self._priority = self._priorities(graph)
         self._decided = near.xp.full(near.part.size, UNDECIDED, np.int64)
         self._list()
+
+    def _priorities(self, graph: GraphView) -> Array:
+        """Return the priority of each position, no two the same; collective."""
+        assert self._seed is not None
+        return priorities(self.near.part, self._seed)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Resume with the decisions that are made."""
@@ -238,17 +256,61 @@ class MaximalIndependentSet(_GreedyLoop):
 
 
 class Coloring(_GreedyLoop):
-    """The colouring as a loop for `run`: each step is a round.
+    """The colouring as a loop for `run`: each step is a round, or a pass over a rank's vertices.
 
     Parameters
     ----------
-    seed : int
-        Seed of the priorities.
+    seed : int, optional
+        Seed of the priorities; by default vertices with many neighbours are first.
     """
 
     name = "coloring"
     outputs: ClassVar = {"color": False}
     kept: ClassVar = {"decided": (UNDECIDED, MOST)}
+    _in_order: Any  # colours this rank's vertices on the host; None until the first pass
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(0 if seed is None else seed)
+        self._seed = seed
+
+    def _priorities(self, graph: GraphView) -> Array:
+        """Return priorities by seed, or by number of neighbours and then by falling number; collective."""
+        if self._seed is not None:
+            return super()._priorities(graph)
+        part = self.near.part
+        degrees = neighbourhoods(graph, on_device=part.on_device).rows.degrees
+        n = graph.number_of_vertices
+        return part.with_ghosts(degrees.astype(np.int64)) * n + (n - 1 - part.numbers)
+
+    def _list(self) -> None:
+        """List the undecided vertices; collective."""
+        super()._list()
+        self._in_order = None
+
+    def step(self) -> Step:
+        """Colour the vertices that are ready: a round of them on a GPU, on a host all of them."""
+        if self.near.part.on_device and self.done < MOST_ROUNDS:
+            return super().step()
+        near, part, active = self.near, self.near.part, self._left
+        if self._in_order is None:
+            sides = [part.csc, part.csr] if part.directed else [part.csc]
+            rows = [
+                (as_host(one.offsets).astype(np.int64, copy=False), as_host(one.indices))
+                for one in sides
+            ]
+            undecided = as_host(near.xp.flatnonzero(self._decided[: part.owned] == UNDECIDED))
+            in_order = loops("coloring", on_device=False).InOrder
+            self._in_order = in_order(rows, as_host(self._priority), undecided)
+        color = as_host(self._decided)
+        colored, arcs = self._in_order.color(color)
+        changed = near.xp.asarray(colored)
+        self._decided[changed] = near.xp.asarray(color[colored])
+        near.update(self._decided, changed)
+        self._left_here -= len(colored)
+        self.done += 1
+        self._left, read, sent = part.halo.totals(self._left_here, arcs)
+        self.converged = self._left == 0
+        return Step(active, read, direction="gather", filter="list", bytes_sent=sent)
 
     def columns(self) -> dict[str, Column]:
         """Return the colour of each owned vertex."""

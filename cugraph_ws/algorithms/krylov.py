@@ -194,7 +194,7 @@ class PrincipalVector(ArrayLoop):
         self.max_iter = program.max_iter if max_iter is None else max_iter
         self.tol = program.tol if tol is None else tol
         check_count("max_iter", self.max_iter)
-        check_number("tol", self.tol)
+        check_number("tol", self.tol, finite=True)
         (self.name,) = (name for name, field in program.state.items() if field.visible)
         self.outputs = {self.name: False}
         self._program, self._nstart = program, nstart
@@ -232,7 +232,7 @@ class PrincipalVector(ArrayLoop):
             own[:] = 1.0
         own /= math.sqrt(self._total((own * own).sum())) or 1.0
         self._rest[:] = 0.0
-        self._estimate, self._square = 0.0, 1.0
+        self._estimate, self._square, self._change = 0.0, 1.0, math.inf
         self.converged = graph.number_of_arcs == 0
 
     def _total(self, own: Any) -> float:
@@ -273,6 +273,7 @@ class PrincipalVector(ArrayLoop):
                     changes[-1] = self._greatest_rest() / (length * (ritz.value + self._scale))
             self.converged = changes[-1] <= (self.tol or 0.0)
         self.done += len(changes)
+        self._change = changes[-1]
         graph = part.graph
         work = graph.number_of_vertices, graph.number_of_arcs
         return Step(
@@ -319,13 +320,14 @@ class PrincipalVector(ArrayLoop):
         return {"nstart": self._first}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the vector and its residual, the Ritz value, and the square sum."""
-        return {**super().state(), "ritz": np.array([self._estimate, self._square])}
+        """Return the vector and its residual, the Ritz value, the square sum, and the last change."""
+        ritz = np.array([self._estimate, self._square, self._change])
+        return {**super().state(), "ritz": ritz}
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
         super().check(state, graph)
-        state.floats("ritz", 2, 0.0)
+        state.floats("ritz", 3, 0.0)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from what `state` returned."""
@@ -333,7 +335,8 @@ class PrincipalVector(ArrayLoop):
         for row, one in enumerate((self._vector, self._rest)):
             self._vectors[row] = one
         self._vector, self._rest = self._vectors[0], self._vectors[1]
-        self._estimate, self._square = state["ritz"].tolist()
+        self._estimate, self._square, self._change = state["ritz"].tolist()
+        self.converged = self.converged or self._change <= (self.tol or 0.0)
 
     def columns(self) -> dict[str, Column]:
         """Return the vector after a step of power iteration on A + I, of length 1; collective."""

@@ -17,17 +17,19 @@ import numpy as np
 from cugraph_ws.algorithms.louvain import (
     Louvain,
     communities,
+    levels_wanted,
     merge,
     row_sums,
     without_gaps,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
-from cugraph_ws.execution.keywords import refuse_unknown
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.keywords import REFUSED, refuse_unknown, takes_names_of_others
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.device import as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["Leiden", "leiden"]
@@ -37,12 +39,16 @@ Array = Any  # NumPy's or CuPy's
 TURNS = 1 << 32  # the first turn of refinements, beyond those of sweeps
 
 
+@takes_names_of_others
 def leiden(
     graph: Graph[FrameT] | FrameT,
-    max_level: int = 100,
-    threshold: float = 1e-7,
+    max_iter: int | None = None,
     resolution: float = 1.0,
+    random_state: int | None = None,
+    theta: float | None = None,
     *,
+    max_level: int | None = None,
+    threshold: float = 1e-7,
     hierarchy: bool = False,
     seed: int = 0,
     source: Columns = "source",
@@ -55,7 +61,7 @@ def leiden(
 
     A first iteration finds communities by Louvain's levels, without refinements; a second one starts
     from them, as leidenalg's does by default; and at the end the vertices of the graph move once
-    more, as in `louvain`.  The direction of edges does not matter.  Every community is connected by
+    more, and a small graph is searched, as in `louvain`.  The direction of edges does not matter.  Every community is connected by
     edges of positive weight within it.  A vertex joins the community with the greatest gain, not a
     random one.
 
@@ -64,13 +70,19 @@ def leiden(
     graph : Graph or DataFrame
         The graph, or an edge frame.  On a cluster every worker receives all edges, and needs about
         150 bytes of memory for each.
-    max_level : int
-        Maximum number of levels of each iteration, at least 1.
+    max_iter : int, optional
+        Another name for `max_level`, as in cuGraph.
+    resolution : float
+        Higher values give smaller communities; see `modularity`.
+    random_state : int, optional
+        Another name for `seed`, as in cuGraph.
+    theta : float, optional
+        cuGraph's randomness of refinements; refused, since refinements here are not random.
+    max_level : int, optional
+        Maximum number of levels of each iteration, at least 1; 100 by default.
     threshold : float
         A level's moves end when a sweep raises modularity by less than this or, in a level of more
         than 256 vertices, by less than 0.01 times what the level has gained so far.
-    resolution : float
-        Higher values give smaller communities; see `modularity`.
     hierarchy : bool
         Whether the frame also has the refined communities of each level of the second iteration.
     seed : int
@@ -121,9 +133,18 @@ def leiden(
     ([0, 0, 1, 1], 0.5)
     """
     refuse_unknown(leiden, options)
+    if theta is not None:
+        raise InputError(f"leiden: theta={theta!r}: {REFUSED['theta']}")
+    if random_state is not None:
+        if seed != 0:
+            raise InputError(
+                f"seed={seed!r} and random_state={random_state!r} are names of the same number; give one"
+            )
+        seed = random_state
+    levels = levels_wanted(max_level, max_iter)
     result = communities(
         graph,
-        Leiden(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed),
+        Leiden(levels, threshold, resolution, hierarchy=hierarchy, seed=seed),
         source=source,
         destination=destination,
         weight=weight,
@@ -203,11 +224,11 @@ class Leiden(Louvain):
         begun = self._of_vertices(community)
         if count == len(level.degrees) or last:
             self._member = begun
-            self._finished.append(begun)
+            self._finished = [*self._finished, begun]
             self._end_levels()
             return
         self._member = self._of_vertices(refined)
-        self._finished.append(self._member)
+        self._finished = [*self._finished, self._member]
         self._begin(merge(xp, self._backend, level, refined, count))
         self._begun = begun
         self._place(begun)
@@ -222,13 +243,14 @@ class Leiden(Louvain):
         self._begin_graph(self._first)
         self._place(self._begun)
 
-    def _end(self, found: Array) -> None:
-        """Split communities of the graph's vertices that are not connected; end the run."""
+    def _improved(self, found: Array) -> Array:
+        """Return the best communities, and split those that are not connected."""
+        found = super()._improved(found)
         parts = self._split(found)
-        if bool(parts.max() > found.max()):
+        if len(module_of(parts).unique(parts)) > len(module_of(found).unique(found)):
             self._put(self._here(parts))
             self._best = self._quality()
-        super()._end(parts)
+        return parts
 
     def _place(self, begun: Array) -> None:
         """Put the level's vertices into the communities in which they begin it."""

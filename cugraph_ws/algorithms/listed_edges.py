@@ -13,6 +13,7 @@ from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.looks import look
 
 __all__ = ["ListedEdges"]
 
@@ -23,6 +24,7 @@ class ListedEdges(ArrayLoop):
     """Base of these loops for `run`; a subclass has `step`, which returns `self.end(…)`."""
 
     checkpoints = "none"
+    ends_within_steps = True
     outputs: ClassVar[dict[str, bool]] = {}
     kept: ClassVar[dict[str, Any]] = {}
     converged = False
@@ -71,9 +73,11 @@ class ListedEdges(ArrayLoop):
         """
         part, xp = self.near.part, self.near.xp
         directed, tail, head = part.graph.directed, part.csc.indices, row_of_arcs(part)
+        look()
         # An undirected edge is two arcs; its arc to the greater vertex is taken.
         if part.numbers_are_positions:
             arcs = xp.flatnonzero(tail != head if directed else tail < head)
+            look()
             tail, head = tail[arcs].astype(np.int64), head[arcs]
             return arcs, tail, head, tail, head
         tail = tail.astype(np.int64)

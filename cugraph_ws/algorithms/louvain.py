@@ -4,7 +4,8 @@ In the original method vertices move one by one, so the result depends on their 
 are hashed into classes, which move one after the other; the vertices of a class move at once, from
 the same state.  Weights are integers, and gains are computed by the same operations everywhere, so every
 engine and every number of threads gives the same communities.  At the end the vertices of the graph
-move once more, between the communities of the last level.
+move once more, between the communities of the last level.  On a small graph a search from many starts
+follows, which is cheap there (`docs/decisions/030`).
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
-from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.keywords import refuse_unknown
+from cugraph_ws.execution.keywords import refuse_unknown, takes_names_of_others
 from cugraph_ws.execution.loop import BaseLoop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
@@ -36,6 +37,7 @@ from cugraph_ws.partition.fixed_point import UNIT, exponent, fixed_point
 from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
@@ -46,6 +48,7 @@ __all__ = [
     "both_ways",
     "communities",
     "contract",
+    "levels_wanted",
     "louvain",
     "merge",
     "row_sums",
@@ -65,14 +68,17 @@ MOST_SWEEPS = 100  # most sweeps of a level
 STIRRED = 50
 TAIL = 0.01
 MOST_SEED = 2**63 - 1
+LEVELS = 100  # most levels, if the user gives no number
 BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
 
 
+@takes_names_of_others
 def louvain(
     graph: Graph[FrameT] | FrameT,
-    max_level: int = 100,
-    threshold: float = 1e-7,
+    max_level: int | None = None,
+    max_iter: int | None = None,
     resolution: float = 1.0,
+    threshold: float = 1e-7,
     *,
     hierarchy: bool = False,
     seed: int = 0,
@@ -86,22 +92,25 @@ def louvain(
 
     Each level moves vertices to the communities of neighbours as long as modularity rises, then
     makes each community one vertex of the next level.  After the last level the vertices of the
-    graph move once more between its communities, which is a refinement [3]_.  The direction of
-    edges does not matter.
+    graph move once more between its communities, which is a refinement [3]_.  In a graph of up to
+    2,048 edges a search from many starts follows, unless `max_level` ended the levels.  The
+    direction of edges does not matter.
 
     Parameters
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.  On a cluster every worker receives all edges, and needs about
         150 bytes of memory for each.
-    max_level : int
-        Maximum number of levels, at least 1.
+    max_level : int, optional
+        Maximum number of levels, at least 1; 100 by default.
+    max_iter : int, optional
+        Another name for `max_level`, as in cuGraph.
+    resolution : float
+        Higher values give smaller communities; see `modularity`.
     threshold : float
         A level ends when a sweep over its vertices raises modularity by less than this or, in a
         level of more than 256 vertices, by less than 0.01 times what the level has gained so far.
         In the last level no vertices merge.
-    resolution : float
-        Higher values give smaller communities; see `modularity`.
     hierarchy : bool
         Whether the frame also has the communities of each level.
     seed : int
@@ -155,9 +164,10 @@ def louvain(
     ([0, 0, 1, 1], 0.5)
     """
     refuse_unknown(louvain, options)
+    levels = levels_wanted(max_level, max_iter)
     result = communities(
         graph,
-        Louvain(max_level, threshold, resolution, hierarchy=hierarchy, seed=seed),
+        Louvain(levels, threshold, resolution, hierarchy=hierarchy, seed=seed),
         source=source,
         destination=destination,
         weight=weight,
@@ -165,6 +175,31 @@ def louvain(
         **options,
     )
     return result.frame, -result.residual
+
+
+def levels_wanted(max_level: int | None, max_iter: int | None) -> int:
+    """Return the maximum number of levels, which has two names.
+
+    Parameters
+    ----------
+    max_level, max_iter : int, optional
+        At most one of them; `LEVELS` without any.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If both are given.
+    """
+    if max_level is not None and max_iter is not None:
+        raise InputError(
+            f"max_level={max_level!r} and max_iter={max_iter!r} are names of the same limit; give one"
+        )
+    limits = [limit for limit in (max_level, max_iter) if limit is not None]
+    return limits[0] if limits else LEVELS
 
 
 @accepts_dask_frames
@@ -250,6 +285,7 @@ class Louvain(BaseLoop):
 
     name = "louvain"
     checkpoints = "on one machine"
+    ends_within_steps = True
     outputs: ClassVar = {"partition": False}
     reads_weights = True
     _final: bool  # whether the graph's vertices move between communities of the last level
@@ -296,15 +332,16 @@ class Louvain(BaseLoop):
         """Let each vertex of the level move once; end the level if that gains little."""
         level, best, before = self._level, self._best, self._label
         large = len(before) > ONE_BY_ONE
-        self._label = before.copy()
+        label = before.copy()
         turn = len(self._finished) * MOST_SWEEPS + self._sweeps
         classes = self._classes(
             self._mover, turn, self._sweeps == 0, (self._stirred, self._enough, self._called)
         )
         listed, moved, change, squares = self._mover.sweep(
-            (self._label, self._totals, self._sizes), before, self._factor, classes,
+            (label, self._totals, self._sizes), before, self._factor, classes,
             level.sources, self._stirred, self._twice,
         )  # fmt: skip
+        self._label = label
         if moved:
             self._inside += change
             self._call()
@@ -497,7 +534,7 @@ class Louvain(BaseLoop):
         merges = count < len(level.degrees)
         if merges or not self._finished:
             self._member = self._of_vertices(dense)
-            self._finished.append(self._member)
+            self._finished = [*self._finished, self._member]
         if merges and len(self._finished) < self._max_level:
             self._begin(merge(xp, self._backend, level, dense, count))
             self._entered = self._best
@@ -505,8 +542,22 @@ class Louvain(BaseLoop):
             self._end_levels()
 
     def _end(self, found: Array) -> None:
-        """End the run with communities of the graph's vertices."""
-        self._found, self.converged = found, True
+        """End the run with communities of the graph's vertices, or better ones if the graph is small."""
+        self._found, self.converged = self._improved(found), True
+
+    def _improved(self, found: Array) -> Array:
+        """Return the best communities of a small graph that a search from the given ones finds."""
+        search, arcs = loops("small_communities", on_device=False), len(self._first.indices)
+        if not 0 < arcs <= search.MOST_ARCS or len(self._finished) >= self._max_level:
+            return found
+        self._begin_graph(self._first)  # on the host, since it is small
+        level = self._level
+        better = search.improved(
+            level.rows, level.degrees, as_host(found), self._factor, self._seed
+        )
+        self._put(as_host(found) if better is None else better)
+        self._best = self._quality()
+        return found if better is None else self._part.xp.asarray(better)
 
     def _end_levels(self) -> None:
         """Let the vertices of the graph move again, unless those of the only level were they."""
@@ -561,13 +612,16 @@ def both_ways(part: Part) -> tuple[Array, Array, Array]:
     numbers = part.numbers.astype(np.int64)
     rows = numbers[row_of_arcs(part)]
     columns = numbers[csc.indices]
+    look()
     weights = fixed_point(part, exponent(part.graph))
+    look()
     if not part.halo.alone:
         _refuse_too_many(part.graph)
         came = part.halo.exchange([[rows, columns, weights]] * part.graph.comm.size)
         rows, columns, weights = (xp.concatenate(one) for one in zip(*came, strict=True))
     if part.directed:
         ends = xp.concatenate([rows, columns]), xp.concatenate([columns, rows])
+        look()
         return *ends, xp.concatenate([weights, weights])
     return rows, columns, xp.where(rows == columns, 2 * weights, weights)
 
@@ -585,18 +639,24 @@ def _refuse_too_many(graph: GraphView) -> None:
 def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -> Level:
     """Merge arcs with the same ends, by sorting."""
     keys = rows * count + columns  # 3·10^9 vertices or fewer
+    look()
     order = xp.argsort(keys, kind="stable")
+    look()
     keys, weights = keys[order], weights[order]
+    look()
     rows = keys // max(1, count)
     columns = keys - rows * count
     vertices = xp.arange(count + 1)
     degrees = row_sums(xp, weights, xp.searchsorted(rows, vertices))
+    look()
     apart = xp.flatnonzero(rows != columns)
     inside = _total(xp.where(rows == columns, weights, 0))
     rows, columns, weights = rows[apart], columns[apart], weights[apart]
+    look()
     leads = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
     first = xp.flatnonzero(xp.concatenate([xp.ones(min(1, len(rows)), np.bool_), leads]))
     weights = row_sums(xp, weights, xp.concatenate([first, xp.full(1, len(rows), first.dtype)]))
+    look()
     rows, columns = rows[first], columns[first]
     offsets = xp.searchsorted(rows, vertices).astype(np.int64)
     return Level(rows, columns, weights, offsets, degrees, inside)

@@ -60,10 +60,10 @@ def modularity(
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
-    communities : frame, mapping or str
+    communities : frame, mapping, list of sets or str
         The community of every vertex: a frame of ids and one column of integers or text, as
-        `louvain` or `label_propagation` returns; a mapping from ids to integers; or the name of a
-        vertex attribute of integers.  In a Dask frame, communities are integers.
+        `louvain` or `label_propagation` returns; a mapping from ids to integers; sets or lists of
+        ids, as NetworkX's functions return; or the name of a vertex attribute of integers.  In a Dask frame, communities are integers.
     resolution : float
         Factor of the expected fraction; with higher values, smaller communities score better.
     engine : {"auto", "cpu", "cuda", "python"}
@@ -142,7 +142,7 @@ def conductance(
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame.
-    communities : frame, mapping or str
+    communities : frame, mapping, list of sets or str
         The community of every vertex; see `modularity`.
     engine : {"auto", "cpu", "cuda", "python"}
         See `run`.

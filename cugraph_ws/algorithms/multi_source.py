@@ -98,6 +98,7 @@ class MultiSource(BaseLoop):
 
     by_vertex = False
     max_iter: int | None = None  # of the run, in which a step is a batch of searches
+    ends_within_steps = True
 
     def __init__(
         self,
@@ -160,7 +161,7 @@ class MultiSource(BaseLoop):
                 f"program={program.name} has no `distance` and `predecessor`; give BFS or SSSP"
             )
         if isinstance(self._starts, (str, bytes, tuple)) or not hasattr(self._starts, "__len__"):
-            raise InputError(f"starts={self._starts!r} must be a list of vertices")
+            raise InputError(f"starts={shown(self._starts)} must be a list of vertices")
         self._graph, self._done = graph, 0
         self._numbers = np.asarray(graph.numbers(self._starts, "starts"))
         self._part = part = Part(graph, on_device=batched)
@@ -290,8 +291,8 @@ class MultiSource(BaseLoop):
 def multi_source_bfs(
     graph: Graph[FrameT] | FrameT,
     starts: Any,
-    depth_limit: int | None = None,
     *,
+    depth_limit: int | None = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,

@@ -21,6 +21,7 @@ from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import look_together
 from cugraph_ws.runtime.mixing import mixed
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -227,6 +228,7 @@ class Neighbourhood:
         self, fold: Any, direction: Direction, which: Array, weight: str | None, combine: Any
     ) -> Array:
         """Fold over arcs into vertices, or out of them; collective."""
+        look_together()
         part = self.part
         if direction == "in" or not self._directed:
             return fold(part.csc, which, self._weights(weight, "csc"))
@@ -259,6 +261,7 @@ class Neighbourhood:
         """
         part, chosen = self.part, self.own if which is None else which
         code, identity = OPERATIONS[operation]
+        look_together()
 
         def fold(rows: Any, which: Array) -> Array:
             return self._loops.words(rows, which, values, code, identity)

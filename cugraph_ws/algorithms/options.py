@@ -20,6 +20,7 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.masks import any_true
 
 __all__ = [
     "Columns",
@@ -27,6 +28,7 @@ __all__ = [
     "Unreachable",
     "Weight",
     "check_finite",
+    "check_not_negative",
     "check_unreachable",
     "open_graph",
     "refuse_checkpoints",
@@ -91,6 +93,30 @@ def check_finite(argument: str, graph: GraphView, values: npt.NDArray[Any]) -> N
         vertex = int(np.isinf(values).argmax())
         raise InputError(
             f"{argument} is {float(values[vertex])} for vertex {graph.describe(vertex)}; give a finite number"
+        )
+
+
+def check_not_negative(argument: str, graph: GraphView, values: Any) -> None:
+    """Refuse negative values.
+
+    Parameters
+    ----------
+    argument : str
+        The argument's name.
+    graph : Graph
+        The graph, used to name the vertex in the error.
+    values : array of float64, shape (n,)
+        Values by vertex number.
+
+    Raises
+    ------
+    InputError
+        If a value is negative.
+    """
+    if any_true(values < 0.0):
+        vertex = int(values.argmin())
+        raise InputError(
+            f"{argument} is {float(values[vertex])} for vertex {graph.describe(vertex)}; give 0 or more"
         )
 
 

@@ -21,7 +21,7 @@ from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
 from cugraph_ws.program.linear import Extrapolate, linear
 from cugraph_ws.runtime.masks import any_true
 
-__all__ = ["PageRank", "pagerank"]
+__all__ = ["PageRank", "check_surfer", "pagerank"]
 
 
 def _shares(xp: Any, ranks: Any, constants: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,20 +69,39 @@ class PageRank:
         return rank, rank / old.out_weight if old.out_weight > 0.0 else 0.0
 
     def validate(graph: GraphView, values: dict[str, Any]) -> None:
-        if not 0.0 <= values["alpha"] <= 1.0:
-            raise InputError(f"alpha={float(values['alpha'])!r} must be between 0 and 1")
-        tiny = (values["out_weight"] > 0.0) & (values["out_weight"] < np.finfo(np.float64).tiny)
-        if any_true(tiny):
-            raise InputError(
-                f"the weights out of vertex {graph.describe(int(tiny.argmax()))} add up to "
-                f"{float(values['out_weight'][tiny.argmax()]):g}, too little to divide by; scale the weights up"
-            )
-        if any_true(values["out_weight"] < 0.0):
-            vertex = int(values["out_weight"].argmin())
-            raise InputError(
-                f"precomputed_vertex_out_weight has {float(values['out_weight'][vertex]):g} for vertex "
-                f"{graph.describe(vertex)}; out-weights must be 0 or more"
-            )
+        check_surfer(graph, values, "precomputed_vertex_out_weight")
+
+
+def check_surfer(graph: GraphView, values: Mapping[str, Any], argument: str) -> None:
+    """Refuse an `alpha` that is no probability, and out-weights that ranks cannot be divided by.
+
+    Parameters
+    ----------
+    graph : GraphView
+    values : mapping of str to Any
+        The bound `alpha`, and the `out_weight` of every vertex.
+    argument : str
+        The caller's name for out-weights, for errors.
+
+    Raises
+    ------
+    InputError
+    """
+    if not 0.0 <= values["alpha"] <= 1.0:
+        raise InputError(f"alpha={float(values['alpha'])!r} must be between 0 and 1")
+    weights = values["out_weight"]
+    tiny = (weights > 0.0) & (weights < np.finfo(np.float64).tiny)
+    if any_true(tiny):
+        raise InputError(
+            f"the weights out of vertex {graph.describe(int(tiny.argmax()))} add up to "
+            f"{float(weights[tiny.argmax()]):g}, too little to divide by; scale the weights up"
+        )
+    if any_true(weights < 0.0):
+        vertex = int(weights.argmin())
+        raise InputError(
+            f"{argument} has {float(weights[vertex]):g} for vertex {graph.describe(vertex)}; "
+            f"out-weights must be 0 or more"
+        )
 
 
 @accepts_dask_frames

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cugraph_ws.arguments import listed
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, open_frame
@@ -248,13 +249,13 @@ def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
     if not ids and PREDECESSOR in frame.names:
         if "vertex" not in frame.names:
             raise InputError(
-                f"result: it has no column 'vertex', only {', '.join(map(str, frame.names))}; give "
+                f"result: it has no column 'vertex', only {listed(frame.names)}; give "
                 "the unchanged result of a search (an index is not read: reset_index() it)"
             )
         return ["vertex"], [PREDECESSOR]
     if not ids:
         raise InputError(
-            f"result: it has no column {PREDECESSOR!r}, only {', '.join(map(str, frame.names))}; give the "
+            f"result: it has no column {PREDECESSOR!r}, only {listed(frame.names)}; give the "
             f"result of bfs, sssp or widest_path"
         )
     return ids, [f"{PREDECESSOR}_{name}" for name in ids]

@@ -14,7 +14,7 @@ from cugraph_ws.algorithms.options import (
     refuse_checkpoints,
     refuse_negative,
 )
-from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number
+from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number, shown
 from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
@@ -177,7 +177,7 @@ class PersonalizedPageRank(ArrayLoop):
         if not 0.0 <= alpha <= 1.0:
             raise InputError(f"alpha={float(alpha)!r} must be between 0 and 1")
         check_count("max_iter", max_iter)
-        check_number("tol", tol)
+        check_number("tol", tol, finite=True)
         if top is not None:
             check_count("top", top, 1)
         check_choice("format", format, ("long", "columns"))
@@ -207,7 +207,7 @@ class PersonalizedPageRank(ArrayLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the seeds, and sum the out-weights of each vertex."""
         if isinstance(self._seeds, (str, bytes, tuple)) or not hasattr(self._seeds, "__len__"):
-            raise InputError(f"seeds={self._seeds!r} must be a list of vertices")
+            raise InputError(f"seeds={shown(self._seeds)} must be a list of vertices")
         refuse_negative(graph)
         self._numbers = np.asarray(as_host(graph.numbers(self._seeds, "seeds")))
         self.near = near = Neighbourhood(graph, on_device=on_device)

@@ -17,7 +17,7 @@ from cugraph_ws.algorithms.options import (
     refuse_great,
     refuse_negative,
 )
-from cugraph_ws.arguments import check_choice, check_flag
+from cugraph_ws.arguments import check_choice, check_flag, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -412,6 +412,7 @@ class Similarity(BaseLoop):
     """
 
     checkpoints = "on one machine"
+    ends_within_steps = True
     by_vertex = False
     _scale = 1.0  # of weights
     _oriented: Oriented | None = None  # if the pairs are all edges, and neighbours are counted
@@ -423,7 +424,7 @@ class Similarity(BaseLoop):
             raise InputError("use_weight=True: adamic_adar does not use weights; leave it out")
         if isinstance(vertex_pair, str) and vertex_pair != "edges":
             raise InputError(
-                f"vertex_pair={vertex_pair!r}: give a frame with columns `first` and `second`, "
+                f"vertex_pair={shown(vertex_pair)}: give a frame with columns `first` and `second`, "
                 "'edges', or None for all pairs with a common neighbour"
             )
         self.name, self._measure = f"{measure}", measure

@@ -17,13 +17,13 @@ from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import frame_of_arcs
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.backends import loops
-from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.ordered_words import weight_words
 
@@ -82,18 +82,18 @@ def minimum_spanning_forest(
     ----------
     .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
     """
-    frame, _ = _forest(
-        as_graph(
-            graph,
-            source=source,
-            destination=destination,
-            weight=weight,
-            directed=directed,
-            weighted=True,
-        ),
-        options,
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
     )
-    return cast(FrameT, frame)
+    refuse_checkpoints(options, "spanning trees have")
+    opened.check_edge_names()
+    part, arcs, one, other, _ = SpanningForest().found(opened, SpanningForest.name, options)
+    return cast(FrameT, frame_of_arcs(part, arcs, one, other, {}))
 
 
 @accepts_dask_frames
@@ -108,7 +108,7 @@ def minimum_spanning_tree(
 ) -> FrameT:
     """Return the edges of least total weight that connect all vertices.
 
-    Like `minimum_spanning_forest`, for a connected graph.
+    If the graph is not connected, they are those of `minimum_spanning_forest`, as in cuGraph and NetworkX.
 
     Parameters
     ----------
@@ -127,14 +127,12 @@ def minimum_spanning_tree(
     Returns
     -------
     DataFrame
-        Edges with the columns that the graph kept, one fewer than vertices.  Sorted by destination,
-        then source; an undirected edge from the vertex with the smaller id.
+        As returned by `minimum_spanning_forest`.
 
     Raises
     ------
     InputError
-        If the graph is not connected, the frame or an argument is invalid, or a checkpoint is
-        requested.
+        If the frame or an argument is invalid, or a checkpoint is requested.
     ConvergenceError
         If the run is stopped early.
 
@@ -142,29 +140,9 @@ def minimum_spanning_tree(
     ----------
     .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
     """
-    opened = as_graph(
-        graph,
-        source=source,
-        destination=destination,
-        weight=weight,
-        directed=directed,
-        weighted=True,
+    return minimum_spanning_forest(
+        graph, source=source, destination=destination, weight=weight, directed=directed, **options
     )
-    frame, edges = _forest(opened, options)
-    trees = opened.number_of_vertices - edges
-    if trees > 1:
-        raise InputError(
-            f"the graph has {trees:,} components and so no spanning tree; use minimum_spanning_forest"
-        )
-    return cast(FrameT, frame)
-
-
-def _forest(graph: GraphView, options: RunOptions) -> tuple[Any, int]:
-    """Return the frame of the forest, and its number of edges; collective."""
-    refuse_checkpoints(options, "spanning trees have")
-    graph.check_edge_names()
-    part, arcs, one, other, edges = SpanningForest().found(graph, SpanningForest.name, options)
-    return frame_of_arcs(part, arcs, one, other, {}), edges
 
 
 class SpanningForest(ListedEdges):
@@ -240,11 +218,13 @@ def lightest_forest(
         As for `spanning_forest`.
     """
     light = _lightest(xp, weight, LIGHT * size)
+    look()
     places, rest = xp.flatnonzero(light), xp.flatnonzero(~light)
     near, far = (one[places] for one in ends)
     chosen = []
     while True:
         order = _order(xp, numbers[0][places], numbers[1][places], weight[places])
+        look()
         found, label = spanning_forest(xp, size, near[order], far[order], lower)
         chosen.append(places[order[found]])
         if not len(rest):
@@ -270,5 +250,7 @@ def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
     """Return the order of edges by weight, then by `other`, `one` and index."""
     if not len(one):
         return xp.arange(0)
+    look()
     order = xp.argsort(other * (int(one.max()) + 1) + one, kind="stable")
+    look()
     return order[xp.argsort(weight_words(weight)[order], kind="stable")]

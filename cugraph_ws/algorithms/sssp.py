@@ -22,10 +22,12 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import takes_source_for_start
 from cugraph_ws.program.decorator import vertex_program
 
@@ -63,15 +65,19 @@ class SSSP:
     def priority(state):
         return state.distance
 
+    def validate(graph: GraphView, values: dict[str, Any]) -> None:
+        check_number("cutoff", values["cutoff"])
 
+
+@takes_names_of_others
 @takes_source_for_start
 @accepts_dask_frames
 def sssp(
     graph: Graph[FrameT] | FrameT,
     start: Any = None,
+    *,
     cutoff: float | None = None,
     return_predecessors: bool = True,
-    *,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,

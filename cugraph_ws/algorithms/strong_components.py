@@ -35,6 +35,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.masks import count_true
+from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["StronglyConnectedComponents", "strongly_connected_components"]
 
@@ -112,6 +113,11 @@ class StronglyConnectedComponents(ArrayLoop):
         self._depth_first: Any = None
         self._search_depth_first = near.part.halo.alone and not on_device
         self.converged = graph.number_of_vertices == 0
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved; not collective."""
+        super().check(state, graph)
+        state.integers("root", graph.owned, NONE, graph.number_of_vertices - 1)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Resume with the components that are known."""

@@ -8,13 +8,15 @@ import numpy as np
 
 from cugraph_ws.algorithms.bfs import BFS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
-from cugraph_ws.arguments import check_count, check_flag
+from cugraph_ws.algorithms.sssp import SSSP
+from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.contract import choose_engine
+from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.columns import AUTO, is_auto
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.runtime.device import as_host
 
@@ -78,8 +80,10 @@ def subgraph(
 def ego_graph(
     graph: Graph[FrameT] | FrameT,
     vertex: Any,
-    radius: int = 1,
+    radius: float = 1,
     center: bool = True,
+    undirected: bool | None = None,
+    distance: str | None = None,
     *,
     source: Columns = "source",
     destination: Columns = "destination",
@@ -95,10 +99,15 @@ def ego_graph(
         The graph, or an edge frame.
     vertex : id or list of ids
         The center vertex, or several; then the distance from the nearest counts.
-    radius : int
-        Maximum distance from the center, in hops.
+    radius : int or float
+        Maximum distance from the center, in hops, or in weights if `distance` is given.
     center : bool
         Whether the vertex itself is included.
+    undirected : bool, optional
+        NetworkX's name for paths in both directions.  In a directed graph True is refused: read the
+        edges with `directed=False`.
+    distance : str, optional
+        The weight column, if distances are sums of weights.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -121,15 +130,37 @@ def ego_graph(
     ConvergenceError
         If the run is stopped early; `.result` has the distances so far.
     """
-    check_count("radius", radius)
+    if distance is None:
+        check_count("radius", radius)
+    else:
+        check_number("radius", radius)
+        if not is_auto(weight) and weight != distance:
+            raise InputError(
+                f"distance={distance!r} and weight={weight!r} name different columns; give one"
+            )
+        weight = distance
     check_flag("center", center)
+    if undirected is not None:
+        check_flag("undirected", undirected)
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
     opened.check_edge_names()
-    result = run(BFS, opened, start=vertex, max_iter=radius, predecessors=False, **options)
+    if undirected and opened.directed:
+        raise InputError(
+            "undirected=True: paths follow the edges of a directed graph; read them with directed=False"
+        )
+    if distance is None:
+        result = run(BFS, opened, start=vertex, max_iter=int(radius), predecessors=False, **options)
+    else:
+        result = run(SSSP, opened, start=vertex, cutoff=radius, predecessors=not center, **options)
     if result.stopped != "max_iter":
         result.require_convergence("ego_graph")
-    distance: Any = result.arrays["distance"]
-    near = distance.valid if center else distance.valid & (distance.values > 0)
+    far: Any = result.arrays["distance"]
+    near = far.valid
+    if not center and distance is None:
+        near = near & (far.values > 0)
+    elif not center:  # edges may have length 0, but only a center has no predecessor
+        before: Any = result.arrays["predecessor"]
+        near = near & (before.numbers >= 0)
     return cast(FrameT, opened.edges_among(near))

@@ -129,6 +129,12 @@ def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
     while walk[-1] not in place:
         place[walk[-1]] = len(walk) - 1
         walk.append(_before(graph, marks, walk[-1]))
+        if walk[-1] < 0:
+            (vertex,) = graph.describe_vertices(walk[-2:-1])
+            raise InputError(
+                f"resume=: the checkpoint has no level for vertex {vertex}, though all in-neighbours have "
+                "one; no run of this program has such a state: start again"
+            )
     cycle = walk[place[walk[-1]] :][::-1]
     cycle = [*cycle[:-1]] * 2
     first, length = cycle.index(min(cycle)), len(cycle) // 2
@@ -147,5 +153,5 @@ def _before(graph: GraphView, marks: Any, number: int) -> int:
     if 0 <= place < graph.owned:
         rows = graph.csc
         others = rows.indices[rows.offsets[place] : rows.offsets[place + 1]]
-        least = int(np.min(graph.positions[others[marks[others]]]))
+        least = int(np.min(graph.positions[others[marks[others]]], initial=-1))
     return max(graph.comm.allgather(least))

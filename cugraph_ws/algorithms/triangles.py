@@ -160,6 +160,7 @@ class TriangleCount(BaseLoop):
     """
 
     name = "triangle_count"
+    ends_within_steps = True
     outputs: ClassVar = {"counts": False}
     by_vertex_state: tuple[str, ...] = ("counts",)
     _directions = False  # whether the directions of opposite edges are counted

@@ -11,11 +11,14 @@ import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood
 from cugraph_ws.errors import InputError
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import all_true, any_true
 
 __all__ = ["distances_from", "levels_of"]
 
 Array = Any  # NumPy's or CuPy's
+
+EXACT = 2.0**53  # integers below it are exact in float64
 
 
 def distances_from(
@@ -39,6 +42,11 @@ def distances_from(
         Infinite where there is no path; valid for ghosts too.
     read : int
         Number of rows read.
+
+    Raises
+    ------
+    InputError
+        If weights are integers, and a path is too long for a float64 to hold its length exactly.
     """
     xp = near.xp
     here, rows = near.owned_among(sources)
@@ -49,11 +57,20 @@ def distances_from(
         changed = near.update(distances, rows)
         readers = near.followers(changed, direction)
         found = near.nearest(distances, direction, readers, weight)
+        look()
         own = distances[readers]
         nearer = xp.flatnonzero((found < own).any(axis=1))
+        look()
         rows = readers[nearer]
         distances[rows] = xp.minimum(found[nearer], own[nearer])
         read += len(readers)
+    if near.part.graph.edge_dtype(weight).kind in "iu":
+        owned = distances[: near.part.owned]
+        if near.total(any_true((owned >= EXACT) & (owned < np.inf))):
+            raise InputError(
+                f"column {weight!r}: a path is 2**53 or longer, where lengths are no longer exact; scale "
+                "the weights down, or give them as floats, whose sums are rounded"
+            )
     return distances, read
 
 
@@ -90,6 +107,7 @@ def levels_of(
     part, xp = near.part, near.xp
     marks = (distances < np.inf).astype(np.float64)
     waiting = near.tight(marks, distances, "in", near.own, weight)
+    look()
     levels = xp.full(distances.shape, -1, np.int32)
     paths = xp.zeros(distances.shape)
     front = xp.zeros(distances.shape)
@@ -103,13 +121,18 @@ def levels_of(
         near.update(paths, rows)
         readers = near.followers(changed, "in")
         came = near.tight(front, distances, "in", readers, weight)
+        look()
         front[changed] = 0.0
         waiting[readers] -= came
+        look()
         final = (came > 0.0) & (waiting[readers] == 0.0)
+        look()
         ready = xp.flatnonzero(final.any(axis=1))
         rows, final = readers[ready], final[ready]
         counts = near.tight(paths, distances, "in", rows, weight)
+        look()
         paths[rows] = xp.where(final, counts, paths[rows])
+        look()
         levels[rows] = xp.where(final, len(stack), levels[rows])
         front[rows] = final
     own = slice(0, part.owned)

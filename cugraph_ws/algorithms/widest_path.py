@@ -7,20 +7,22 @@ The vertex program of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph pr
 from __future__ import annotations
 
 import math
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import takes_source_for_start
-from cugraph_ws.program.decorator import vertex_program
+from cugraph_ws.program.decorator import VertexProgram, vertex_program
 
-__all__ = ["WidestPath", "widest_path"]
+__all__ = ["WidestPath", "program_of_widths", "widest_path"]
 
 
 @vertex_program
@@ -54,6 +56,56 @@ class WidestPath:
         return -state.width
 
 
+LEAST, GREATEST = -(2**63), 2**63 - 1  # integer widths of vertices without a path, and of starts
+
+
+@vertex_program
+class IntegerWidestPath:
+    """As `WidestPath`, for integer weights: widths are exact."""
+
+    width: ws.nullable(ws.int64, LEAST)
+    predecessor: ws.predecessor
+    weight: ws.edge(ws.int64, default=1)
+    start: ws.VertexSet(alias="source")
+
+    def init(vertex, p, own):
+        return GREATEST if own.start else LEAST
+
+    def starts(state):
+        return state.width == GREATEST
+
+    def compute(src, edge):
+        return min(src.width, edge.weight)
+
+    combine = max
+    asynchronous = True
+
+    def apply(old, gathered):
+        return max(old.width, gathered)
+
+    def active(old, new):
+        return new.width > old.width
+
+    def priority(state):
+        return -1 - state.width  # the negative of LEAST would overflow
+
+
+def program_of_widths(graph: GraphView) -> VertexProgram:
+    """Return the program for a graph's weights: exact for integers.
+
+    Parameters
+    ----------
+    graph : GraphView
+
+    Returns
+    -------
+    VertexProgram
+    """
+    integers = graph.weight is not None and graph.edge_dtype(graph.weight).kind in "iu"
+    return cast(VertexProgram, IntegerWidestPath if integers else WidestPath)
+
+
+@takes_names_of_others
 @takes_source_for_start
 @accepts_dask_frames
 def widest_path(
@@ -92,8 +144,9 @@ def widest_path(
     Returns
     -------
     DataFrame
-        vertex; width (float32 for weights of that type, else float64; infinite for starts, null if
-        unreachable); predecessor (an id; null for starts and unreachable vertices). Sorted by
+        vertex; width (null if unreachable; int64 and exact for integer weights, for starts the greatest
+        int64; else float32 for weights of that type, float64 otherwise, for starts infinite);
+        predecessor (an id; null for starts and unreachable vertices). Sorted by
         vertex.
 
     Raises
@@ -102,16 +155,17 @@ def widest_path(
         If a start vertex is unknown, or an argument is invalid.
     """
     check_flag("return_predecessors", return_predecessors)
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
+    )
     result = run(
-        WidestPath,
-        as_graph(
-            graph,
-            source=source,
-            destination=destination,
-            weight=weight,
-            directed=directed,
-            weighted=True,
-        ),
+        program_of_widths(opened),
+        opened,
         start=start,
         predecessors=return_predecessors,
         **options,

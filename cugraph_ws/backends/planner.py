@@ -9,7 +9,6 @@ from typing import Literal
 
 from cugraph_ws.contract import Choice, Counts, Direction, Strategy
 from cugraph_ws.errors import InputError
-from cugraph_ws.program.analysis import why_not_monotone
 from cugraph_ws.program.binding import BoundProgram
 
 __all__ = [
@@ -76,12 +75,15 @@ class Plan:
         if dense and direction in ("push", "pull"):
             raise gathers_only(bound, direction)
         if direction == "gather" and not dense:
-            if program.combine not in ("min", "max") or not bound.order_free:
+            if program.combine not in ("min", "max"):
                 raise InputError(
                     f"direction='gather': {program.name} counts the messages of active vertices only; "
                     "use 'auto', 'push' or 'pull'"
                 )
-            dense, why = True, "direction='gather'"
+            if bound.may_gather_from_all:
+                dense, why = True, "direction='gather'"
+            else:
+                direction = "pull"  # which reads the messages of active vertices only
         self._wanted = direction
         self._fused = fused
         self._one_by_one = bound.accumulates
@@ -166,9 +168,8 @@ def gathers_only(bound: BoundProgram, direction: str) -> InputError:
         name = next(iter(program.jumps))
         why = f", since `{name}` is read at other vertices before each superstep"
     elif program.idempotent:
-        reason = why_not_monotone(program, bound.types.state)
         why = (
-            f"; its answer is not proved to be independent of the order of messages ({reason}): if it is, "
+            f"; its answer is not proved to be independent of the order of messages ({bound.in_order}): if it is, "
             "declare asynchronous = True"
         )
     return InputError(
@@ -194,8 +195,4 @@ def gathers_from_all(bound: BoundProgram) -> bool:
     If messages may be applied in any order, a gather from all and one from active in-neighbours give
     the same states, and the planner may choose.
     """
-    if bound.order_free or bound.program.combine == "any":
-        return False
-    if bound.program.contributors is not None:
-        return bound.program.contributors == "all"
-    return True
+    return bound.program.all_send and not bound.order_free

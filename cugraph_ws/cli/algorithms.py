@@ -51,12 +51,14 @@ def _values(name: str, help_text: str, *, required: bool = False) -> Callable[[F
     return decorate
 
 
-def _given_values(name: str, word: str | None, file: Path | None, *, required: bool = False) -> Any:
+def _given_values(
+    job: Job, name: str, word: str | None, file: Path | None, *, required: bool = False
+) -> Any:
     """Return vertex values as functions take them: a frame, a number or a column's name."""
     if word is not None and file is not None:
         raise click.UsageError(f"give --{name} or --{name}-file, not both")
     if file is not None:
-        return _vertex_file(file)
+        return job.read_vertices(file)
     if word is None:
         if required:
             raise click.UsageError(f"give --{name} or --{name}-file")
@@ -65,12 +67,6 @@ def _given_values(name: str, word: str | None, file: Path | None, *, required: b
         return float(word)
     except ValueError:
         return word
-
-
-def _vertex_file(path: Path) -> pa.Table:
-    from cugraph_ws.frames.readers import read_frame
-
-    return read_frame(path)
 
 
 TO = click.option(
@@ -179,13 +175,15 @@ def widest_path_command(
     without weights.
     Result: vertex, width, predecessor; with --to the paths.
     """
-    from cugraph_ws.algorithms.widest_path import WidestPath
+    from cugraph_ws.algorithms.widest_path import WidestPath, program_of_widths
 
     need(start, start_file, "start")
     _one_search(job, False, to)
     with job.graph() as graph:
         starts = given_set(job, "start", start, start_file)
-        job.run(graph, WidestPath, make=_paths(job, to), start=starts)
+        # The client of a cluster does not know the type of the weights.
+        program = WidestPath if job.on_cluster else program_of_widths(graph)
+        job.run(graph, program, make=_paths(job, to), start=starts)
 
 
 VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_out_weight")
@@ -209,7 +207,7 @@ def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
     from cugraph_ws.algorithms.pagerank import PageRank
 
     values = {
-        name: _given_values(name.replace("_", "-"), given[name], given[f"{name}_file"])
+        name: _given_values(job, name.replace("_", "-"), given[name], given[f"{name}_file"])
         for name in VERTEX_VALUES
     }
     with job.graph() as graph:
@@ -256,7 +254,7 @@ def circuit_command(job: Job, sources: str | None, sources_file: Path | None) ->
     """
     from cugraph_ws.algorithms.circuit import Circuit
 
-    voltages = _given_values("sources", sources, sources_file, required=True)
+    voltages = _given_values(job, "sources", sources, sources_file, required=True)
     with job.graph() as graph:
         job.run(graph, Circuit, sources=voltages)
 
@@ -273,7 +271,7 @@ def _iterative_command(
     @option_flag("max_iter", max_iter)
     @TOLERANCE
     def command(job: Job, **given: Any) -> None:
-        initial = _given_values(value, given[value], given[f"{value}_file"], required=True)
+        initial = _given_values(job, value, given[value], given[f"{value}_file"], required=True)
         with job.graph() as graph:
             kept = given_set(job, "fixed", given["fixed"], given["fixed_file"])
             job.run(graph, what, **{value: initial}, fixed=kept)
@@ -351,7 +349,7 @@ def belief_propagation_command(
         raise click.UsageError("give --priors once for each state, or --priors-file")
     shared = _matrix(coupling)
     with job.graph([coupling] if shared is None else [], weighted=False) as graph:
-        table = list(priors) if priors_file is None else _vertex_file(priors_file)
+        table = list(priors) if priors_file is None else job.read_vertices(priors_file)
         factor = coupling if shared is None else shared
         job.run(graph, BeliefPropagation(table, factor, damping, tol, max_iter))
 
@@ -454,7 +452,7 @@ def conductance_command(job: Job, communities: str | None, communities_file: Pat
 def _given_communities(job: Job, word: str | None, file: Path | None) -> Any:
     if job.trace is not None:
         raise click.UsageError("measures of communities have no supersteps; leave --trace out")
-    return _given_values("communities", word, file, required=True)
+    return _given_values(job, "communities", word, file, required=True)
 
 
 def _matrix(text: str) -> list[list[float]] | None:
@@ -528,12 +526,13 @@ def _similarity_command(measure: Any) -> click.Command:
 
     def command(job: Job, pairs: Path | None, joined: bool, use_weight: bool = False) -> None:
         from cugraph_ws.algorithms.similarity import Similarity
-        from cugraph_ws.frames.readers import read_frame
 
         if joined and pairs is not None:
             raise click.UsageError("give --pairs or --edges, not both")
-        given = "edges" if joined else None if pairs is None else read_frame(pairs)
         with job.graph(weighted=use_weight) as graph:
+            given: Any = "edges" if joined else None
+            if pairs is not None:
+                given = job.read_vertices(pairs, ("first", "second"))
             loop = Similarity(measure, given, use_weight)
             job.run(graph, loop, rank_by=f"{measure}_coeff")
 

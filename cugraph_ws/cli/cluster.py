@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from cugraph_ws.cli.options import Job
+    from cugraph_ws.frames.arrow_files import Folder
 
 __all__ = ["cluster_graph", "cluster_options"]
 
@@ -77,7 +78,8 @@ def cluster_graph(job: Job, attributes: Sequence[str], *, weighted: Any) -> Iter
     from cugraph_ws.dask.local import need_dask
 
     need_dask("pandas")
-    schema = _schema(job)
+    folder = _folder(job)
+    schema = folder.schema
     names = {*job.source, *job.destination, *attributes}
     weight = job.weight_column(schema.names, weighted)
     names |= set() if weight is None else {weight}
@@ -87,9 +89,8 @@ def cluster_graph(job: Job, attributes: Sequence[str], *, weighted: Any) -> Iter
         from cugraph_ws.dask.graph import ClusterGraph
 
         have = [name for name in schema.names if name in names]
-        edges = _reader(job).read_parquet(
-            job.edges, columns=have, split_row_groups=True if job.edges.is_file() else "infer"
-        )
+        folder.refuse_incomplete(have)
+        edges = _read_parquet(job, folder, have)
         graph = ClusterGraph(
             edges,
             _one_or_list(job.source),
@@ -145,24 +146,31 @@ def _client(job: Job) -> Iterator[Client]:
         yield client
 
 
-def _schema(job: Job) -> pa.Schema:
-    """Return the schema of the first edge file."""
+def _folder(job: Job) -> Folder:
+    """Return the edge files, with the columns of all."""
     import pyarrow as pa
-    from pyarrow import parquet
+
+    from cugraph_ws.frames.arrow_files import open_folder
 
     path = job.edges
     if not path.exists():
         raise FileError(f"{path}: there is no such file; check the path")
-    first = min(path.rglob("*.parquet"), default=None) if path.is_dir() else path
-    if first is None:
-        raise FileError(f"{path}: the folder has no .parquet files; give another folder")
-    if job.format not in (None, "parquet"):
-        raise FileError(f"{path}: a cluster reads Parquet only; leave --format out")
+    given = {"--header or --no-header": job.header is not None, "--separator": job.separator}
+    given |= {"--format": job.format not in (None, "parquet"), "--ids text": job.ids == "text"}
+    for flag, value in given.items():
+        if value:
+            raise FileError(f"{path}: a cluster reads Parquet only; leave {flag} out")
     try:
-        return parquet.read_schema(first)
+        return open_folder(path)
+    except FileError as error:
+        if "is not a Parquet file" not in str(error):
+            raise
+        raise FileError(
+            f"{path}: is not a Parquet file; a cluster reads Parquet only: a folder of files, or one"
+        ) from error
     except (OSError, pa.ArrowException) as error:
         raise FileError(
-            f"{first}: is not a Parquet file; a cluster reads Parquet only: a folder of files, or one"
+            f"{path}: is not a Parquet file; a cluster reads Parquet only: a folder of files, or one"
         ) from error
 
 
@@ -177,6 +185,19 @@ def _reader(job: Job) -> Any:
 
     gpu = job.options.engine == "cuda" and importlib.util.find_spec("dask_cudf") is not None
     return importlib.import_module("dask_cudf" if gpu else "dask.dataframe")
+
+
+def _read_parquet(job: Job, folder: Folder, columns: list[str]) -> Any:
+    """Return a Dask frame of some columns, in the types that hold the values of all files."""
+    import pyarrow as pa
+
+    types = pa.schema([folder.schema.field(name) for name in columns])
+    return _reader(job).read_parquet(
+        job.edges,
+        columns=columns,
+        split_row_groups=True if job.edges.is_file() else "infer",
+        **({"dataset": {"schema": types}} if folder.mixed else {}),
+    )
 
 
 def _vertices(job: Job) -> Any:

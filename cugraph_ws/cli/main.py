@@ -34,8 +34,9 @@ OK, FAILED, INTERRUPTED = 0, 1, 130  # click returns 2 for a wrong command line
 def commands() -> None:
     """Run graph algorithms and your own vertex programs on files of edges.
 
-    Edges are Parquet, CSV, SNAP text or Matrix Market, also gzipped.  Results are written with
-    -o to Parquet or CSV, and without it their top rows are shown.
+    Edges are Parquet, Arrow, CSV, SNAP text, Matrix Market, DIMACS, METIS, GraphML, GML or Pajek;
+    text may be compressed.  Results are written with -o to Parquet or CSV, and without it their top
+    rows are shown.
 
     \b
     Exit codes: 0 success; 1 error in the input, the output or the run;

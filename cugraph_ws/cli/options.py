@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from cugraph_ws.execution.loop import Result
     from cugraph_ws.execution.progress import Progress
+    from cugraph_ws.frames.readers import IdKind
     from cugraph_ws.graph.graph import Graph
 
 __all__ = [
@@ -82,6 +83,9 @@ class Job:
     given: dict[str, Any]
     edges: Path
     format: str | None
+    ids: str
+    header: bool | None
+    separator: str | None
     source: tuple[str, ...]
     destination: tuple[str, ...]
     weight: str | None
@@ -193,7 +197,8 @@ class Job:
         weighted : bool or callable
             Whether the command reads weights, or a function of the file's columns that returns it.
         """
-        from cugraph_ws.frames.readers import read_edges, read_frame
+        from cugraph_ws.cli.files import check_weight, edges_of, vertices_of
+        from cugraph_ws.frames.arrow_files import refuse_incomplete
         from cugraph_ws.graph.graph import Graph
 
         self.check_outputs()
@@ -201,13 +206,21 @@ class Job:
             from cugraph_ws.cli.cluster import cluster_graph
 
             return cluster_graph(self, attributes, weighted=weighted)
-        edges = read_edges(self.edges, self.format)
-        vertices = None
-        if self.vertices is not None:
-            vertices = read_frame(self.vertices)
+        file = edges_of(self)
+        edges = file.edges
         weight = self.weight_column(edges.column_names, weighted)
         have = [name for name in self.wanted(attributes, weight) if name in edges.column_names]
-        graph = Graph(
+        refuse_incomplete(
+            self.edges, file.incomplete, (*self.source, *self.destination, weight, *have)
+        )
+        check_weight(self, file, weight)
+        self.id_types = [
+            _plain(edges.schema.field(name).type)
+            for name in self.source
+            if name in edges.column_names
+        ]
+        vertices = vertices_of(self, file)
+        return Graph(
             edges,
             _one_or_list(self.source),
             _one_or_list(self.destination),
@@ -218,8 +231,6 @@ class Job:
             duplicates=self.duplicates,  # type: ignore[arg-type]  # click has checked the choice
             self_loops=self.self_loops,  # type: ignore[arg-type]
         )
-        self.id_types = [_plain(edges.schema.field(name).type) for name in self.source]
-        return graph
 
     @functools.cached_property
     def options(self) -> Options:
@@ -307,9 +318,8 @@ class Job:
         import pyarrow as pa
 
         from cugraph_ws.errors import InputError
-        from cugraph_ws.frames.readers import read_frame
 
-        table = read_frame(path)
+        table = self.read_vertices(path)
         for names in (("vertex",), self.source, table.column_names[: len(self.source)]):
             if len(names) == len(self.source) and set(names) <= set(table.column_names):
                 break
@@ -324,6 +334,22 @@ class Job:
                 f"{argument}: the ids in {path} are not of the edges' id types, {self.id_types}: {error}"
             ) from error
         return pa.table(dict(zip(self.source, columns, strict=True)))
+
+    def read_vertices(self, path: Path, id_columns: Sequence[str] = ("vertex",)) -> pa.Table:
+        """Read a file of vertices, with ids of text if those of the edges are text."""
+        from cugraph_ws.frames.readers import read_frame
+
+        given = (self.source, ("vertex",)) if id_columns == ("vertex",) else (id_columns,)
+        names = [name for names in given for name in names]
+        return read_frame(path, ids=self.id_kind, id_columns=names)
+
+    @property
+    def id_kind(self) -> IdKind:
+        """How other files' ids are read: as text if asked for, or if those of the edges are text."""
+        import pyarrow as pa
+
+        text = any(pa.types.is_string(kind) for kind in self.id_types)
+        return "text" if self.ids == "text" or text else "auto"
 
     def _parts(self, text: str, argument: str) -> list[pa.Array]:
         import csv
@@ -355,8 +381,11 @@ def _parsed(text: str, kind: pa.DataType, argument: str) -> pa.Array:
     import pyarrow as pa
 
     from cugraph_ws.errors import InputError
+    from cugraph_ws.frames.textids import is_plain_integer
 
     try:
+        if pa.types.is_integer(kind) and not is_plain_integer(text.strip()):
+            raise pa.ArrowInvalid
         return pa.array([text.strip()]).cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
@@ -412,11 +441,42 @@ def program_options(command: F) -> F:
     return command
 
 
-FORMATS = _choice("parquet", "csv", "tsv", "snap", "matrix-market")
+FORMATS = _choice(
+    *(
+        "parquet",
+        "arrow",
+        "csv",
+        "tsv",
+        "snap",
+        "matrix-market",
+        "dimacs",
+        "metis",
+        "graphml",
+        "gml",
+    ),
+    "pajek",
+)
 DUPLICATES = _choice("keep", "sum", "min", "max", "mean", "first", "error")
 
 GRAPH_OPTIONS = (
     click.option("--format", type=FORMATS, help="Format of the edge file; default: detected."),
+    click.option(
+        "--ids",
+        type=_choice("auto", "text"),
+        default="auto",
+        show_default=True,
+        help="Ids of text files: integers if all are written as such (7, but not 007), else text; or all text.",
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first row of a text file names the columns; default: detected.",
+    ),
+    click.option(
+        "--separator",
+        metavar="CHARACTER",
+        help="Separator of a text file's cells, or: tab, blank; default: detected.",
+    ),
     click.option(
         "--source",
         multiple=True,

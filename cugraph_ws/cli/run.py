@@ -155,14 +155,15 @@ def _parse(job: Job, program: VertexProgram | Phases, words: Sequence[str]) -> d
 
 def _value(job: Job, name: str, declared: Any, text: str) -> Any:
     """Return a parameter's value; the program itself refuses undeclared names."""
-    from cugraph_ws.frames.readers import read_frame
     from cugraph_ws.program.declarations import ScalarType, VertexParameter, VertexSet
 
     if isinstance(declared, VertexParameter):
         return job.vertex_id(text, name)
     if text.startswith("@"):
         path = Path(text[1:])
-        return job.ids_in(path, name) if isinstance(declared, VertexSet) else read_frame(path)
+        return (
+            job.ids_in(path, name) if isinstance(declared, VertexSet) else job.read_vertices(path)
+        )
     if isinstance(declared, VertexSet):
         separator = "," if len(job.id_types) == 1 else ";"
         return job.vertex_ids(next(csv.reader([text], delimiter=separator), []), name)

@@ -1,8 +1,8 @@
 """Connections of the control channel: their authentication, and sending and receiving bytes.
 
 Two ranks that open a connection prove to each other that they take part in the same run.  Each rank
-sends a public number over Dask's connections, and each pair of ranks derives a key from the two
-numbers (Diffie-Hellman over the 2048-bit group of RFC 3526).  So no secret is ever sent, not even
+sends a public key over Dask's connections, and each pair of ranks derives a shared key from the two
+(X25519, RFC 7748, and HKDF, RFC 5869).  So no secret is ever sent, not even
 in a cluster without TLS.  The proofs are HMACs of fresh random numbers of both sides, bound to the
 run, the two ranks, the purpose of the connection and the direction; a recorded proof is useless.
 Every message of the handshake has a fixed length.  If the Dask cluster has TLS, the connection
@@ -25,6 +25,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from distributed.comm.addressing import get_address_host
 
 from cugraph_ws.errors import EngineError
@@ -39,20 +42,8 @@ MAGIC = b"cugraph_ws 1"
 HELLO = struct.Struct(f"{len(MAGIC)}sIB{NONCE}s")  # magic, caller's rank, purpose, random number
 PROOF = hashlib.sha256().digest_size
 WILDCARDS = ("", "0.0.0.0", "::", "*")  # noqa: S104 - hosts that are refused
-PUBLIC = 256  # bytes of a public number
-SECRET = 256  # bits of a secret number
-
-# The prime of RFC 3526's group 14, and a generator
-PRIME = int(
-    "FFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DD"
-    "EF9519B3CD3A431B302B0A6DF25F14374FE1356D6D51C245E485B576625E7EC6F44C42E9A637ED6B0BFF5CB6F406B7ED"
-    "EE386BFB5A899FA5AE9F24117C4B1FE649286651ECE45B3DC2007CB8A163BF0598DA48361C55D39A69163FA8FD24CF5F"
-    "83655D23DCA3AD961C62F356208552BB9ED529077096966D670C354E4ABC9804F1746C08CA18217C32905E462E36CE3B"
-    "E39E772C180E86039B2783A2EC07A28FB5C55DF06F4C52C9DE2BCBF6955817183995497CEA956AE515D2261898FA0510"
-    "15728E5A8AACAA68FFFFFFFFFFFFFFFF",
-    16,
-)
-GENERATOR = 2
+PUBLIC = 32  # bytes of a public key
+KEY = 32  # bytes of a shared key
 
 
 class HandshakeError(OSError):
@@ -94,18 +85,16 @@ class PairKeys:
     Attributes
     ----------
     public : bytes
-        The number to send to the other ranks.
+        The public key to send to the other ranks.
     """
 
     def __init__(self) -> None:
-        self._secret = secrets.randbits(SECRET) | 1
-        self.public = pow(GENERATOR, self._secret, PRIME).to_bytes(PUBLIC, "big")
-        self._context = b""
-        self._shown: list[bytes] = []
-        self._keys: dict[int, bytes] = {}
+        self._secret = X25519PrivateKey.generate()
+        self.public = self._secret.public_key().public_bytes_raw()
+        self._keys: list[bytes] = []
 
     def learn(self, run: str, shown: Sequence[bytes]) -> None:
-        """Set the public numbers of all ranks of a run.
+        """Derive the shared keys from the public keys of all ranks of a run.
 
         Parameters
         ----------
@@ -116,24 +105,25 @@ class PairKeys:
         Raises
         ------
         HandshakeError
-            If one is not a valid public number.
+            If one is not a valid public key, or one of those whose shared secret everybody knows.
         """
-        for one in shown:
-            if len(one) != PUBLIC or not 1 < int.from_bytes(one, "big") < PRIME - 1:
-                raise HandshakeError("a rank has sent an invalid public number")
-        self._shown, self._keys = list(shown), {}
-        self._context = b"".join([MAGIC, hashlib.sha256(run.encode()).digest(), *shown])
+        context = b"".join([MAGIC, hashlib.sha256(run.encode()).digest(), *shown])
+        try:
+            shared = [
+                self._secret.exchange(X25519PublicKey.from_public_bytes(public)) for public in shown
+            ]
+        except ValueError as error:
+            raise HandshakeError("a rank has sent an invalid public key") from error
+        self._keys = [
+            HKDF(hashes.SHA256(), KEY, salt=None, info=context).derive(secret) for secret in shared
+        ]
 
     def has(self, rank: int) -> bool:
         """Return whether there is such a rank."""
-        return rank < len(self._shown)
+        return rank < len(self._keys)
 
     def key(self, rank: int) -> bytes:
-        """Return the key shared with another rank; it is computed once."""
-        if rank not in self._keys:
-            shared = pow(int.from_bytes(self._shown[rank], "big"), self._secret, PRIME)
-            secret = shared.to_bytes(PUBLIC, "big")
-            self._keys[rank] = hmac.digest(secret, self._context, "sha256")
+        """Return the key shared with another rank."""
         return self._keys[rank]
 
 
@@ -327,7 +317,7 @@ def call(
     ----------
     transport : Transport
     keys : PairKeys
-        With the public numbers of all ranks.
+        With the public keys of all ranks.
     address : str
         The address of the other rank's worker.
     port : int
@@ -379,7 +369,7 @@ class Door:
         The listening socket; `close` closes it.
     transport : Transport
     keys : PairKeys
-        With the public numbers of all ranks.
+        With the public keys of all ranks.
     rank : int
         This rank.
     take : callable

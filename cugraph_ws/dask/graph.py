@@ -24,7 +24,7 @@ from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps, loads
 from distributed.scheduler import KilledWorker
 
-from cugraph_ws.arguments import check_choice, check_columns
+from cugraph_ws.arguments import check_choice, check_columns, shown
 from cugraph_ws.dask.client import (
     ANSWER,
     SHORT,
@@ -312,7 +312,7 @@ class ClusterGraph:
         usable = all(isinstance(one, (int, float)) and 0 < one < math.inf for one in given)
         if len(given) != len(self._addresses) or not usable:
             raise InputError(
-                f"balance={balance!r}: give 'even', 'auto', or a number above 0 for each of the "
+                f"balance={shown(balance)}: give 'even', 'auto', or a number above 0 for each of the "
                 f"{len(self._addresses)} workers"
             )
         return [float(one) for one in given]

@@ -57,7 +57,7 @@ class Heartbeat:
     Parameters
     ----------
     comm : DaskCommunicator
-        Exchanges the ports and public numbers of the ranks.
+        Exchanges the ports and public keys of the ranks.
     addresses : sequence of str
         The workers, by rank.
 

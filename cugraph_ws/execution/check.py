@@ -10,17 +10,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cugraph_ws.arguments import check_count
+from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.contract import choose_engine
-from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.errors import EngineError, InputError, ProgramError
 from cugraph_ws.execution.check_edges import compare_pairs
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
@@ -32,9 +33,11 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.program.budget import OutOfSteps
 from cugraph_ws.program.declarations import VertexParameter
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
+from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import as_host
@@ -177,7 +180,7 @@ def check(
     """
     if not isinstance(program, (VertexProgram, Phases, EdgeProgram)):
         raise InputError(
-            f"program={program!r} is not a program; give a class decorated with @ws.vertex_program"
+            f"program={shown(program)} is not a program; give a class decorated with @ws.vertex_program"
         )
     if is_dask_frame(graph) or getattr(graph, "is_partitioned", False):
         raise InputError(
@@ -391,12 +394,16 @@ class _Check:
     # ------------------------------------------------------------------------ declarations
 
     def try_declarations(self) -> None:
-        """Test the programs' declarations on the states that occurred, with their plain functions."""
+        """Test the programs' declarations on the states that occurred, with their plain functions.
+
+        What `starts` and `settled` return is no claim about a program but a part of it: runs are compared.
+        """
         for part, loop in enumerate(self.parts):
             bound, program = loop.bound, loop.bound.program
             if program.jumps:  # the constants do not contain their values
                 continue
-            if not (program.asynchronous or {"starts", "settled"} & set(program.functions)):
+            custom = program.combine == "custom" and program.fold is None
+            if not (program.asynchronous or custom):
                 continue
             of = "" if len(self.parts) == 1 else f" of {loop.name}"
             trier = _Trier(bound, loop.graph)
@@ -405,12 +412,11 @@ class _Check:
                 if place != part:
                     continue
                 if program.asynchronous:
-                    found = trier.one_by_one(state, number)
-                    self.note("asynchronous" + of, superstep, state, found)
-                if number == 0 and "starts" in program.functions and bound.order_free:
-                    self.note("starts" + of, superstep, state, trier.unstarted(state))
-                if "settled" in program.functions:
-                    self.note("settled" + of, superstep, state, trier.settled(state, number))
+                    self.note(
+                        "asynchronous" + of, superstep, state, trier.one_by_one(state, number)
+                    )
+                if custom:
+                    self.note("combine" + of, superstep, state, trier.combined(state, number))
 
     def note(
         self, name: str, superstep: int, state: States, found: tuple[int, Any, Any] | None
@@ -432,10 +438,8 @@ class _Trier:
         self.program = bound.program
         self.constants = [as_host(one) for one in bound.constants]
         types = bound.types
-        self.trial = Trial(
-            bound.program, types.state, types.edges, [one[:1] for one in self.constants],
-            types.uniform, bound.values, graph.number_of_vertices,
-        )  # fmt: skip
+        self.types = Inference(types.message, types.tuple_message)
+        self.trial = Trial(bound.program, types.state, bound.values, graph.number_of_vertices)
         csc = graph.csc
         self.offsets, self.indices = csc.offsets, csc.indices
         self.edges = [
@@ -473,8 +477,7 @@ class _Trier:
 
     def applied(self, vertex: Any, message: Any) -> Any:
         """Return a vertex after a message is applied."""
-        new = self.trial.as_state("apply", self.trial.applied(vertex, message))
-        return self.trial.Vertex(*map(_seen, new), *vertex[len(new) :])
+        return self.trial.after(vertex, self.trial.applied(vertex, message))
 
     def at(self, superstep: int) -> None:
         """Set the superstep number that functions read."""
@@ -487,58 +490,62 @@ class _Trier:
 
     def one_by_one(self, state: States, superstep: int) -> tuple[int, Any, Any] | None:
         """Find a vertex where messages applied one by one, in reverse or repeatedly change the result."""
+        return self.first(self.repeated, state, superstep)
+
+    def combined(self, state: States, superstep: int) -> tuple[int, Any, Any] | None:
+        """Find a vertex whose messages a user's combine combines differently in another order."""
+        return self.first(self.reordered, state, superstep)
+
+    def first(
+        self,
+        test: Callable[[Any, list[Any]], tuple[Any, Any] | None],
+        state: States,
+        superstep: int,
+    ) -> tuple[int, Any, Any] | None:
+        """Return the first tested vertex with what a test of it and its messages expects and finds.
+
+        A vertex is left out if a function fails there, or takes too many steps: what is tried may not occur.
+        """
         self.at(superstep)
-        width = len(self.program.state)
-        pick: Any = {"min": min, "max": max}.get(self.program.combine)
         for place in self.places():
-            messages = self.messages(state, place)
-            if not messages:
+            try:
+                messages = self.messages(state, place)
+                result = test(self.vertex(state, place), messages) if messages else None
+            except (OutOfSteps, ProgramError):
                 continue
-            vertex = self.vertex(state, place)
-            if pick is None:  # `any`: test only messages that change the state
-                outcomes = [self.applied(vertex, one)[:width] for one in messages]
-                telling = [one for one in outcomes if one != vertex[:width]]
-                if any(one != telling[0] for one in telling):
-                    other = next(one for one in telling if one != telling[0])
-                    return place, telling[0], other
-                continue
-            expected = self.applied(vertex, pick(messages))[:width]
-            after = vertex
-            for one in (*reversed(messages), *messages):
-                after = self.applied(after, one)
-            if not _alike(after[:width], expected):
-                return place, expected, after[:width]
+            if result is not None:
+                return place, *result
         return None
 
-    def unstarted(self, state: States) -> tuple[int, Any, Any] | None:
-        """Find a vertex that a message from a vertex outside `starts` would change."""
-        self.at(0)
+    def repeated(self, vertex: Any, messages: list[Any]) -> tuple[Any, Any] | None:
+        """Compare messages applied one by one, in reverse and repeatedly, with all of them combined."""
         width = len(self.program.state)
-        for place in self.places():
-            vertex = self.vertex(state, place)
-            for arc in range(int(self.offsets[place]), int(self.offsets[place + 1])):
-                src = self.vertex(state, int(self.indices[arc]))
-                if self.trial.call("starts", state=src):
-                    continue
-                message = self.trial.message(src=src, dst=vertex, edge=self.edge(state, arc))
-                after = self.applied(vertex, message)[:width]
-                if not _alike(after, vertex[:width]):
-                    return place, vertex[:width], after
+        if self.program.combine == "any":  # test only messages that change the state
+            outcomes = [self.applied(vertex, one)[:width] for one in messages]
+            telling = [one for one in outcomes if one != vertex[:width]]
+            differs = [one for one in telling if one != telling[0]]
+            return (telling[0], differs[0]) if differs else None
+        pick: Callable[..., Any] = max if self.program.combine == "max" else min
+        expected = self.applied(vertex, pick(messages))[:width]
+        after = vertex
+        for one in (*reversed(messages), *messages):
+            after = self.applied(after, one)
+        return None if _alike(after[:width], expected) else (expected, after[:width])
+
+    def reordered(self, vertex: Any, messages: list[Any]) -> tuple[Any, Any] | None:
+        """Compare messages combined from the left with the same from the right, and with the identity."""
+        listed = [self.trial.cast(one, self.types) for one in messages]
+        nothing = self.trial.cast(self.program.identity, self.types)
+        forth = reduce(self.merged, listed)
+        for others in (listed[::-1], [*listed, nothing], [nothing, *listed]):
+            back = reduce(self.merged, others)
+            if not _alike(*(one if isinstance(one, tuple) else (one,) for one in (forth, back))):
+                return forth, back
         return None
 
-    def settled(self, state: States, superstep: int) -> tuple[int, Any, Any] | None:
-        """Find a vertex that is declared settled, but would be changed by its in-neighbours."""
-        self.at(superstep)
-        width = len(self.program.state)
-        for place in self.places():
-            vertex = self.vertex(state, place)
-            if not self.trial.call("settled", state=vertex):
-                continue
-            for message in self.messages(state, place):
-                after = self.applied(vertex, message)[:width]
-                if not _alike(after, vertex[:width]):
-                    return place, vertex[:width], after
-        return None
+    def merged(self, first: Any, second: Any) -> Any:
+        """Return two messages combined by the user's function."""
+        return self.trial.combine(first, second, self.types)
 
 
 def _has_narrow_math(bound: Any) -> bool:

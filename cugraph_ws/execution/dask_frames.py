@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import check_columns
-from cugraph_ws.execution.keywords import refuse_unknown
+from cugraph_ws.execution.keywords import refuse_unknown, with_own_names
 from cugraph_ws.runtime.dispatch import is_dask_frame, provider
 
 __all__ = ["accepts_dask_frames"]
@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def accepts_dask_frames(function: Function) -> Function:
     """Let a function that takes a `graph` accept a Dask frame, or a graph on a cluster.
 
-    Names of arguments that it does not have are refused first.
+    Names that other libraries have for its arguments are replaced, and unknown names refused, first.
 
     Parameters
     ----------
@@ -37,6 +37,7 @@ def accepts_dask_frames(function: Function) -> Function:
 
     @functools.wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> Any:
+        options = with_own_names(function, options)
         refuse_unknown(function, options)
         graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
         if not is_dask_frame(graph) and not _is_partitioned(graph):

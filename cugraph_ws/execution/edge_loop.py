@@ -56,6 +56,7 @@ class EdgeLoop(BaseLoop):
     """
 
     by_vertex = False
+    ends_within_steps = True
 
     def __init__(
         self, program: EdgeProgram, arguments: Mapping[str, Any], options: Options
@@ -245,5 +246,4 @@ class EdgeLoop(BaseLoop):
     def as_columns(self, arrays: Mapping[str, Array]) -> dict[str, Column]:
         """Return the arrays of `arrays` as columns of a result."""
         ends = {name: VertexNumbers(arrays[name]) for name in PAIR}
-        everyone = self._graph.number_of_vertices
-        return {**ends, **as_columns(self.program, arrays, {}, None, everyone)}
+        return {**ends, **as_columns(self.program, arrays, {}, None, self._graph)}

@@ -1,4 +1,8 @@
-"""Names of arguments that a function does not have are refused before work starts."""
+"""Names of arguments that a function does not have: those of other libraries, and unknown ones.
+
+Where an argument of cuGraph or NetworkX means one of ours, it is taken; where it means nothing, it is
+refused with the reason, before work starts.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,121 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.options import declared
 
-__all__ = ["refuse_unknown"]
+__all__ = ["REFUSED", "refuse_unknown", "takes_names_of_others", "with_own_names"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS = "options"  # the name of `**` in functions that pass options of `run` on
+
+# Names of cuGraph and NetworkX, and the arguments that they may stand for; the first that exists
+MEANT: dict[str, tuple[str, ...]] = {
+    "cutoff": ("depth_limit",),
+    "i_start": ("start",),
+    "n": ("vertex",),
+    "random_state": ("seed",),
+    "sources": ("starts", "start", "k"),
+    "start_list": ("vertices",),
+    "vertex_subset": ("vertices",),
+}
+# Functions that take lengths of edges, which NetworkX calls `distance`
+BY_DISTANCE = (
+    "closeness_centrality",
+    "harmonic_centrality",
+    "betweenness_centrality",
+    "edge_betweenness_centrality",
+)
+REFUSED: dict[str, str] = {
+    "algorithm": "there is one method; leave it out",
+    "components": "searches do not depend on components; leave it out",
+    "connection": "use weakly_connected_components or strongly_connected_components",
+    "core_number": "core numbers are computed here; leave it out",
+    "cutoff": "distances are not limited here; leave it out",
+    "distance": "edges have no lengths here; leave it out, or choose a column of weights by weight=",
+    "ignore_nan": "edges of weight NaN are not dropped here; drop them from the frame",
+    "indices": "use start=, a vertex or a list of vertices",
+    "offload": "give engine='cpu' to compute on the CPU",
+    "offsets": "a call makes one subgraph; call subgraph once for each",
+    "overwrite": "the graph is never changed; leave it out",
+    "random_state": "the result does not depend on random numbers; leave it out",
+    "result_dtype": "the result is float64; convert its column",
+    "return_labels": "labels are always returned; leave it out",
+    "seed": "the result does not depend on random numbers; leave it out",
+    "sources": "all vertices are sources here; leave it out",
+    "start_list": "the function has no list of vertices; select rows of the result",
+    "targets": "all vertices are reached; for paths to some, use shortest_path(result, targets)",
+    "theta": "a vertex joins the community of the greatest gain, not a random one; leave it out",
+    "undirected": "give directed=False to read an edge frame as undirected",
+    "unweighted": "give weight=None to ignore weights",
+}
+
+
+def with_own_names(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Replace names that other libraries have for a function's arguments.
+
+    Parameters
+    ----------
+    function : callable
+    options : dict
+        Its arguments by name.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If a name means nothing here, with the reason; or an argument is given by two names.
+    """
+    if not (MEANT.keys() | REFUSED.keys()) & options.keys():
+        return options
+    own, known = _known(function)
+    if not known:
+        return options
+    renamed: dict[str, Any] = {}
+    for name, value in options.items():
+        meant = {name: value}
+        if name not in known:
+            if value is None and (name in MEANT or name in REFUSED):
+                meant = {}  # as if it were left out
+            elif name == "distance" and function.__name__ in BY_DISTANCE:
+                meant = {"weight": value, "weighted": True}
+            elif targets := [target for target in MEANT.get(name, ()) if target in own]:
+                meant = {targets[0]: value}
+            elif name in REFUSED:
+                raise InputError(f"{function.__name__}() takes no {name}: {REFUSED[name]}")
+        for target, given in meant.items():
+            if target in renamed or (target != name and target in options):
+                raise InputError(
+                    f"{function.__name__}: {name}= and {target}= name the same argument; give one"
+                )
+            renamed[target] = given
+    return renamed
+
+
+def takes_names_of_others(function: Function) -> Function:
+    """Let a function take the names that other libraries have for its arguments.
+
+    Parameters
+    ----------
+    function : callable
+        Takes `**options`; one decorated with `accepts_dask_frames` takes them already.
+
+    Returns
+    -------
+    callable
+    """
+
+    @functools.wraps(function)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        return function(*arguments, **with_own_names(function, options))
+
+    return cast(Function, wrapper)
 
 
 def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:

@@ -102,6 +102,10 @@ class Loop(Protocol):
         given, ids that a column would overwrite are refused before the run starts.
     checkpoints : {"everywhere", "on one machine", "none"}, optional
         Where a run has checkpoints; everywhere if not given.
+    ends_within_steps : bool, optional
+        Whether a run may end where a step looks (`cugraph_ws.runtime.looks`); False if not given.
+        The attributes are then those from before the step, so it must not write into arrays that
+        `state` or `columns` returns before its last look.
     """
 
     name: str
@@ -129,7 +133,10 @@ class Loop(Protocol):
         """
 
     def step(self) -> Step:
-        """Do a bounded amount of work: a superstep, or a few."""
+        """Do a bounded amount of work: a superstep, or a few.
+
+        A step that may take longer than about 0.2 s looks in between whether the run is to end.
+        """
 
     def inputs(self) -> dict[str, Any]:
         """Return by name the arrays and values that the result depends on besides the graph."""

@@ -237,8 +237,8 @@ class Options:
         metadata=_option(
             Flag(),
             "program",
-            "Whether dense supersteps may read states of the same superstep; then the result's `synchronous` "
-            "is False.",
+            "Whether dense supersteps read states of the same superstep; then the result's `synchronous` is False. True is "
+            "refused where the answer would depend on it: with `max_iter`, and for programs that need an order.",
         ),
     )
     priorities: bool = field(

@@ -24,7 +24,7 @@ from cugraph_ws.execution.vertex_loop import VertexLoop, as_columns
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.reversed import reversed_view
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.program.codegen import INFINITY
+from cugraph_ws.program.infinity import STORED
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.masks import any_true
@@ -62,6 +62,7 @@ class PhasedLoop:
     """
 
     by_vertex = True
+    ends_within_steps = True
     phased = True
 
     def __init__(self, phases: Phases, arguments: Mapping[str, Any], options: Options) -> None:
@@ -385,7 +386,7 @@ class PhasedLoop:
 
     def as_columns(self, arrays: Mapping[str, Any]) -> dict[str, Column]:
         """Return the arrays of `arrays` as columns of a result."""
-        return as_columns(self._phases, arrays, INFINITY, None, self._graph.number_of_vertices)
+        return as_columns(self._phases, arrays, STORED, None, self._graph)
 
 
 def _differ(one: Array, other: Array) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ __all__ = ["Progress", "ProgressUpdate", "Reporter", "reporter"]
 
 @dataclass(frozen=True, slots=True)
 class ProgressUpdate:
-    """State of a run at the end of a superstep.
+    """State of a run at the end of a superstep; in a long one, at the end of the superstep before.
 
     Attributes
     ----------
@@ -226,7 +227,8 @@ def reporter(progress: Progress, name: str) -> Reporter:
     progress : bool, "always" or callable
         False reports nothing.  True shows a bar on stderr if that is a terminal; "always" writes
         plain lines to stderr if it is not a terminal.  A callable receives a `ProgressUpdate`
-        after every superstep and may return False to stop the run.
+        after every superstep, and about ten times a second in long ones, and may return False to
+        stop the run.
     name : str
         Name of the algorithm, for the bar.
 
@@ -244,7 +246,7 @@ def reporter(progress: Progress, name: str) -> Reporter:
         return CallbackReporter(progress)
     if progress is not True and progress is not False and progress != "always":
         raise InputError(
-            f'progress is {progress!r}: give True, False, "always", or a function that takes '
+            f'progress is {shown(progress)}: give True, False, "always", or a function that takes '
             "a ProgressUpdate"
         )
     if progress is False:

@@ -22,7 +22,7 @@ from cugraph_ws.execution.checkpoint import Checkpoints, refuse_beyond
 from cugraph_ws.execution.coalescing import CoalescingLoop
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.edge_loop import EdgeLoop
-from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Stopped
+from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Step, Stopped
 from cugraph_ws.execution.options import Options, shows_options
 from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
@@ -30,6 +30,7 @@ from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
 from cugraph_ws.execution.stall import IDLE_SUPERSTEPS
+from cugraph_ws.execution.stop_requests import StopRequests
 from cugraph_ws.execution.stop_vote import StopVote
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.execution.vertex_loop import VertexLoop
@@ -44,6 +45,8 @@ from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.interrupts import HeldInterrupts
+from cugraph_ws.runtime.looks import StepAbandoned, watched_by, without_looks
+from cugraph_ws.runtime.warn import warn_caller
 
 if TYPE_CHECKING:
     import os
@@ -55,6 +58,8 @@ if TYPE_CHECKING:
     from cugraph_ws.program.linear import Extrapolate
 
 __all__ = ["Run", "run"]
+
+LONG = 10.0  # seconds after which a run of a user's program without a limit is warned of
 
 
 class Run(Protocol):
@@ -183,7 +188,8 @@ def run(
     if here != "cuda" and bound_graph.whole:
         check_run_memory(program, bound_graph)
     _refuse_checkpoints(loop, bound_graph, options)
-    result = _drive(loop, bound_graph, options, on_device=here == "cuda")
+    may_not_end = not all(one.built_in for one in programs_of(program))
+    result = _drive(loop, bound_graph, options, on_device=here == "cuda", may_not_end=may_not_end)
     if here == "cuda":
         device().trim()
     return result
@@ -282,19 +288,67 @@ def program_graph(
     )
 
 
-def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -> Result:
+def _drive(
+    loop: Loop, graph: GraphView, options: Options, *, on_device: bool, may_not_end: bool
+) -> Result:
     """Step until the loop converges or something stops it."""
-    begun = time.perf_counter()
-    loop.start(graph, on_device=on_device)
+    vote = None if graph.whole else StopVote(graph.comm)
+    with reporter(options.progress, loop.name) as report:
+        stops = StopRequests(options.timeout, vote, report)
+        return _watched(loop, graph, options, stops, on_device=on_device, may_not_end=may_not_end)
+
+
+def _watched(
+    loop: Loop,
+    graph: GraphView,
+    options: Options,
+    stops: StopRequests,
+    *,
+    on_device: bool,
+    may_not_end: bool,
+) -> Result:
+    """Start a loop and step it, while looks ask `stops`."""
+    with watched_by(stops):
+        try:
+            loop.start(graph, on_device=on_device)
+        except StepAbandoned as abandoned:
+            return _not_started(loop, graph, cast(Stopped, abandoned.reason))
+        return _driven(loop, graph, options, stops, may_not_end=may_not_end)
+
+
+def _warn_of_no_end(name: str, supersteps: int, active: int) -> None:
+    """Warn of a program that has run long without a limit."""
+    count = f"{active:,} vertices are" if active != 1 else "1 vertex is"
+    warn_caller(
+        f"{name} has run for {LONG:g} s without max_iter; after superstep {supersteps:,}, {count} active: if "
+        "states never settle, it runs for ever; give max_iter= or timeout=, or watch it with progress=True"
+    )
+
+
+def _not_started(loop: Loop, graph: GraphView, stopped: Stopped) -> Result:
+    """Return the result of a run that was stopped before its loop had a state: there are no columns."""
+    return Result(
+        graph=graph,
+        arrays={},
+        iterations=0,
+        converged=False,
+        residual=math.nan,
+        stopped=stopped,
+        rows=Trace(phase=[] if getattr(loop, "phased", False) else None),
+        by_vertex=loop.by_vertex,
+    )
+
+
+def _driven(
+    loop: Loop, graph: GraphView, options: Options, stops: StopRequests, *, may_not_end: bool
+) -> Result:
+    """Step a loop that has started."""
     kept: Checkpoints | RankCheckpoints
-    ask: Callable[[str | None], str | None]
     if not graph.whole:
         shard: Any = graph
         kept = RankCheckpoints(loop, shard, options.checkpoint, options.resume)
-        ask = StopVote(graph.comm).ask
     else:
         kept = Checkpoints(loop, graph, options.checkpoint, options.resume)
-        ask = _own_request
     iterations, saved, residual = 0, 0, math.nan
     facts = kept.load()
     refuse_beyond(
@@ -306,39 +360,51 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
     trace = Trace(phase=[] if getattr(loop, "phased", False) else None)
     holders = graph.comm.size
     stopped: Stopped = "converged"
-    request: str | None = None
     idle = 0  # consecutive supersteps without active vertices
+    silent = may_not_end and loop.max_iter is None and graph.comm.rank == 0
     whole = True  # whether the state is that of a complete superstep
 
     def result() -> Result:
-        return Result(
-            graph=graph,
-            arrays=dict(loop.columns()),
-            iterations=iterations,
-            converged=loop.converged,
-            residual=residual,
-            stopped=stopped,
-            rows=trace,
-            by_vertex=loop.by_vertex,
-            synchronous=synchronous(),
-            edge_arrays=loop.edges() if hasattr(loop, "edges") else {},
-        )
+        with without_looks():
+            return Result(
+                graph=graph,
+                arrays=dict(loop.columns()),
+                iterations=iterations,
+                converged=loop.converged,
+                residual=residual,
+                stopped=stopped,
+                rows=trace,
+                by_vertex=loop.by_vertex,
+                synchronous=synchronous(),
+                edge_arrays=loop.edges() if hasattr(loop, "edges") else {},
+            )
 
     def synchronous() -> bool:
         # Loops other than those of programs are synchronous.
         return getattr(loop, "synchronous", True) and facts.get("synchronous", True)
 
+    def update(active: int, edges: int) -> ProgressUpdate:
+        return ProgressUpdate(
+            superstep=iterations,
+            active=active,
+            edges=edges,
+            residual=residual,
+            tol=loop.tol,
+            max_iter=loop.max_iter,
+            seconds=time.perf_counter() - stops.begun,
+        )
+
     def save() -> None:
         known = None if math.isnan(residual) else residual
-        kept.save({"iterations": iterations, "residual": known, "synchronous": synchronous()})
+        with without_looks():
+            kept.save({"iterations": iterations, "residual": known, "synchronous": synchronous()})
 
-    with reporter(options.progress, loop.name) as report, HeldInterrupts() as interrupts:
+    with HeldInterrupts() as interrupts:
+        stops.begin_steps(interrupts, update(0, 0))
         try:
             while not loop.converged:
                 started = time.perf_counter()
-                if options.timeout is not None and started - begun > options.timeout:
-                    request = request or "timeout"
-                request = ask(request)
+                request = stops.between_steps()
                 if request == "interrupt":
                     raise KeyboardInterrupt
                 if request is not None:
@@ -351,12 +417,16 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
                     stopped = "max_iter"
                     break
                 whole = False
-                step = loop.step()
+                step = _step(loop)
                 whole = True
-                now = time.perf_counter()
+                if isinstance(step, StepAbandoned):
+                    if step.reason == "interrupt":
+                        raise KeyboardInterrupt
+                    stopped = cast(Stopped, step.reason)
+                    break
                 residual = step.residual
                 iterations += max(1, len(step.history))
-                trace.add(step, now - started, holders)
+                trace.add(step, time.perf_counter() - started, holders)
                 if interrupts.pressed:
                     raise KeyboardInterrupt
                 idle = idle + 1 if step.active == 0 and step.edges == 0 else 0
@@ -367,17 +437,10 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
                         "priorities=False",
                         result(),
                     )
-                update = ProgressUpdate(
-                    superstep=iterations,
-                    active=step.active,
-                    edges=step.edges,
-                    residual=residual,
-                    tol=loop.tol,
-                    max_iter=loop.max_iter,
-                    seconds=now - begun,
-                )
-                if not report.update(update):
-                    request = "callback"
+                if silent and not loop.converged and time.perf_counter() - stops.begun > LONG:
+                    silent = False
+                    _warn_of_no_end(loop.name, iterations, step.active)
+                stops.report(update(step.active, step.edges))
                 if options.checkpoint is not None and iterations - saved >= options.every:
                     save()
                     saved = iterations
@@ -394,6 +457,15 @@ def _drive(loop: Loop, graph: GraphView, options: Options, *, on_device: bool) -
     return result()
 
 
-def _own_request(request: str | None) -> str | None:
-    """Return why a run on one machine ends: its own request, since there are no other ranks."""
-    return request
+def _step(loop: Loop) -> Step | StepAbandoned:
+    """Return what a step does; if the run is to end within it, leave the state of the step before."""
+    if not getattr(loop, "ends_within_steps", False):
+        with without_looks():
+            return loop.step()
+    before = vars(loop).copy()
+    try:
+        return loop.step()
+    except StepAbandoned as abandoned:
+        vars(loop).clear()
+        vars(loop).update(before)
+        return abandoned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +15,12 @@ import numpy.typing as npt
 from cugraph_ws.backends.cpu.queues import check_piles
 from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import Counts, Executor, Planner, Setup, choose_engine
-from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.errors import ConvergenceError, InputError, ProgramError
 from cugraph_ws.execution.extrapolation import KEPT, Extrapolation, why_not_extrapolated
 from cugraph_ws.execution.jumps import Jumps
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.plain_errors import naming_errors
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
 from cugraph_ws.graph.view import GraphView
@@ -28,14 +30,15 @@ from cugraph_ws.partition.exchange_times import names_of
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram, bind
-from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.combines import out_of_range
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
+from cugraph_ws.program.infinity import STORED
 from cugraph_ws.program.lists import beyond_list
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["VertexLoop", "as_columns"]
@@ -66,6 +69,7 @@ class VertexLoop:
     """
 
     by_vertex = True
+    ends_within_steps = True  # in supersteps that do not write into the state that they read
 
     def __init__(
         self,
@@ -86,8 +90,6 @@ class VertexLoop:
         self.engine: str = options.engine
         self._options = options
         self._in_place = program.in_place if options.in_place is None else options.in_place
-        if options.engine == "python":  # the reference uses no optimisation
-            self._in_place = False
         self._threads = threads
         self._phase = phase
         self._predecessors = options.predecessors and program.predecessor is not None
@@ -183,12 +185,27 @@ class VertexLoop:
             self._arguments,
             on_device=engine == "cuda" and graph.binds_on_device and not on_host,
             plain=engine == "python",
+            phase=self._phase,
         )
         # Supersteps are counted if their number is bounded, and in the reference.
         synchronous = self.max_iter is not None or engine == "python"
         never_nan = bound.never_nan and not self._phase
         self.bound = replace(bound, synchronous=synchronous, never_nan=never_nan)
         self._graph, self.engine = graph, engine
+        if self._in_place and not self.bound.runs_freely:
+            if self._options.in_place:
+                raise self._not_in_place()
+            self._in_place = None  # the program allows it where it changes nothing
+
+    def _not_in_place(self) -> InputError:
+        """Return the error for supersteps in place that would change what the program means."""
+        if self.bound.in_order is not None:
+            reason = f"the answer would depend on the order of messages ({self.bound.in_order})"
+        elif self.engine == "python":
+            reason = "engine='python' computes superstep by superstep"
+        else:
+            reason = f"max_iter={self.max_iter} counts supersteps, and in place a message travels any number of edges"
+        return InputError(f"in_place=True: {self.name}: {reason}; leave it out")
 
     def _begin(self, bound: BoundProgram, graph: GraphView) -> None:
         """Make the executor of a bound program, and start it; collective."""
@@ -218,8 +235,15 @@ class VertexLoop:
                 max_iter=self.max_iter,
                 on_device=self.engine == "cuda",
             )
-        self._executor.start()
+        with self._errors():
+            self._executor.start()
         self._take_stock()
+
+    def _errors(self) -> AbstractContextManager[None]:
+        """Return a context in which exceptions of plain functions become errors that say where."""
+        if self.engine != "python":
+            return nullcontext()
+        return naming_errors(self.bound.program, self._graph)
 
     def _take_stock(self) -> None:
         """Read the counts of the state that the executor starts with; collective."""
@@ -309,7 +333,8 @@ class VertexLoop:
         if self._jumps is not None:
             self._exchange.finish()
             self._jumps.write()
-        self._executor.superstep(choice, self._counts.sums)
+        with self._errors():
+            self._executor.superstep(choice, self._counts.sums)
         self._counts, traffic = self._exchange.exchange(self._executor, choice)
         counts = self._counts
         if counts.beyond:  # on every rank
@@ -363,7 +388,8 @@ class VertexLoop:
         """
         if self._extrapolation is None or self.converged or self.diverged:
             return False
-        replaced = self._extrapolation.after(self._number, before, self._residual)
+        with without_looks():  # the state is that after the superstep
+            replaced = self._extrapolation.after(self._number, before, self._residual)
         if replaced:
             self._counts.sums = self._exchange.merge(self._executor.counts()).sums
         return replaced
@@ -531,10 +557,34 @@ class VertexLoop:
         return as_columns(
             self._program,
             arrays,
-            INFINITY,
+            STORED,
             arrays.get("_predecessor"),
-            self._graph.number_of_vertices,
+            self._graph,
         )
+
+
+def _refuse_unknown_vertices(
+    program: VertexProgram | Phases | EdgeProgram,
+    name: str,
+    values: npt.NDArray[Any],
+    known: npt.NDArray[np.bool_],
+    graph: GraphView,
+) -> None:
+    """Refuse numbers in a field that holds vertices, if they name none; collective."""
+    wrong = ~known & (values != -1) & (values < STORED["int64"])
+    if not graph.any_rank(bool(wrong.any())):
+        return
+    most = f"there are {graph.number_of_vertices} vertices"
+    where = "of a vertex on another rank is no vertex"
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        of_pairs = isinstance(program, EdgeProgram)
+        owner = f"pair {place}" if of_pairs else f"vertex {graph.describe(place)}"
+        where = f"of {owner} is {int(values[place])}, which is no vertex"
+    raise ProgramError(
+        f"{program.name}: `{name}` {where}: {most}, numbered from 0; bound what apply and init return, or "
+        "return -1 or math.inf for none"
+    )
 
 
 def as_columns(
@@ -542,7 +592,7 @@ def as_columns(
     state: Mapping[str, npt.NDArray[Any]],
     infinities: Mapping[str, int],
     predecessors: npt.NDArray[np.int64] | None,
-    vertices: int,
+    graph: GraphView,
 ) -> dict[str, Column]:
     """Convert a program's final state to the columns of its result.
 
@@ -556,14 +606,21 @@ def as_columns(
         For integer types, the value that represents math.inf.
     predecessors : ndarray of int64, shape (n,), or None
         Vertex numbers, −1 for none.
-    vertices : int
-        Number of vertices of the graph; `state` may hold those of one shard only.
+    graph : GraphView
+        The graph, or a shard, whose vertices `state` holds; collective if a field holds vertices.
 
     Returns
     -------
     dict
         The visible fields, then the predecessors.
+
+    Raises
+    ------
+    ProgramError
+        If a field that holds vertices has a number that names none: neither a vertex, nor −1 or
+        infinity.
     """
+    vertices = graph.number_of_vertices
     columns: dict[str, Column] = {}
     for name, declared in program.state.items():
         if not declared.visible:
@@ -571,6 +628,7 @@ def as_columns(
         values = state[name]
         if getattr(declared.type, "holds_vertex", False):
             known = (values >= 0) & (values < vertices)
+            _refuse_unknown_vertices(program, name, values, known, graph)
             columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
         elif declared.null is None:
             columns[name] = values

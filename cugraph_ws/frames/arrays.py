@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, Frame, FrameKind, is_on_device, open_values
 from cugraph_ws.runtime.extras import install_command
@@ -113,9 +114,11 @@ def edges_of_arrays(
         )
     for name, values in (attributes or {}).items():
         if not isinstance(name, str):
-            raise InputError(f"attributes: {name!r} is not a column name; names are text")
+            raise InputError(f"attributes: {shown(name)} is not a column name; names are text")
         if name in columns:
-            raise InputError(f"attributes: {name!r} is the name of another column; choose another")
+            raise InputError(
+                f"attributes: {shown(name)} is the name of another column; choose another"
+            )
         columns[name] = values
     return ArrayFrame(columns, "arrays")
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cugraph_ws.arguments import listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.objects import from_objects
 from cugraph_ws.runtime.dispatch import provider
@@ -41,6 +42,7 @@ __all__ = [
     "on_host",
     "open_frame",
     "open_values",
+    "without_mask",
 ]
 
 Array = npt.NDArray[Any]
@@ -162,7 +164,7 @@ class Column:
         return len(self.values)
 
     def __str__(self) -> str:
-        return f"column {self.name!r} ({self.argument})"
+        return f"column {shown(self.name)} ({self.argument})"
 
     @property
     def arrow_type(self) -> pa.DataType:
@@ -369,13 +371,14 @@ class Frame:
             If there is no such column, or its values are of several kinds.
         """
         if name not in self.names:
-            close = difflib.get_close_matches(str(name), [str(have) for have in self.names], 1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
+            texts = [have for have in self.names if isinstance(have, str)]
+            close = difflib.get_close_matches(name, texts, 1) if isinstance(name, str) else []
+            hint = f"did you mean {shown(close[0])}? " if close else ""
             if any(isinstance(have, tuple) for have in self.names):
                 hint = "its labels have several levels: give it flat names; "
             raise InputError(
-                f"{argument}={name!r}: {self.argument} has no such column; {hint}"
-                f"its columns are {', '.join(repr(have) for have in self.names) or 'none'}"
+                f"{argument}={shown(name)}: {self.argument} has no such column; {hint}"
+                f"its columns are {listed(self.names)}"
             )
         return self._read(name, argument)
 
@@ -483,6 +486,7 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
         data = on_host(column.values)
     elif _in_dlpack(data):
         data = np.from_dlpack(data)
+    data = without_mask(data, argument)
     if isinstance(data, pa.Array):
         data = pa.chunked_array([data])
     series = nw.from_native(data, series_only=True, pass_through=True)
@@ -493,12 +497,40 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
             raise InputError(f"{argument}: a one-dimensional array is needed, not {data.ndim}-D")
         return _numbers(data, argument, argument)
     if isinstance(data, (str, bytes, Mapping)):
-        raise InputError(f"{argument}={data!r}: give a list, an array or a Series of values")
+        raise InputError(f"{argument}={shown(data)}: give a list, an array or a Series of values")
     try:
         values = from_objects(list(data))
     except _UNREADABLE as error:
         raise InputError(f"{argument}: values of one kind are needed: {error}") from error
     return Column(argument, argument, _simplify(pa.chunked_array([values])), values.type)
+
+
+def without_mask(data: Any, argument: str) -> Any:
+    """Return the data of NumPy's masked array; anything else as it is.
+
+    Parameters
+    ----------
+    data : Any
+    argument : str
+        The caller's name for it, for errors.
+
+    Returns
+    -------
+    Any
+
+    Raises
+    ------
+    InputError
+        If an entry is masked: it has no value.
+    """
+    if not isinstance(data, np.ma.MaskedArray):
+        return data
+    if np.ma.is_masked(data):
+        entry = ", ".join(map(str, np.argwhere(np.ma.getmaskarray(np.ma.atleast_1d(data)))[0]))
+        raise InputError(
+            f"{argument}: entry [{entry}] is masked; drop the entries without a value or fill them"
+        )
+    return data.data
 
 
 def join_dtypes(dtypes: Sequence[Any]) -> Any:
@@ -568,7 +600,7 @@ def _read(series: nw.Series[Any], name: str, argument: str) -> Column:
         values = _convert(series, native)
     except _UNREADABLE as error:
         raise InputError(
-            f"column {name!r} ({argument}): values of one kind are needed, and a dtype that Arrow "
+            f"column {shown(name)} ({argument}): values of one kind are needed, and a dtype that Arrow "
             f"knows: {error}"
         ) from error
     chunks = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
@@ -608,9 +640,9 @@ def _in_seconds(column: Column) -> Column:
 def _convert(series: nw.Series[Any], native: Any) -> Any:
     """Return a column as an Arrow array."""
     if not series.implementation.is_pandas():
-        if series.dtype == nw.Object:
+        if series.dtype == nw.Object or series.dtype.is_nested():
             raise TypeError(f"{native.dtype} is not such a dtype")
-        return native.to_arrow()
+        return native.alias("").to_arrow()  # Polars panics on a name with a NUL
     if native.dtype == object:
         return from_objects(native.tolist(), nan_is_null=True)
     if hasattr(native.dtype, "categories") and native.dtype.categories.dtype == object:

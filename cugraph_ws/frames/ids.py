@@ -127,10 +127,11 @@ def read_ids(column: Column, *, foreign: bool = False) -> IdColumn:
     categorical = pt.is_dictionary(arrow)
     if categorical:
         arrow = arrow.value_type
-    if len(column) == 0 and column.on_device and pt.is_floating(arrow):
-        arrow = pa.null()  # cuDF's type for an empty list
+    if len(column) == 0 and pt.is_floating(arrow):
+        arrow = pa.null()  # pandas' and cuDF's type for an empty list
     family = "nothing" if len(column) == 0 and pt.is_null(arrow) else _family(arrow)
     if family is None:
+        _refuse_missing_among_floats(column)
         raise InputError(_refusal(column, arrow))
     if column.on_device:
         values = provider("device columns").id_values(column, arrow, categorical=categorical)
@@ -247,6 +248,20 @@ def _family(arrow: pa.DataType) -> str | None:
     if pt.is_time(arrow):
         return "time"
     return "duration" if pt.is_duration(arrow) else None
+
+
+def _refuse_missing_among_floats(column: Column) -> None:
+    """Name the first row without an id among integers that pandas made floats for its sake."""
+    values = column.values
+    if column.on_device or not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return
+    missing = np.isnan(values)
+    if missing.any() and (values[~missing] == np.floor(values[~missing])).all():
+        row = int(np.argmax(missing)) + column.first_row
+        raise InputError(
+            f"{column}: row {row} has no id, and pandas makes floats of integers with a missing one; drop "
+            "the rows without ids, then cast the column to int64"
+        )
 
 
 def _refusal(column: Column, arrow: pa.DataType) -> str:

@@ -1,4 +1,4 @@
-"""Matrix Market files: the entries of a sparse matrix as edges."""
+"""Matrix Market files: the entries of a sparse matrix as edges, its rows and columns as vertices."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ import pyarrow as pa
 from pyarrow import compute
 
 from cugraph_ws.errors import FileError
-from cugraph_ws.frames.textfiles import Layout, TextFile
+from cugraph_ws.frames.graph_file import GraphFile, numbered_vertices, refuse_numbers
+from cugraph_ws.frames.streams import COMMENT
+from cugraph_ws.frames.textfiles import Layout, TextFile, Wanted
 from cugraph_ws.runtime.memory import available_memory, check_room
 
 __all__ = ["read_matrix_market"]
 
 FIELDS = {"pattern": None, "integer": pa.int64(), "real": pa.float64(), "double": pa.float64()}
 SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+DIGITS = 18  # of a size; more would not fit in 64 bits
 
 
-def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
-    """Return the entries of a square coordinate matrix as edges from rows to columns.
+def read_matrix_market(text: TextFile, names: Sequence[str]) -> GraphFile:
+    """Return the graph of a square coordinate matrix: an entry is an edge from its row to its column.
 
     Parameters
     ----------
@@ -28,16 +31,17 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
 
     Returns
     -------
-    pyarrow.Table
-        Ids from 1, as in the file.  Entries off the diagonal of a symmetric matrix give an edge
-        in each direction.
+    GraphFile
+        Ids from 1, as in the file; rows and columns without entries are vertices too.  A symmetric
+        matrix has no directions; an entry off the diagonal of a skew-symmetric one gives an edge in
+        each direction, with opposite values.
 
     Raises
     ------
     FileError
         If the header, the sizes or the entries are not those of a square coordinate matrix.
     GraphMemoryError
-        If the entries, in both directions if it is symmetric, would not fit in memory.
+        If the entries or the vertices would not fit in memory.
 
     References
     ----------
@@ -55,20 +59,15 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
     if text.compression is None:  # no entry is shorter than "1 1", regardless of the size line
         possible = min(entries, text.path.stat().st_size // 4)
         check_room(str(text.path), 8 * len(named) * possible, room)
-    table = text.table(Layout(" ", named, skip=1, comments=True))
+    layout = Layout(" ", named, skip=1, comments=COMMENT)
+    table = text.table(layout, Wanted(named, 2, ()))
     if table.num_rows != entries:
         raise FileError(
             f"{text.path}: has {table.num_rows} entries, and its size line says {entries}; "
             "the file may be truncated: make or fetch it again"
         )
-    for name in named[:2]:
-        ids = table[name]
-        good = pa.types.is_integer(ids.type) and ids.null_count == 0
-        least, most = compute.min_max(ids).as_py().values()
-        if not good or (entries and not 1 <= least <= most <= rows):
-            raise FileError(
-                f"{text.path}: column {name!r} holds values that are not integers from 1 to {rows}"
-            )
+    refuse_numbers(table, rows, text.path)
+    vertices = numbered_vertices(rows, text.path)
     kind = FIELDS[field]
     if kind is not None:
         try:
@@ -76,19 +75,19 @@ def read_matrix_market(text: TextFile, names: Sequence[str]) -> pa.Table:
         except pa.ArrowInvalid as error:
             raise FileError(f"{text.path}: values are not {field}: {error}") from error
         table = table.set_column(2, named[2], values)
-    if symmetry == "general":
-        return table
+    if symmetry != "skew-symmetric":
+        return GraphFile(table, vertices, undirected=symmetry == "symmetric")
     check_room(str(text.path), 2 * table.nbytes, room)
-    return _mirrored(table, named, symmetry)
+    return GraphFile(_with_opposites(table, named), vertices)
 
 
 def _header(text: TextFile) -> tuple[str, str]:
-    line = text.head.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    line = text.lines()[0].strip()
     words = line.lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise FileError(
             f"{text.path}: line 1 is {line[:60]!r}, not a %%MatrixMarket header; "
-            'give format="snap" if it is a list of edges'
+            "give format snap if it is a list of edges"
         )
     layout, field, symmetry = words[2:]
     if layout != "coordinate" or field not in FIELDS or symmetry not in SYMMETRIES:
@@ -102,19 +101,19 @@ def _header(text: TextFile) -> tuple[str, str]:
 def _sizes(text: TextFile) -> tuple[int, int, int]:
     line = "".join(text.first_rows(1))
     words = line.split()
-    if len(words) != 3 or not all(word.isdecimal() for word in words):
+    if len(words) != 3 or not all(word.isdecimal() and len(word) <= DIGITS for word in words):
         raise FileError(
-            f"{text.path}: line {text.line_of(1, comments=True)} is {line[:60]!r}; it should have "
-            "three whole numbers: rows, columns and entries"
+            f"{text.path}: line {text.line_of(1, COMMENT)} is {line[:60]!r}; it should have "
+            f"three whole numbers of at most {DIGITS} digits: rows, columns and entries"
         )
     rows, columns, entries = map(int, words)
     return rows, columns, entries
 
 
-def _mirrored(table: pa.Table, named: list[str], symmetry: str) -> pa.Table:
+def _with_opposites(table: pa.Table, named: list[str]) -> pa.Table:
     source, destination = named[:2]
     below = table.filter(compute.not_equal(table[source], table[destination]))
     mirrored = below.select([destination, source, *named[2:]]).rename_columns(named)
-    if symmetry == "skew-symmetric" and len(named) == 3:
+    if len(named) == 3:
         mirrored = mirrored.set_column(2, named[2], compute.negate(mirrored[named[2]]))
     return pa.concat_tables([table, mirrored])

@@ -1,11 +1,13 @@
 """Python objects as an Arrow array, without Arrow's silent casts.
 
 Arrow silently converts text among bytes to bytes, times among dates to dates, and numbers among
-times to times.  It also drops the nanoseconds of pandas' timestamps.
+times to times.  It also drops the nanoseconds of pandas' timestamps, and crashes on a list that
+contains itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import date, datetime, timedelta
 from numbers import Number
 from typing import Any
@@ -16,6 +18,7 @@ import pyarrow as pa
 __all__ = ["from_objects"]
 
 _BASES: tuple[type, ...] = (str, bytes, datetime, date, timedelta)
+_BYTES = (bytearray, memoryview)
 
 
 def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
@@ -37,6 +40,11 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
         If they are of several kinds, or of a kind that Arrow lacks.
     """
     types = set(map(type, values))
+    for kind in types:
+        if issubclass(kind, Collection) and not issubclass(kind, (*_BASES, *_BYTES)):
+            raise TypeError(
+                f"there is a {kind.__name__} among them, and each must be a single value"
+            )
     kinds = {_kind(one) for one in types} - {"missing"}
     if nan_is_null and kinds > {"number"} and all(map(_is_nan, values)):
         kinds -= {"number"}

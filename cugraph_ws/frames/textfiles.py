@@ -1,12 +1,11 @@
-"""Text files of rows: format detected from the beginning, parsed by Arrow, errors by line."""
+"""Text files of rows: the layout is found from the beginning, Arrow parses, errors give the line."""
 
 from __future__ import annotations
 
 import csv as python_csv
-import gzip
-import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,23 +14,78 @@ import pyarrow as pa
 from pyarrow import compute, csv
 
 from cugraph_ws.errors import FileError
-from cugraph_ws.frames.leading_zeros import LeadingZeros
-from cugraph_ws.runtime.memory import available_memory, check_room, format_bytes
-from cugraph_ws.runtime.paths import arrow_path
+from cugraph_ws.frames import textids
+from cugraph_ws.frames.streams import (
+    BLOCK,
+    BOM,
+    COMMENT,
+    LONGEST,
+    Cleaned,
+    Guarded,
+    Need,
+    compression_of,
+    open_stream,
+    with_line_feeds,
+)
+from cugraph_ws.frames.textids import Spelled
+from cugraph_ws.runtime.memory import available_memory, check_room
 from cugraph_ws.runtime.warn import warn_caller
 
-__all__ = ["FORMATS", "SUFFIXES", "Layout", "TextFile"]
+__all__ = ["Layout", "TextFile", "Wanted"]
 
-FORMATS = ("parquet", "csv", "tsv", "snap", "matrix-market")
-SUFFIXES = {
-    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".mtx": "matrix-market",
-}  # fmt: skip
-BLOCK = 1 << 22  # bytes that a thread parses at a time
-IN_FLIGHT = 8 * BLOCK  # bytes of text that are read, but not yet released by Arrow
 HEAD = 1 << 16  # bytes from which the format is detected
-LONGEST = 1 << 20  # maximum bytes of a line
-BOM = b"\xef\xbb\xbf"
-COMMENT = re.compile(rb"^[ \t]*[#%].*\n?", re.MULTILINE)
+LONGEST_HEAD = 1 << 24  # bytes of comments before the first rows
+KNOWN_NAMES = frozenset(  # in lower case, without blanks and underscores
+    [
+        *(
+            "source",
+            "target",
+            "destination",
+            "src",
+            "tgt",
+            "dst",
+            "dest",
+            "from",
+            "to",
+            "vertex",
+            "node",
+        ),
+        *("sourceid", "targetid", "fromid", "toid", "fromnode", "tonode", "fromnodeid", "tonodeid"),
+        *("node1", "node2", "vertex1", "vertex2", "id1", "id2"),
+    ]
+)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# Numbers, hexadecimal ones, dates, times and addresses: no name of a column is written like that.
+VALUE = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|[\d.:/+-]*\d[\d.:/+-]*([eETZ ][\d.:+-]*)?Z?)")
+NAMES = {",": "commas", "\t": "tabs", " ": "blanks or tabs"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a caller says of the rows of a text file.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Names of the first columns if there is no header.
+    least : int
+        The number of columns that a row has at least.
+    pairs : sequence of sequence of str
+        Columns of ids; those of one sequence are of one kind.  Those that the file lacks are ignored.
+    text : bool
+        Whether all ids are read as text.
+    header : bool, optional
+        Whether the first row is the header; by default found from the first rows.
+    separator : str, optional
+        Separator of cells; by default found from the first row.
+    """
+
+    names: Sequence[str]
+    least: int
+    pairs: Sequence[Sequence[str]]
+    text: bool = False
+    header: bool | None = None
+    separator: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,134 +98,200 @@ class Layout:
         Separator of cells; " " for any number of blanks and tabs.
     columns : list of str
     skip : int
-        Rows before the first edge: the header, and comments if `comments` is False.
-    comments : bool
-        Whether lines that begin with # or % may occur anywhere, and are not rows.
+        Rows before the first edge: the header, and comments if `comments` is None.
+    comments : re.Pattern, optional
+        Matches lines that are not rows, wherever they are.
+    header : bool
+        Whether the first row is the header.
+    guessed : bool
+        Whether that is only likely, since the first rows are all words.
     """
 
     separator: str
     columns: list[str]
     skip: int
-    comments: bool
+    comments: re.Pattern[bytes] | None
+    header: bool = False
+    guessed: bool = False
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file, perhaps gzipped, with its first bytes already read."""
+    """A text file, perhaps compressed, with its first bytes already read.
+
+    Attributes
+    ----------
+    path : Path
+    compression : str, optional
+    head : bytes
+        The first bytes, up to the second row or more.
+    complete : bool
+        Whether that is the whole text.
+    """
 
     path: Path
     compression: str | None
     head: bytes
+    complete: bool
 
     @classmethod
     def open(cls, path: Path) -> TextFile:
-        """Read the beginning of a file, and refuse one that cannot be text."""
-        with path.open("rb") as file:
-            compression = "gzip" if file.read(2) == b"\x1f\x8b" else None
-        with pa.input_stream(arrow_path(path), compression=compression) as stream:
+        """Read the beginning of a file."""
+        compression = compression_of(path)
+        with open_stream(path, compression) as stream:
             head = stream.read(HEAD)
-        if not head:
-            raise FileError(f"{path}: is empty; give a file with edges")
-        if b"\0" in head:
-            raise FileError(
-                f"{path}: is neither text in UTF-8 nor Parquet; convert it to one of: "
-                f"{', '.join(FORMATS)}"
-            )
-        return cls(path, compression, head)
+            if not head:
+                raise FileError(f"{path}: is empty; give a file with edges")
+            text = cls(path, compression, head, complete=False)
+            while len(text.first_rows(2)) < 2 and len(head) < LONGEST_HEAD:
+                block = stream.read(max(HEAD, len(head)))
+                head += block
+                text = cls(path, compression, head, complete=not block)
+                if not block or text.last_line() > LONGEST:
+                    break
+            return text
 
-    def kind(self) -> str:
-        """Return the format that the beginning and the name indicate."""
-        if self.head.startswith(b"%%MatrixMarket"):
-            return "matrix-market"
-        named = SUFFIXES.get(Path(self.path.name.lower().removesuffix(".gz")).suffix)
-        if named == "matrix-market":
-            return named
+    def last_line(self) -> int:
+        """Return the bytes of the last line that was read."""
+        return len(self.head) - 1 - max(self.head.rfind(b"\n"), self.head.rfind(b"\r"))
+
+    def lines(self) -> list[str]:
+        """Return the lines of the beginning; the last one only if it is complete."""
+        head = self.head.removeprefix(BOM)
+        if not self.complete:
+            head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
+        return with_line_feeds(head).decode("utf-8", "replace").split("\n")
+
+    def first_rows(self, count: int, comments: re.Pattern[bytes] = COMMENT) -> list[str]:
+        """Return the first lines that are neither comments nor empty."""
+        rows = (line for line in self.lines() if line.strip() and not comments.match(line.encode()))
+        return [row for row, _ in zip(rows, range(count), strict=False)]
+
+    def kind(self, wanted: Wanted) -> str:
+        """Return which of csv, tsv and snap the beginning and the name indicate."""
+        if wanted.separator is not None:
+            return {",": "csv", "\t": "tsv", " ": "snap"}.get(wanted.separator, "csv")
+        name = self.path.name.lower()
         rows = self.first_rows(2)
         first = rows[0] if rows else ""
         words = not _all_numbers(first.split())  # a blank may be part of words
-        if "," in first or (named == "csv" and words):
+        if "," in first or (".csv" in name and words):
             return "csv"
-        if (named == "tsv" and words) or ("\t" in first and _is_header(rows, "\t")):
+        if (".tsv" in name and words) or ("\t" in first and _is_header(rows, "\t")):
             return "tsv"
         return "snap"
 
-    def layout(self, kind: str, names: Sequence[str], least: int) -> Layout:
-        """Return the layout of a file of this kind.
-
-        `names` are used if it has no header; fewer than `least` columns are refused.
-        """
+    def layout(self, kind: str, wanted: Wanted) -> Layout:
+        """Return the layout of a file of this kind; fewer than the least columns are refused."""
         rows = self.first_rows(2)
         first = rows[0] if rows else ""
         if kind == "snap":
             separator = "\t" if "\t" in first and not _all_numbers(first.split()) else " "
-            cells = first.split(None if separator == " " else separator)
-            header, before = _is_header(rows, None if separator == " " else separator), 0
-            header = header or cells[:1] == [names[0]]
+            comments, before = COMMENT, 0
         else:
-            separator = "," if kind == "csv" else "\t"
-            cells = next(python_csv.reader([first], delimiter=separator), [])
-            header, before = not any(map(_is_number, cells)), self._comments_at_the_top()
+            separator = wanted.separator or ("," if kind == "csv" else "\t")
+            comments, before = None, self._comments_at_the_top()
             if not rows:
                 raise FileError(f"{self.path}: has no header and no edges; give a file with edges")
-        if not rows:  # an edge list may be empty
-            cells = ["0"] * least
-        columns = cells if header else _named(len(cells), names)
+        split = [_cells(row, separator, quotes=comments is None) for row in rows]
+        cells = split[0] if rows else ["0"] * wanted.least  # an edge list may be empty
+        header, guessed = self._header(kind, split, wanted)
+        columns = cells if header else _named(len(cells), wanted.names)
         repeated = {name for name in columns if columns.count(name) > 1}
         if repeated:
             raise FileError(f"{self.path}: two columns are named {min(repeated)!r}; rename one")
-        if len(columns) < least:
+        if len(columns) < wanted.least:
+            others = [mark for mark in ",;|" if mark in first and mark != separator]
             raise FileError(
-                f"{self.path}: line {self.line_of(before + 1, kind == 'snap')} has one column "
+                f"{self.path}: line {self.line_of(before + 1, comments)} has one column "
                 f"({first[:60]!r}); give two or more, separated by "
-                + {",": "commas", "\t": "tabs", " ": "blanks or tabs"}[separator]
+                + NAMES.get(separator, repr(separator))
+                + (f"; --separator {others[0]!r} names another separator" if others else "")
             )
-        return Layout(separator, columns, before + header, comments=kind == "snap")
+        return Layout(separator, columns, before + header, comments, header, guessed)
 
-    def first_rows(self, count: int) -> list[str]:
-        """Return the first lines that are neither comments nor empty."""
-        head = self.head.removeprefix(BOM)
-        if len(self.head) == HEAD:  # the last line is truncated
-            head = head[: head.rfind(b"\n") + 1] or head
-        lines = COMMENT.sub(b"", head).decode("utf-8", "replace").splitlines()
-        return [line for line in lines if line.strip()][:count]
+    def _header(self, kind: str, rows: list[list[str]], wanted: Wanted) -> tuple[bool, bool]:
+        """Return whether the first row is the header, and whether this is only likely.
+
+        A row with a number is none.  Words above a row with a number are one.  Among words only, a row is
+        one that has the names that were asked for, or usual ones; any other first row is the header of a
+        csv or tsv file, and an edge of an edge list.
+        """
+        if wanted.header is not None:
+            return wanted.header and bool(rows), False
+        if not rows or any(map(_is_value, rows[0])):
+            return False, False
+        if len(rows) == 2 and any(map(_is_value, rows[1])):
+            return True, True
+        first = rows[0]
+        asked = [name for names in wanted.pairs for name in names]
+        usual = [_letters(cell) in KNOWN_NAMES for cell in first[: wanted.least]]
+        named = first[:1] == [wanted.names[0]] or bool(asked and set(asked) <= set(first))
+        return kind != "snap" or named or all(usual), True
 
     def _comments_at_the_top(self) -> int:
         count = 0
-        for line in self.head.removeprefix(BOM).splitlines():
-            if line.strip() and not line.lstrip().startswith((b"#", b"%")):
+        for line in self.lines():
+            if line.strip() and not line.lstrip().startswith(("#", "%")):
                 break
             count += 1
         return count
 
-    def table(self, layout: Layout) -> pa.Table:
+    def table(self, layout: Layout, wanted: Wanted) -> pa.Table:
         """Parse the rows.
 
-        Arrow infers types that fit all values, but reads integers above int64 as float64; columns
-        with such integers are parsed again.
+        Arrow infers types that fit all values.  Columns are parsed again in another type if they have
+        integers above int64, which Arrow reads as float64, or ids that Arrow changed.
         """
-        types: dict[str, pa.DataType] = {}
+        pairs = [[name for name in names if name in layout.columns] for names in wanted.pairs]
+        ids = [name for names in pairs for name in names]
+        types = dict.fromkeys(ids, pa.string()) if wanted.text else {}
+        floats: list[str] = []
         while True:
             try:
-                table, zeros = self._parse(layout, types)
+                table, spelled = self._parse(layout, types, ids)
             except pa.ArrowInvalid as error:
                 misfit = re.match(r"In CSV column #(\d+):.*conversion error", str(error))
                 if misfit is None:
                     raise self._blame(layout, types, error) from error
-                types[layout.columns[int(misfit[1])]] = pa.float64()
+                name = layout.columns[int(misfit[1])]
+                if types.get(name) == pa.string():
+                    raise self._not_utf8(name) from error
+                types[name] = pa.float64()
                 continue
             guessed = [name for name in layout.columns if name not in types]
             large = [name for name in guessed if _holds_large_integers(table[name])]
-            if not large:
-                self._warn_of(zeros, table)
-                return self._checked(table)
             types |= dict.fromkeys(large, pa.uint64())
+            if large:
+                continue
+            text = textids.text_columns(table, pairs, spelled, self.path) if table.num_rows else []
+            if not text:
+                break
+            floats += [name for name in text if pa.types.is_floating(table.schema.field(name).type)]
+            types |= dict.fromkeys(text, pa.string())
+        table = self._checked(table)
+        for name in floats:
+            textids.refuse_floats(table, name, self.path)
+        table = textids.trimmed(table, ids, self.path)
+        for name in ids:
+            textids.refuse_missing(table, name, self.path)
+        self._check_header(layout, table, pairs)
+        return table
 
     def _parse(
-        self, layout: Layout, types: dict[str, pa.DataType], threads: bool = True
-    ) -> tuple[pa.Table, LeadingZeros]:
-        with pa.input_stream(arrow_path(self.path), compression=self.compression) as stream:
+        self,
+        layout: Layout,
+        types: dict[str, pa.DataType],
+        ids: Sequence[str],
+        threads: bool = True,
+    ) -> tuple[pa.Table, dict[str, str]]:
+        with open_stream(self.path, self.compression) as stream:
             guarded = Guarded(stream, self.path, self._need_of_rows(layout), layout.separator)
-            text: Any = Cleaned(guarded, layout.separator == " ") if layout.comments else guarded
+            text: Any = guarded
+            if layout.comments is not None:
+                text = Cleaned(guarded, layout.separator == " ", layout.comments)
+            places = [layout.columns.index(name) for name in ids if name not in types]
+            text = Spelled(text, layout.separator, places)
             try:
                 table = csv.read_csv(
                     pa.PythonFile(text, mode="r"),
@@ -182,7 +302,8 @@ class TextFile:
                         block_size=BLOCK,
                     ),
                     csv.ParseOptions(
-                        delimiter=layout.separator, quote_char=False if layout.comments else '"'
+                        delimiter=layout.separator,
+                        quote_char='"' if layout.comments is None else False,
                     ),
                     csv.ConvertOptions(column_types=types),
                 )
@@ -190,28 +311,46 @@ class TextFile:
                 guarded.raise_what_stopped_it()
                 raise
             guarded.raise_what_stopped_it()
-            return table, guarded.zeros
+            return table, {layout.columns[place]: cell for place, cell in text.found.items()}
 
-    def _warn_of(self, zeros: LeadingZeros, table: pa.Table) -> None:
-        """Warn of ids that may have been merged: 007 and 7."""
-        for place, cell in sorted(zeros.found.items()):
-            if place < table.num_columns and pa.types.is_integer(table.schema.types[place]):
-                warn_caller(
-                    f"{self.path}: column {table.column_names[place]!r} has integers with leading zeros, "
-                    f"which are dropped: {cell} is read as {int(cell)}; to keep them, make it a Parquet file, with "
-                    "that column as text"
-                )
+    def _check_header(
+        self, layout: Layout, table: pa.Table, pairs: Sequence[Sequence[str]]
+    ) -> None:
+        """Refuse a first row taken as the header if it has ids; warn of one that may be a header."""
+        if not layout.guessed:
+            return
+        ids = [name for names in pairs for name in names]
+        texts = [name for name in ids if pa.types.is_string(table.schema.field(name).type)]
+        first = ids if layout.header else [table[name][0].as_py() for name in texts]
+        again = [
+            name
+            for name in first
+            if sum(compute.sum(compute.equal(table[text], name)).as_py() or 0 for text in texts)
+            > (not layout.header) * first.count(name)
+        ]
+        row = ", ".join(map(str, first))
+        if layout.header and again:
+            raise FileError(
+                f"{self.path}: the first row ({row}) may be the header or an edge, since {again[0]!r} is also "
+                "an id; give --no-header if it is an edge, --header if it is none"
+            )
+        if not layout.header and len(texts) > 1 and not again and table.num_rows > 1:
+            warn_caller(
+                f"{self.path}: the first row ({row}) is read as an edge, and its ids are in no other row; "
+                "give --header if it is the header, --no-header if it is an edge"
+            )
 
     def _checked(self, table: pa.Table) -> pa.Table:
         """Give empty columns a type, and refuse text in another encoding."""
         for number, field in enumerate(table.schema):
             if pa.types.is_binary(field.type):
-                raise FileError(
-                    f"{self.path}: column {field.name!r} is not text in UTF-8; convert the file"
-                )
+                raise self._not_utf8(field.name)
             if pa.types.is_null(field.type):
                 table = table.set_column(number, field.name, table[field.name].cast(pa.int64()))
         return table
+
+    def _not_utf8(self, name: str) -> FileError:
+        return FileError(f"{self.path}: column {name!r} is not text in UTF-8; convert the file")
 
     def _blame(
         self, layout: Layout, types: dict[str, pa.DataType], error: pa.ArrowInvalid
@@ -219,7 +358,7 @@ class TextFile:
         """Return an error that gives the line of the first row that does not fit."""
         message = str(error)
         try:
-            self._parse(layout, types, threads=False)  # Arrow counts rows only in a single thread
+            self._parse(layout, types, (), threads=False)  # only a single thread counts rows
         except pa.ArrowInvalid as counted:
             message = str(counted)
         row = re.search(r"Row #(\d+): ([^\n]*)", message)
@@ -232,188 +371,66 @@ class TextFile:
         )
 
     def check_size(self, layout: Layout) -> None:
-        """Refuse a file too large for memory, judged by its size and its first rows.
+        """Refuse a plain file too large for memory, judged by its size and its first rows.
 
-        A gzipped file states its size modulo 4 GiB, or that of its last part: a lower bound.  The first
-        rows may differ from the rest, so a file is refused only if half the estimate is too large;
-        memory is counted again while reading.
+        The first rows may differ from the rest, so a file is refused only if half the estimate is too
+        large; memory is counted again while reading.  What a compressed file says of its size may be
+        wrong, so it is not asked.
         """
         size = self.path.stat().st_size
-        if self.compression:
-            with self.path.open("rb") as file:
-                file.seek(-4, os.SEEK_END)
-                size = int.from_bytes(file.read(4), "little")
-        if size > len(self.head):
+        if self.compression is None and size > len(self.head):
             needed = self._need_of_rows(layout).of(self.head) * size / len(self.head)
             check_room(str(self.path), needed / 2, available_memory())
 
     def _need_of_rows(self, layout: Layout) -> Need:
         """Return the memory that rows need if all are like the first ones."""
-        rows = self.first_rows(layout.skip * (not layout.comments) + 2)[-1:]
+        comments = layout.comments or COMMENT
+        rows = self.first_rows(layout.skip * (layout.comments is not None) + 2, comments)[-1:]
         cells = [cell for row in rows for cell in re.split(r"[,\s]+", row.strip())]
         return Need(len(layout.columns), numbers=bool(cells) and _all_numbers(cells))
 
-    def line_of(self, row: int, comments: bool) -> int:
+    def line_of(self, row: int, comments: re.Pattern[bytes] | None) -> int:
         """Return the line of a row; both are counted from 1, and rows as Arrow counts them."""
         top = 0 if comments else self._comments_at_the_top()
         number = 0
-        opened: Any = gzip.open if self.compression else open
-        with opened(self.path, "rb") as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(LONGEST), b""), start=1):
-                skipped = comments and COMMENT.match(line)
+        with open_stream(self.path, self.compression) as stream:
+            for number, line in enumerate(_lines_of(stream), start=1):
+                skipped = comments is not None and comments.match(line)
                 row -= number <= top or bool(line.strip() and not skipped)
                 if row == 0:
                     break
         return number
 
 
-@dataclass(frozen=True)
-class Need:
-    """The memory that rows of text take while they are parsed.
-
-    Until the types of all columns are certain, Arrow keeps the parsed text, with four bytes for
-    each cell instead of its separator.  It also keeps the values: numbers of eight bytes, or the
-    text again.
-
-    Attributes
-    ----------
-    columns : int
-    numbers : bool
-        Whether cells are numbers; else the smaller of the two is assumed.
-    """
-
-    columns: int
-    numbers: bool
-
-    def of(self, text: bytes) -> int:
-        """Return the memory in bytes for the rows in a piece of text."""
-        cells = text.count(b"\n") * self.columns
-        parsed = len(text) + 3 * cells
-        return parsed + (8 * cells if self.numbers else min(8 * cells, parsed))
+def _lines_of(stream: Any) -> Any:
+    """Yield the lines of a stream; a long one comes in pieces."""
+    rest = b""
+    while block := stream.read(LONGEST):
+        text = rest + block
+        cut = text.endswith(b"\r")  # perhaps half a line end
+        *lines, rest = with_line_feeds(text[: len(text) - cut]).split(b"\n")
+        rest += b"\r" * cut
+        yield from lines
+        if len(rest) > LONGEST:
+            yield rest
+            rest = b""
+    if rest:
+        yield rest
 
 
-class Guarded:
-    """A stream of text that stops if a line is too long, or memory runs out.
-
-    Parameters
-    ----------
-    stream : file-like
-    path : Path
-        Used for messages.
-    need : Need
-        Memory that the rows take.
-    separator : str
-        Separator of cells.
-
-    Attributes
-    ----------
-    zeros : LeadingZeros
-        What was found in the text so far.
-    """
-
-    closed = False
-
-    def __init__(self, stream: Any, path: Path, need: Need, separator: str) -> None:
-        self._stream = stream
-        self._path = path
-        self._need = need
-        self._lines = 0  # complete lines so far
-        self._length = 0  # of the incomplete line
-        self._room = available_memory()
-        self._read = 0  # bytes read
-        self._held = 0  # bytes that rows take
-        self._error: Exception | None = None
-        self.zeros = LeadingZeros(separator)
-        self._row_that_stops = f"1{separator}".encode() * 4096
-
-    def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, none at the end.
-
-        This raises nothing.  Arrow reads in its own threads, and a thread that is still unwinding an
-        error when the process ends would wait for Python forever.  After an error, Arrow gets a row
-        with too many columns, which makes it stop.
-        """
-        if self._error is not None:
-            return b""
-        try:
-            block: bytes = self._stream.read(size)
-            self._held += self._need.of(block)  # counted now: Arrow reads ahead of what it parses
-            self._read += len(block)
-            # Blocks of text are still held while rows are made from earlier ones.
-            needed = self._held * 5 // 4 + min(self._read, IN_FLIGHT)
-            check_room(str(self._path), needed, self._room)
-            self._watch(block)
-            self.zeros.look(block)
-        except Exception as error:
-            self._error = error
-            return b"\n" + self._row_that_stops[: size - 1]
-        return block
-
-    def raise_what_stopped_it(self) -> None:
-        """Raise the error that stopped reading, if there is one."""
-        if self._error is not None:
-            raise self._error
-
-    def _watch(self, block: bytes) -> None:
-        """Refuse a line that is too long, by searching for a line end in every `LONGEST` bytes."""
-        at = 0
-        while at < len(block):
-            end = at + LONGEST - self._length
-            last = max(block.rfind(b"\n", at, end), block.rfind(b"\r", at, end))
-            if last < 0:
-                if end < len(block):
-                    line = self._lines + 1
-                    raise FileError(
-                        f"{self._path}: line {line} is longer than {format_bytes(LONGEST)}; "
-                        "this is not a list of edges, or its line endings are unusual"
-                    )
-                self._length += len(block) - at
-                return
-            self._lines += block.count(b"\n", at, last + 1)
-            at, self._length = last + 1, 0
+def _cells(row: str, separator: str, *, quotes: bool) -> list[str]:
+    """Return the cells of a row, without the blanks around them."""
+    if separator == " ":
+        return row.split()
+    cells = row.split(separator)
+    if quotes and '"' in row:
+        with suppress(python_csv.Error):  # a cell may be too long for Python's reader
+            cells = next(python_csv.reader([row], delimiter=separator))
+    return [cell.strip() for cell in cells]
 
 
-class Cleaned:
-    """A stream of text without comments and, with `blanks`, with one blank between cells."""
-
-    closed = False
-
-    def __init__(self, stream: Any, blanks: bool) -> None:
-        self.stream = stream
-        self.blanks = blanks
-        self.started = self.ended = False
-        self.ready = b""
-        self.rest = b""
-
-    def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, none only at the end."""
-        while not self.ready:
-            block = self.stream.read(size)
-            if not block and not self.rest:
-                ended, self.ended = self.ended, True
-                return b"" if ended else b"\n"  # Arrow refuses an empty file
-            text = self.rest + block
-            end = text.rfind(b"\n") + 1 if block else len(text)  # whole lines only
-            self.ready, self.rest = self._clean(text[:end]), text[end:]
-        given, self.ready = self.ready[:size], self.ready[size:]
-        return given
-
-    def _clean(self, text: bytes) -> bytes:
-        if not self.started and text:
-            text = text.removeprefix(BOM)
-            self.started = True
-        if b"#" in text or b"%" in text:
-            text = COMMENT.sub(b"", text)
-        if self.blanks:
-            text = text.translate(TABS_TO_BLANKS)
-            while b"  " in text:
-                text = text.replace(b"  ", b" ")
-            text = text.replace(b" \r\n", b"\n").replace(b" \n", b"\n").replace(b"\n ", b"\n")
-            text = text.removeprefix(b" ").removesuffix(b" ")
-        return text
-
-
-TABS_TO_BLANKS = bytes.maketrans(b"\t", b" ")
+def _letters(cell: str) -> str:
+    return re.sub(r"[\s_-]", "", cell).lower()
 
 
 def _all_numbers(cells: Sequence[str]) -> bool:
@@ -421,11 +438,12 @@ def _all_numbers(cells: Sequence[str]) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    try:
-        float(cell.strip())
-    except ValueError:
-        return False
-    return True
+    return NUMBER.fullmatch(cell.strip()) is not None
+
+
+def _is_value(cell: str) -> bool:
+    """Return whether a cell of the first row cannot be the name of a column."""
+    return VALUE.fullmatch(cell.strip()) is not None
 
 
 def _is_header(rows: Sequence[str], separator: str | None) -> bool:
@@ -433,7 +451,7 @@ def _is_header(rows: Sequence[str], separator: str | None) -> bool:
     if len(rows) < 2:
         return False
     first, second = (row.split(separator) for row in rows)
-    return not any(map(_is_number, first)) and any(map(_is_number, second))
+    return not any(map(_is_value, first)) and any(map(_is_value, second))
 
 
 def _named(count: int, names: Sequence[str]) -> list[str]:

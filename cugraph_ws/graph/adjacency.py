@@ -7,6 +7,7 @@ stable and gives the same arrays for any number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,7 @@ from cugraph_ws.kernels.cpu.build import (
     strip_marks,
     transpose_rows,
 )
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.threads import cut_evenly, cut_offsets, number_of_threads, parallel
 
 __all__ = [
@@ -43,6 +45,7 @@ Ranges = list[tuple[int, int]]
 _NO_TABLE = np.empty(0, np.int32)
 _EDGES_A_THREAD = 1 << 16  # below this a second thread does not pay
 _WIDENED = 1 << 16  # offsets converted at a time
+_TURN = 1 << 20  # arcs placed between two looks whether the run is to end
 _LISTED = (2, 1 << 9)  # shape of the buffer in which a thread collects edges before it places them
 # Share of the arcs that are placed by the end of each turn, if the columns of edges are freed as they
 # are placed.  An arc takes 4 bytes and its edge 8, so columns and arcs never take more than the columns.
@@ -151,12 +154,15 @@ class Adjacency:
         row_ranges, ranges = self._ranges()
         offsets, cursors, _ = _cursors(*self._targets, self._vertices, ranges)
         out = np.empty(arcs, self.indices.dtype)
+
+        def place(cursor: Array, low: int, high: int) -> None:
+            for first, last in _turns(self.offsets, low, high):
+                look()
+                transpose_rows(self.offsets, self.indices, cursor, out, first, last)
+
         parallel(
-            transpose_rows,
-            [
-                (self.offsets, self.indices, cursor, out, low, high)
-                for cursor, (low, high) in zip(cursors, row_ranges, strict=False)
-            ],
+            place,
+            [(cursor, low, high) for cursor, (low, high) in zip(cursors, row_ranges, strict=False)],
         )
         moved = []
         for array in values:
@@ -366,11 +372,24 @@ def _scatter(
 ) -> Array:
     """Scatter `values` to the places that cursors give, and advance the cursors."""
     out = np.empty(arcs, values.dtype)
+
+    def place(cursor: Array, first: int, last: int) -> None:
+        for begin in range(first, last, _TURN):
+            look()
+            end = min(begin + _TURN, last)
+            place_values(rows, columns, low, table, both, cursor, values, out, begin, end)
+
     parallel(
-        place_values,
-        [
-            (rows, columns, low, table, both, cursor, values, out, first, last)
-            for cursor, (first, last) in zip(cursors, ranges, strict=False)
-        ],
+        place,
+        [(cursor, *one) for cursor, one in zip(cursors, ranges, strict=False)],
     )
     return out
+
+
+def _turns(offsets: Array, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Yield the rows [low, high) in ranges of about `_TURN` arcs."""
+    while low < high:
+        last = int(np.searchsorted(offsets, int(offsets[low]) + _TURN, side="right")) - 1
+        last = max(low + 1, min(last, high))
+        yield low, last
+        low = last

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cugraph_ws.arguments import is_label
+from cugraph_ws.arguments import is_label, shown
 from cugraph_ws.errors import InputError
 
 __all__ = ["AUTO", "WEIGHT", "Columns", "column_names", "is_auto", "named_columns", "weight_column"]
@@ -100,7 +100,7 @@ def named_columns(
             f"give as many columns for both"
         )
     if weight is not None and not is_label(weight):
-        raise InputError(f"weight={weight!r}: give the name of one column, or None")
+        raise InputError(f"weight={shown(weight)}: give the name of one column, or None")
     first = [] if weight is None else [weight]
     more = () if attributes is None else attributes
     return names, list(dict.fromkeys([*first, *_names(more, "attributes")]))
@@ -113,18 +113,18 @@ def _names(columns: Any, argument: str) -> list[str]:
         columns = columns.tolist()
     if not isinstance(columns, Sequence) or isinstance(columns, (bytes, bytearray)):
         raise InputError(
-            f"{argument}={columns!r}: give the name of a column, or a list of names; names are text "
+            f"{argument}={shown(columns)}: give the name of a column, or a list of names; names are text "
             f"or whole numbers"
         )
     for name in columns:
         if isinstance(name, tuple):
             raise InputError(
-                f"{argument}: {name!r} is a label of several levels; give the frame flat names, such "
+                f"{argument}: {shown(name)} is a label of several levels; give the frame flat names, such "
                 f"as frame.columns = ['_'.join(label) for label in frame.columns]"
             )
         if not is_label(name):
             raise InputError(
-                f"{argument}: {name!r} is not a column name; names are text or whole numbers"
+                f"{argument}: {shown(name)} is not a column name; names are text or whole numbers"
             )
     if not columns and argument != "attributes":
         raise InputError(f"{argument}=[]: name at least one column")

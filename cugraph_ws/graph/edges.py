@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import check_choice, shown
+from cugraph_ws.arguments import check_choice, listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, Frame, FrameKind, open_frame
 from cugraph_ws.frames.ids import IdType, agree, read_ids
@@ -61,10 +61,10 @@ def check_duplicates(duplicates: Any, carried: Sequence[str]) -> None:
     if set(duplicates) != set(carried) or not carried:
         raise InputError(
             f"duplicates={shown(duplicates)}: give a policy for each column that is kept: "
-            f"{', '.join(map(repr, carried)) or 'none'}"
+            f"{listed(carried)}"
         )
     for name, policy in duplicates.items():
-        check_choice(f"duplicates[{name!r}]", policy, get_args(Merge))
+        check_choice(f"duplicates[{shown(name)}]", policy, get_args(Merge))
 
 
 @dataclass

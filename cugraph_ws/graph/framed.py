@@ -242,6 +242,14 @@ class Framed(ABC, Generic[FrameT]):
             is_number(default) or isinstance(default, (bool, np.bool_))
         ):
             raise InputError(f"{argument}: default={shown(default)} must be a number, or None")
+        if default is not None:
+            kind: np.dtype[Any] = np.dtype(dtype)
+            try:
+                kind.type(default)
+            except (OverflowError, ValueError) as error:
+                raise InputError(
+                    f"{argument}: default={shown(default)} is not a value of {kind}; give one"
+                ) from error
         if column is not None:
             check_word("column", column)
         return self._vertices.values(data, argument, dtype, default, column, on_device=on_device)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import recipes
 
@@ -244,7 +245,7 @@ def chunks(generator: str, size: int = CHUNK, **parameters: Any) -> Iterator[rec
     """
     if generator not in recipes.RECIPES:
         raise InputError(
-            f"no generator is called {generator!r}; choose one of: {', '.join(recipes.RECIPES)}"
+            f"no generator is called {shown(generator)}; choose one of: {', '.join(recipes.RECIPES)}"
         )
     recipe = recipes.RECIPES[generator](**parameters)
     size = recipes.whole(size, "size", 1, recipes.MOST_VERTICES)
@@ -268,5 +269,5 @@ def _framed(arrays: recipes.Arrays, frame: str | None) -> Any:
 
         return pa.table(arrays)
     raise InputError(
-        f"frame is {frame!r}; choose one of: {', '.join(FRAMES)}, or None for NumPy arrays"
+        f"frame is {shown(frame)}; choose one of: {', '.join(FRAMES)}, or None for NumPy arrays"
     )

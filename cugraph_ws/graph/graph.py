@@ -485,7 +485,7 @@ def check_as_built(graph: Any, weight: str | None, directed: bool, *, weighted: 
     known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)
     if not any(weight is one or (is_label(weight) and weight == one) for one in known):
         raise InputError(
-            f"weight={weight!r}: the graph was built with weight={graph.weight!r}; "
+            f"weight={shown(weight)}: the graph was built with weight={graph.weight!r}; "
             f"give the weight to Graph(...)"
         )
     if graph.directed and not directed:

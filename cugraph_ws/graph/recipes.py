@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cpu import generate as kernels
 from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
@@ -92,7 +93,7 @@ def rmat(
 ) -> Recipe:
     if (scale is None) == (vertices is None):
         raise InputError(
-            f"scale is {scale!r} and vertices is {vertices!r}: "
+            f"scale is {shown(scale)} and vertices is {shown(vertices)}: "
             "give one of them, scale for 2**scale vertices"
         )
     if scale is not None:
@@ -144,7 +145,9 @@ def erdos_renyi(
     pairs = vertices * (vertices - 1) // (1 if directed else 2)
     seed, weights = _seed(seed), _weights(weights)
     if (edges is None) == (probability is None):
-        raise InputError(f"edges is {edges!r} and probability is {probability!r}: give one of them")
+        raise InputError(
+            f"edges is {shown(edges)} and probability is {shown(probability)}: give one of them"
+        )
     if probability is not None:
         probability = _number(probability, "probability", 0.0, 1.0)
         edges = int(np.random.default_rng([seed, PAIRS]).binomial(pairs, probability))
@@ -205,19 +208,19 @@ def whole(value: Any, name: str, least: int, most: int) -> int:
         If it is not an integer, or out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InputError(f"{name} is {value!r}: give a whole number")
+        raise InputError(f"{name} is {shown(value)}: give a whole number")
     if not least <= value <= most:
-        raise InputError(f"{name} is {value}: give a number from {least} to {most}")
+        raise InputError(f"{name} is {shown(value)}: give a number from {least} to {most}")
     return int(value)
 
 
 def _number(value: Any, name: str, least: float, most: float) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}: give a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} is {shown(value)}: give a number") from None
     if not least <= number <= most:
-        raise InputError(f"{name} is {value!r}: give a number from {least:g} to {most:g}")
+        raise InputError(f"{name} is {shown(value)}: give a number from {least:g} to {most:g}")
     return number
 
 
@@ -231,20 +234,20 @@ def _weights(weights: Any) -> Weights:
     try:
         low, high = weights
     except (TypeError, ValueError):
-        raise InputError(f"weights is {weights!r}: give None or a pair (low, high)") from None
+        raise InputError(f"weights is {shown(weights)}: give None or a pair (low, high)") from None
     whole = all(
         isinstance(bound, int | np.integer) and not isinstance(bound, bool) for bound in weights
     )
     for bound in weights:
         _number(bound, "weights", -1e300, 1e300)
     if low > high:
-        raise InputError(f"weights is {weights!r}: low must not exceed high")
+        raise InputError(f"weights is {shown(weights)}: low must not exceed high")
     if not whole:
         return float(low), float(high)
     low, high = int(low), int(high)
     if high - low >= 2**32 or max(abs(low), abs(high)) >= 2**62:
         raise InputError(
-            f"weights is {weights!r}: integers may span 2**32 values below 2**62; "
+            f"weights is {shown(weights)}: integers may span 2**32 values below 2**62; "
             "give floats for more"
         )
     return low, high

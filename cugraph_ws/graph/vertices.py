@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.arguments import listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import (
     Column,
@@ -22,6 +23,7 @@ from cugraph_ws.frames.base import (
 from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
 from cugraph_ws.runtime.bins import bin_counts
+from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["Vertices", "id_columns", "value_column"]
@@ -77,11 +79,16 @@ class Vertices:
         if len(self.types) == 1:
             column = open_values(values, argument, on_device=self.on_device)
             return self._encode([column], argument)
-        rows = list(values)
+        try:
+            rows = list(values)
+        except TypeError:
+            raise InputError(
+                f"{argument}={shown(values)}: give a list of ids, each a tuple of ({listed(self.sources)})"
+            ) from None
         for row in rows:
             if not isinstance(row, (tuple, list)) or len(row) != len(self.types):
                 raise InputError(
-                    f"{argument}: {row!r} is not an id; give a tuple of ({', '.join(self.sources)})"
+                    f"{argument}: {shown(row)} is not an id; give a tuple of ({listed(self.sources)})"
                 )
         parts = zip(*rows, strict=True) if rows else [[] for _ in self.types]
         return self._encode([open_values(list(part), argument) for part in parts], argument)
@@ -168,15 +175,15 @@ class Vertices:
         """Raise InputError for a result column that has the name of the ids or of another column."""
         if other:
             raise InputError(
-                f"source={self.sources!r}: two columns of the result would be named {column!r}; "
-                f"rename the columns of the ids, or the program's field {other!r}"
+                f"source={shown(self.sources)}: two columns of the result would be named {shown(column)}; "
+                f"rename the columns of the ids, or the program's field {shown(other)}"
             )
         if len(self.types) == 1:
             raise InputError(
-                f"the program's field {column!r} has the name of the result's column of ids; rename it"
+                f"the program's field {shown(column)} has the name of the result's column of ids; rename it"
             )
         raise InputError(
-            f"source: the id column {column!r} has the name of a column of the result, which would "
+            f"source: the id column {shown(column)} has the name of a column of the result, which would "
             f"overwrite it; rename it in the frame of edges (and of vertices) before the graph is made"
         )
 
@@ -234,6 +241,24 @@ class Vertices:
             values = column.values
             if hasattr(values, "copy"):  # Arrow's arrays are immutable
                 column = replace(column, values=values.copy())
+            self._attributes[name] = column
+
+    def take_attributes(self, other: Vertices, numbers: Any) -> None:
+        """Copy the attributes of some vertices of another graph.
+
+        Parameters
+        ----------
+        other : Vertices
+        numbers : ndarray of int64
+            The number in the other graph of each vertex of this one; ascending.
+        """
+        rows = as_host(other._attribute_rows)
+        kept = np.flatnonzero(np.isin(rows, numbers))
+        self._attribute_rows = self._xp.asarray(np.searchsorted(numbers, rows[kept]))
+        places = kept if other._xp is np else other._xp.asarray(kept)
+        for name, column in other._attributes.items():
+            if not isinstance(column, InputError):
+                column = replace(column, values=column.values.take(places))
             self._attributes[name] = column
 
     def values(
@@ -347,8 +372,8 @@ class Vertices:
     def _refuse_name(self, name: str, argument: str, have: Sequence[str]) -> NoReturn:
         """Raise InputError for an unknown attribute name."""
         raise InputError(
-            f"{argument}={name!r}: the graph has no such vertex attribute; it has: "
-            f"{', '.join(map(repr, have)) or 'none'}; "
+            f"{argument}={shown(name)}: the graph has no such vertex attribute; it has: "
+            f"{listed(have)}; "
             f"give the column in Graph(vertices=...), or values as a frame or a dict"
         )
 
@@ -377,7 +402,7 @@ class Vertices:
     def _shown(columns: Sequence[Column], row: int) -> str:
         """Return an id of the input, as errors show it."""
         value = [column.value(row) for column in columns]
-        return repr(value[0] if len(value) == 1 else tuple(value))
+        return shown(value[0] if len(value) == 1 else tuple(value))
 
     @staticmethod
     def _refuse_unknown(shown: str, count: int, argument: str) -> NoReturn:
@@ -431,8 +456,8 @@ def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str
     others = [name for name in names if name not in ids]
     if len(others) != 1:
         raise InputError(
-            f"{argument}: one column of values is needed besides {', '.join(ids)}, not "
-            f"{len(others)} ({', '.join(map(repr, others)) or 'none'}); give a frame with exactly one"
+            f"{argument}: one column of values is needed besides {listed(ids)}, not "
+            f"{len(others)} ({listed(others)}); give a frame with exactly one"
         )
     return others[0]
 
@@ -472,12 +497,10 @@ def id_columns(frame: Named, sources: Sequence[str]) -> list[str]:
         return list(sources)
     if len(sources) == 1 and len(names) == 1:
         return names
-    wanted = (
-        "'vertex' or " + repr(sources[0]) if len(sources) == 1 else ", ".join(map(repr, sources))
-    )
+    wanted = f"'vertex' or {shown(sources[0])}" if len(sources) == 1 else listed(sources)
     raise InputError(
         f"{frame.argument}: the ids must be in {wanted}, but the columns are "
-        f"{', '.join(map(repr, names)) or 'none'}; rename the id column"
+        f"{listed(names)}; rename the id column"
     )
 
 

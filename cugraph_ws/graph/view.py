@@ -10,15 +10,15 @@ A graph is on the host or on the device.  Values are read there, and returned on
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import check_choice, check_flag, shown
+from cugraph_ws.arguments import check_choice, check_flag, listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import FrameKind, VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -37,11 +37,43 @@ if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs
     from cugraph_ws.backends.cuda.graph import DeviceGraph
 
-__all__ = ["EXAMPLES", "GraphView"]
+__all__ = ["ExampleArc", "Examples", "GraphView"]
 
 Array = npt.NDArray[Any]
 
-EXAMPLES = 4  # number of example vertices of a rank
+EXAMPLES = 4  # pairs of neighbouring arcs that a rank shows as examples
+
+
+class ExampleArc(NamedTuple):
+    """An arc with what a program sees of it.
+
+    Attributes
+    ----------
+    ends : tuple of int
+        The vertex numbers of source and destination.
+    own : tuple of tuple
+        The constants of both.
+    edge : tuple
+        The values of edge columns.
+    """
+
+    ends: tuple[int, int]
+    own: tuple[tuple[Any, ...], tuple[Any, ...]]
+    edge: tuple[Any, ...]
+
+
+Examples = list[ExampleArc]
+
+
+def _example_arcs(constants: int, ends: Array, *columns: Array) -> Iterator[ExampleArc]:
+    """Yield the arcs that a rank shows, from arrays by end and by arc."""
+    own, edges = columns[:constants], columns[constants:]
+    for place, (source, destination) in enumerate(ends.tolist()):
+        both = [tuple(column[2 * place + end] for column in own) for end in (0, 1)]
+        edge = tuple(column[place] for column in edges)
+        yield ExampleArc((source, destination), (both[0], both[1]), edge)
+
+
 DEGREES = ("degrees",)  # the key of degrees among cached sums; no column has such a name
 
 
@@ -407,30 +439,40 @@ class GraphView(Framed[FrameT]):
             self.comm.allgather(own if isinstance(own, np.generic) else as_host(own)[()])
         )
 
-    def examples(self, *columns: Any) -> list[Any]:
-        """Return the entries of a few vertices of every rank in arrays by position; collective.
+    def examples(self, columns: Sequence[Any], edges: Sequence[str | float]) -> Examples:
+        """Return a few arcs of every rank, with what programs see of them; collective.
 
         Parameters
         ----------
-        *columns : array, each of shape (length,), or with one entry that holds for all
-            Arrays with one entry are returned unchanged.
+        columns : sequence of array, each of shape (length,), or with one entry that holds for all
+            By position; in a `Graph` by vertex number.
+        edges : sequence of str or number
+            Names of edge columns, or numbers that hold for all arcs.
 
         Returns
         -------
-        list of ndarray
-            On the host; those by position have equal lengths.
+        list of ExampleArc
+            The same on all ranks.
         """
-        places = list(range(0, self.owned, max(1, self.owned // EXAMPLES)))
-        by_vertex = [len(column) == self.length for column in columns]
+        arcs, count = self._open(), self.own_arcs
+        starts = range(0, count, max(2, count // EXAMPLES))
+        places = [place for one in starts[:EXAMPLES] for place in (one, one + 1) if place < count]
+        ends = np.array([self._ends(place) for place in places], np.int64).reshape(-1, 2)
+        at = ends if self.whole else np.vectorize(self._position_of, otypes=[np.int64])(ends)
         shown = [
-            as_host(column[places] if each else column)
-            for column, each in zip(columns, by_vertex, strict=True)
-        ]
-        came = self.comm.alltoall([shown] * self.comm.size)
-        return [
-            np.concatenate([one[which] for one in came]) if each else shown[which]
-            for which, each in enumerate(by_vertex)
-        ]
+            as_host(column[at.ravel()]) if len(column) == self.length else np.repeat(as_host(column)[:1], at.size)
+            for column in columns
+        ]  # fmt: skip
+        values = [
+            as_host(arcs.values(name, "csc")[places]) if isinstance(name, str) else np.full(len(places), name)
+            for name in edges
+        ]  # fmt: skip
+        parts = self.comm.alltoall([[ends, *shown, *values]] * self.comm.size)
+        return [arc for part in parts for arc in _example_arcs(len(columns), *part)]
+
+    def _position_of(self, number: int) -> int:
+        """Return the position of a vertex that this rank holds."""
+        return int(np.flatnonzero(self.positions == number)[0])
 
     def any_rank(self, truth: bool) -> bool:
         """Return whether a condition holds on any rank; collective.
@@ -545,7 +587,7 @@ class GraphView(Framed[FrameT]):
         if not isinstance(name, (str, int)) or name not in self._carried:
             raise InputError(
                 f"the graph has no edge column {shown(name)}; it has: "
-                f"{', '.join(map(repr, self._carried)) or 'none'}; name the column in "
+                f"{listed(self._carried)}; name the column in "
                 f"Graph(weight=...) or Graph(attributes=[...])"
             )
 
@@ -640,7 +682,7 @@ class GraphView(Framed[FrameT]):
         Returns
         -------
         Graph
-            With these vertices only, and all edge columns.  Vertex attributes are not kept.  See
+            With these vertices only, their attributes, and all edge columns.  See
             `mask` for a graph with all vertices, `cugraph_ws.subgraph` for a frame.
 
         Raises

@@ -75,7 +75,7 @@ def induced(graph: GraphView[Any], vertices: Any) -> Any:
     own = graph.own_numbers(vertices, "vertices")
     marks = np.zeros(graph.owned, np.bool_)
     marks[own - graph.low] = True
-    return _built(
+    found = _built(
         graph,
         graph.edges_among(marks),
         graph.frame_of(VertexNumbers(own), {}),
@@ -84,6 +84,9 @@ def induced(graph: GraphView[Any], vertices: Any) -> Any:
         weight=graph.weight,
         attributes=graph.edge_attributes,
     )
+    if graph.whole:  # shards keep no attributes of vertices
+        found._vertices.take_attributes(graph._vertices, np.unique(as_host(own)))
+    return found
 
 
 def _shown(codes: Any, names: pa.Array | None) -> Any:

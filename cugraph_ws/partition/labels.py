@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cugraph_ws.frames.base import is_frame, open_frame
+from cugraph_ws.arguments import shown
+from cugraph_ws.errors import InputError
+from cugraph_ws.frames.base import Column, Frame, is_frame, open_frame
 from cugraph_ws.graph.vertices import value_column
 from cugraph_ws.graph.view import GraphView
 
@@ -23,9 +27,9 @@ def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa
     Parameters
     ----------
     graph : GraphView
-    labels : frame, mapping or str
-        A frame of ids and one column of labels; a mapping from ids to integers; or the name of a
-        vertex attribute of integers.
+    labels : frame, mapping, list of sets or str
+        A frame of ids and one column of labels; a mapping from ids to integers; sets of ids, of which
+        the first has the label 0; or the name of a vertex attribute of integers.
     argument : str
         The caller's name for it, for errors.
 
@@ -42,26 +46,65 @@ def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa
         If a vertex is unknown, repeated or has no label.
     """
     names, given = None, labels
-    if is_frame(labels):
+    if isinstance(labels, (list, tuple)):
+        given = _by_vertex(labels, argument)
+    elif is_frame(labels):
         beside = graph.value_columns(labels, argument) or []
         frame = open_frame(labels, argument)
         ids = [name for name in frame.names if name not in beside]
         chosen = value_column(frame.names, ids, argument)
         column = frame.column(chosen, argument)
         if not isinstance(column.values, np.ndarray) or column.values.dtype.kind not in "iu":
-            column.refuse_nulls()
-            numbers, names = _numbered(column.values)
-            columns = {name: frame.column(name, argument).values for name in ids}
-            given = pa.table({**columns, chosen: numbers})
+            numbers, names = _numbered(column)
+            given = _beside(frame, ids, chosen, numbers)
     codes, _ = graph.vertex_values(given, argument, np.int64)
     return codes, names
 
 
-def _numbered(values: Any) -> tuple[pa.Array, pa.Array]:
+def _beside(frame: Frame, ids: list[str], name: str, numbers: pa.Array) -> Any:
+    """Return a frame of the columns of ids, and a column of numbers."""
+    if frame.backend == "pandas":  # whose columns may have names that are not text
+        codes = frame.native[ids].copy(deep=False)
+        codes[name] = np.asarray(numbers)
+        return codes
+    columns = {id_name: frame.column(id_name, name).values for id_name in ids}
+    return pa.table({**columns, name: numbers})
+
+
+def _by_vertex(sets: Sequence[Any], argument: str) -> dict[Any, int]:
+    """Return the index of the set that each vertex is in."""
+    found: dict[Any, int] = {}
+    for label, members in enumerate(sets):
+        if not isinstance(members, (set, frozenset, list)):
+            raise InputError(
+                f"{argument}: item {label} is {shown(members)}; give sets or lists of vertices, or a mapping"
+            )
+        for vertex in members:
+            try:
+                earlier = found.setdefault(vertex, label)
+            except TypeError:  # it has no hash
+                raise InputError(
+                    f"{argument}: item {label} has {shown(vertex)}; give ids of vertices"
+                ) from None
+            if earlier != label:
+                raise InputError(
+                    f"{argument}: vertex {shown(vertex)} is in sets {earlier} and {label}; put it into one"
+                )
+    return found
+
+
+def _numbered(column: Column) -> tuple[pa.Array, pa.Array]:
     """Return the index of each value among the distinct values, and these, ascending."""
+    column.refuse_nulls()
+    values = column.values
     plain = pa.chunked_array([values]) if isinstance(values, np.ndarray) else values
     if pa.types.is_dictionary(plain.type):
         plain = plain.cast(plain.type.value_type)
+        replace(column, values=plain).refuse_nulls()  # a category may be null
+    if pa.types.is_nested(plain.type):
+        raise InputError(
+            f"{column} holds {plain.type}; give each vertex a single value, such as an integer or text"
+        )
     distinct = pc.unique(plain)
     distinct = distinct.take(pc.sort_indices(distinct))
     return cast(pa.Array, pc.index_in(plain, value_set=distinct)), distinct

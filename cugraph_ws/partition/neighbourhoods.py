@@ -16,6 +16,7 @@ from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.bins import bin_counts, bin_sums
 from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.looks import look
 
 __all__ = [
     "FetchedRows",
@@ -357,11 +358,14 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
     """Sort the arcs of both directions, and merge the parallel ones; collective."""
     xp, directed = part.xp, part.graph.directed
     owners, others, values = _arcs(part, weight)
+    look()
     apart = owners != others
     keys = (owners - part.low) * vertices + others
+    look()
     if directed and weight is None:
         # The direction is the lowest bit, so a distinct key is left for each direction with an edge.
         keys = _distinct(xp, 2 * keys[apart] + values[apart]) >> 1
+        look()
         keys, counts = xp.unique(keys, return_counts=True)
         merged = counts.astype(np.int8)
     elif weight is None:
@@ -370,6 +374,7 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
         keys, which = xp.unique(keys[apart], return_inverse=True)
         weights = values[apart].astype(np.float64)
         merged = bin_sums(which, weights, len(keys))
+    look()
     firsts = xp.arange(part.owned + 1) * vertices
     offsets = xp.searchsorted(keys, firsts).astype(np.int64)
     kind = np.int32 if vertices < NARROW else np.int64
@@ -379,6 +384,7 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
 def _distinct(xp: Any, keys: Array) -> Array:
     """Return the distinct keys, ascending; for many keys, several times faster than NumPy's `unique`."""
     keys, kept = xp.sort(keys), xp.ones(len(keys), np.bool_)
+    look()
     kept[1:] = keys[1:] != keys[:-1]
     return keys[kept]
 
@@ -387,6 +393,7 @@ def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
     """List for owned vertices all arcs, in and out: owner, other end, and weight or direction."""
     xp, directed = part.xp, part.graph.directed
     owners, others = _ends(part, part.csc)
+    look()
     if weight is not None:
         values = part.arc_values(weight)
     else:
@@ -401,6 +408,7 @@ def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
     else:  # an arc is stored only by the owner of its destination
         sent = xp.ones(len(owners), np.int64) if weight is None else values
         sources, heads, given = part.halo.send_to_owners(others, owners, sent)
+    look()
     return (
         xp.concatenate([owners, sources]),
         xp.concatenate([others, heads]),
@@ -413,6 +421,7 @@ def _ends(part: Part, rows: Any) -> tuple[Array, Array]:
     xp = part.xp
     indices = rows.indices
     places = row_numbers(xp, rows.offsets, len(indices))
+    look()
     if part.numbers_are_positions:
         return places.astype(np.int64), indices.astype(np.int64)
     numbers = part.numbers

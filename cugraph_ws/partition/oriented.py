@@ -20,6 +20,7 @@ from cugraph_ws.partition.neighbourhoods import (
     neighbourhoods,
     row_numbers,
 )
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
 __all__ = ["Heads", "Oriented", "oriented"]
@@ -92,12 +93,14 @@ class Oriented:
             outside = xp.searchsorted(self._ascending, given.indices)
         self.size = len(self._ascending)
         order = xp.argsort(degrees, kind="stable")
+        look()
         self._labels = xp.empty(self.size, np.int64)
         self._labels[order] = xp.arange(self.size)
         self.known = self._ascending[order]
         self.own = xp.take(self._labels, inside)
         self.rows = self._orient(given, outside)
         self._lengths = lengths = self.rows.degrees
+        look()
         if not halo.alone:
             by_number = halo.fetch(lengths[self.own], self._ascending)
             self._lengths = by_number[order]
@@ -184,10 +187,15 @@ class Oriented:
         xp, heads, count = self.xp, self.rows.indices, len(self.rows.indices)
         tails = row_numbers(xp, self.rows.offsets, count)
         one, other = xp.take(tails, edges), xp.take(heads, edges)
+        look()
         keys = xp.concatenate([one * self.size + other, other * np.int64(self.size) + one])
+        look()
         order = xp.argsort(keys)
+        look()
         keys, edges = keys[order], xp.concatenate([edges, edges])[order]
+        look()
         offsets = xp.searchsorted(keys, xp.arange(self.size + 1) * self.size).astype(np.int64)
+        look()
         indices = (keys % max(self.size, 1)).astype(heads.dtype)
         return (offsets, indices, edges), (tails.astype(np.int64), heads)
 
@@ -264,12 +272,15 @@ class Oriented:
         heads = xp.take(self._labels, outside)
         tails = xp.take(self.own, row_numbers(xp, given.offsets, len(heads)))
         up = tails < heads
+        look()
         keys, values = tails[up] * size + heads[up], given.values
+        look()
         if values is None:
             keys = xp.sort(keys)
         else:  # the values are sorted with the keys, in their lowest bit
             keys = xp.sort(2 * keys + (values[up] - 1))
             values, keys = (1 + (keys & 1)).astype(np.int8), keys >> 1
+        look()
         offsets = xp.searchsorted(keys, xp.arange(size + 1) * size).astype(np.int64)
         kind = np.int32 if size < NARROW else np.int64
         return NeighbourRows(offsets, (keys % max(size, 1)).astype(kind), values)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.communicator import Communicator
 
@@ -110,8 +111,8 @@ def cuts_of_buckets(
             found[rank] = int(starts[low + 1 + np.searchsorted(work, goal)])
     cuts = np.zeros(comm.size + 1, np.int64)
     cuts[-1] = size
-    for shown in comm.allgather(sorted(found.items())):
-        for rank, cut in shown:
+    for cuts_of_rank in comm.allgather(sorted(found.items())):
+        for rank, cut in cuts_of_rank:
             cuts[rank] = cut
     return cuts
 
@@ -134,6 +135,6 @@ def check_weights(weights: Sequence[float] | None, ranks: int) -> None:
     right = len(weights) == ranks and all(0 <= one < float("inf") for one in weights)
     if not right or not sum(weights):
         raise InputError(
-            f"weights={list(weights)!r}: give {ranks} finite numbers, one for each rank, none below 0 "
+            f"weights={shown(list(weights))}: give {ranks} finite numbers, one for each rank, none below 0 "
             f"and not all of them 0"
         )

@@ -1,4 +1,4 @@
-"""Binds a vertex program to a graph: types resolved, arguments checked, functions tried out.
+"""Binds a vertex program to a graph: types resolved, arguments checked.
 
 All errors of a program on this graph, and of the arguments of its run, are found here, before
 the first superstep.
@@ -7,21 +7,25 @@ the first superstep.
 from __future__ import annotations
 
 import ast
+import difflib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import is_number
+from cugraph_ws.arguments import is_number, shown
 from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
-from cugraph_ws.graph.view import GraphView
+from cugraph_ws.graph.view import ExampleArc, Examples, GraphView
 from cugraph_ws.program.agreed import have_all_bound, keep_bound
-from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan, why_not_monotone
-from cugraph_ws.program.codegen import INFINITY, Types
+from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan
+from cugraph_ws.program.budget import OutOfSteps
+from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.combines import lowered
 from cugraph_ws.program.declarations import (
     Constant,
@@ -37,11 +41,20 @@ from cugraph_ws.program.declarations import (
 )
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
+from cugraph_ws.program.infinity import STORED, Kinds, saturated
 from cugraph_ws.program.jumps import jump_kind
+from cugraph_ws.program.order import (
+    Facts,
+    goes_by_levels,
+    may_gather_from_all,
+    why_in_order,
+    why_not_proved,
+)
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import array_module
 from cugraph_ws.runtime.masks import all_true, any_true
 from cugraph_ws.runtime.parsing import parse
+from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = [
     "BoundProgram",
@@ -55,6 +68,10 @@ __all__ = [
     "refuse_unknown",
 ]
 
+ANY_WEIGHT = (
+    "weight",
+    "w",
+)  # names of an only attribute that is the graph's weight, whatever its column
 # If `compute` has one of these, a message is computed once per vertex instead of once per arc.
 DEAR = (ast.Call, ast.Div, ast.FloorDiv, ast.IfExp, ast.If, ast.Mod, ast.Pow)
 
@@ -75,9 +92,13 @@ class BoundProgram:
         One array for each declared vertex constant, of shape (n,), or with one entry for all.
     values : tuple
         The run's parameters, as NumPy scalars, without aggregates and built-in ones.
-    order_free : bool
-        Whether the result is the fixpoint, whatever the order and repetition of messages: declared
-        by the program, or proved (see `cugraph_ws.program.analysis`).
+    declared : VertexProgram
+        The program as it is written; `program` may have other functions in the place of some.
+    facts : Facts
+        What proofs about the order of messages may use.
+    in_order : str or None
+        Why messages must be taken in order; None if the result is the fixpoint, whatever their order and
+        repetition: declared by the program, or proved (see `cugraph_ws.program.order`).
     prepares : bool
         Whether a vertex's message is the same on every arc and costs more than reading one field.
     synchronous : bool
@@ -92,24 +113,37 @@ class BoundProgram:
     edge_columns: tuple[str | None, ...]
     constants: tuple[npt.NDArray[Any], ...]
     values: tuple[Any, ...]
-    order_free: bool
+    declared: VertexProgram
+    facts: Facts
+    in_order: str | None
     prepares: bool
     synchronous: bool = False
     never_nan: bool = False
 
     @property
+    def order_free(self) -> bool:
+        """Whether the result is the fixpoint, whatever the order and repetition of messages."""
+        return self.in_order is None
+
+    @property
+    def runs_freely(self) -> bool:
+        """Whether this run may read states of the same superstep."""
+        return self.order_free and not self.synchronous
+
+    @property
     def accumulates(self) -> bool:
         """Whether `apply` may take messages one by one, in any order and repeatedly in this run."""
-        return self.order_free and (not self.synchronous or self.goes_by_levels)
+        return self.runs_freely or self.goes_by_levels
 
     @property
     def goes_by_levels(self) -> bool:
-        """Whether taking messages one by one gives the same states as supersteps do.
+        """Whether taking messages one by one gives the same states as supersteps do."""
+        return goes_by_levels(self.declared, self.facts)
 
-        A changed vertex is settled: it takes no other message, and sends the state that it gets in
-        this superstep.  With `any`, the first message suffices.
-        """
-        return self.program.combine == "any" and "settled" in self.program.functions
+    @property
+    def may_gather_from_all(self) -> bool:
+        """Whether a superstep may gather from all in-neighbours although only active vertices send."""
+        return self.order_free and may_gather_from_all(self.declared, self.facts)
 
     @property
     def prepares_ahead(self) -> bool:
@@ -127,8 +161,9 @@ def bind(
     *,
     on_device: bool = False,
     plain: bool = False,
+    phase: bool = False,
 ) -> BoundProgram:
-    """Resolve a program's types and arguments on a graph, and try out its functions.
+    """Resolve a program's types and arguments on a graph.
 
     Parameters
     ----------
@@ -143,6 +178,8 @@ def bind(
     plain : bool
         Whether it runs as plain Python.  Then the types of functions that do not compile are those
         that a trial returns.
+    phase : bool
+        Whether the first states may be those that another program has left.
 
     Returns
     -------
@@ -203,25 +240,21 @@ def bind(
     )
     key = (tuple(state), kinds, missing, kinds_here, uniform, telling, plain)
     declared_program = program
+    known = tuple(
+        value.item() if isinstance(declared, Parameter) else None
+        for value, declared in zip(values, program.parameters.values(), strict=True)
+    )
+    bounds = _edge_bounds(graph, columns, kinds, missing)
+    facts = Facts(tuple(state), kinds_here, bounds, known, phase)
     if not have_all_bound(program, key, graph):
-        examples = graph.examples(*constants)
+        sample = _Sample(graph, constants, columns, kinds, missing, values)
         parameters = tuple(value.dtype.name for value in values)
-
-        def trial_of(one: VertexProgram) -> Trial:
-            return Trial(
-                one, tuple(state), kinds, examples, uniform, values, graph.number_of_vertices
-            )
-
+        program = saturated(program, Kinds(tuple(state), kinds, kinds_here, parameters))
+        given = (tuple(state), kinds, kinds_here, parameters)
         if program.fold is not None:
-            trial = trial_of(program)
-            tried = Inference(*trial.sent(trial.states()))
-            given = (program, tuple(state), kinds, kinds_here, parameters)
-            sent = _inferred(infer_messages, *given, seen=tried, plain=plain)
+            sent = _inferred(infer_messages, program, *given, sample=sample, plain=plain)
             program = lowered(program, sent.message, is_tuple=sent.tuple_message)
-        trial = trial_of(program)
-        seen = Inference(*trial.run(), *trial.gathered_kinds)
-        given = (program, tuple(state), kinds, kinds_here, parameters)
-        found = _inferred(infer, *given, seen=seen, plain=plain)
+        found = _inferred(infer, program, *given, sample=sample, plain=plain)
         types = Types(
             state=tuple(state),
             constants=kinds_here,
@@ -234,19 +267,37 @@ def bind(
             gathered=found.gathered,
             tuple_gathered=found.tuple_gathered,
         )
-        if program.asynchronous:
-            trial.check_asynchronous()
-        order_free = program.asynchronous or why_not_monotone(program, types.state) is None
         as_sent = program.listing is None and "lift" not in program.sources
-        prepares = as_sent and _prepares(program, types)
+        prepares = as_sent and _prepares(declared_program, types)
         never_nan = is_never_nan(program, types)
-        declared_program.memory[key] = program, types, order_free, prepares, never_nan
+        proved = why_not_proved(declared_program, facts) is None
+        _doubt(program, tuple(state), found, sample, proved=proved)
+        _warn_of_starts(declared_program, graph)
+        declared_program.memory[key] = program, types, prepares, never_nan
     keep_bound(declared_program, key, graph)
-    program, types, order_free, prepares, never_nan = declared_program.memory[key]
+    program, types, prepares, never_nan = declared_program.memory[key]
+    reason = why_in_order(declared_program, facts)
     return BoundProgram(
-        program, types, columns, constants, values, order_free, prepares,
+        program, types, columns, constants, values, declared_program, facts, reason, prepares,
         never_nan=never_nan and finite,
     )  # fmt: skip
+
+
+def _edge_bounds(
+    graph: GraphView,
+    columns: tuple[str | None, ...],
+    kinds: tuple[str, ...],
+    missing: tuple[float | None, ...],
+) -> tuple[tuple[str, Any, Any], ...]:
+    """Return for each edge attribute its type, and its least and greatest value; None without any edge."""
+    bounds = []
+    for column, kind, default in zip(columns, kinds, missing, strict=True):
+        ends: list[Any] = [default, default]
+        if column is not None:  # `check_edge_values` has asked for them already
+            found = (graph.least_edge_value(column), graph.greatest_edge_value(column))
+            ends = [None if end is None else end[0].item() for end in found]
+        bounds.append((kind, ends[0], ends[1]))
+    return tuple(bounds)
 
 
 def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
@@ -266,20 +317,96 @@ def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
             )
 
 
+class _Sample:
+    """What a program is tried on: a few arcs of the graph, read when first needed."""
+
+    def __init__(
+        self,
+        graph: GraphView,
+        constants: Sequence[Any],
+        columns: Sequence[str | None],
+        kinds: Sequence[str],
+        missing: Sequence[float | None],
+        values: tuple[Any, ...],
+    ) -> None:
+        self.graph, self.constants, self.kinds, self.values = graph, constants, kinds, values
+        self.edges: list[str | float] = [
+            name if name is not None else stand_in or 0.0  # one of both is given
+            for name, stand_in in zip(columns, missing, strict=True)
+        ]
+
+    @cached_property
+    def arcs(self) -> Examples:
+        """The arcs, with edge attributes in the types that the program sees; collective."""
+        dtypes = [np.dtype(kind) for kind in self.kinds]
+        return [
+            arc._replace(edge=tuple(dtype.type(x) for dtype, x in zip(dtypes, arc.edge, strict=True)))
+            for arc in self.graph.examples(self.constants, self.edges)
+        ]  # fmt: skip
+
+    @property
+    def arcs_or_one(self) -> Examples:
+        """The arcs; if there are none, a loop with invented values: no message is sent along it."""
+        own = tuple(np.zeros(1, one.dtype)[0] for one in self.constants)
+        edge = tuple(np.dtype(kind).type(1) for kind in self.kinds)
+        return self.arcs or [ExampleArc((0, 0), (own, own), edge)]
+
+    def trial(self, program: VertexProgram, state: tuple[str, ...]) -> Trial:
+        """Return a trial of a program."""
+        return Trial(program, state, self.values, self.graph.number_of_vertices)
+
+
 def _inferred(
     infer: Callable[..., Inference],
     program: VertexProgram,
-    *kinds: Any,
-    seen: Inference,
+    state: tuple[str, ...],
+    *kinds: tuple[str, ...],
+    sample: _Sample,
     plain: bool,
 ) -> Inference:
-    """Infer types with the compiler; if a plain program does not compile, return `seen`, a trial's types."""
+    """Infer types with the compiler; those of a plain program that does not compile are a trial's.
+
+    If a program is refused, and fails as plain Python too, the error is the one with the user's line.
+    """
     try:
-        return infer(program, *kinds)
-    except CompileError:
-        if not plain:
-            raise
-        return seen
+        return infer(program, state, *kinds)
+    except ProgramError as error:
+        trial = sample.trial(program, state)
+        if not (plain and isinstance(error, CompileError)):
+            raise trial.complaint(sample.arcs) or error from error
+        try:
+            return trial.types(sample.arcs_or_one)
+        except OutOfSteps:
+            raise error from None
+
+
+def _doubt(
+    program: VertexProgram,
+    state: tuple[str, ...],
+    types: Inference,
+    sample: _Sample,
+    *,
+    proved: bool,
+) -> None:
+    """Warn if a trial shows that a combine, or a declaration, is not what it should be; collective."""
+    custom = program.combine == "custom" and program.fold is None
+    unproved = program.asynchronous and not proved
+    if program.jumps or program.aggregates or not (custom or unproved):
+        return  # what jumps and aggregates read is known between supersteps only
+    doubt = sample.trial(program, state).doubts(sample.arcs, types)
+    if doubt is not None and sample.graph.comm.rank == 0:
+        warn_caller(f"{doubt}; ws.check compares runs of the program with its definition")
+
+
+def _warn_of_starts(program: VertexProgram, graph: GraphView) -> None:
+    """Warn if all vertices send in every superstep, although the program says which ones start."""
+    gathers = program.all_send and program.contributors is None
+    if gathers and "starts" in program.functions and graph.comm.rank == 0:
+        warn_caller(
+            f"{program.name} declares `starts`, but gathers from all in-neighbours, so that all vertices send in "
+            "every superstep; declare contributors = 'active' to send from active ones only, or contributors = "
+            "'all' if all are to send"
+        )
 
 
 def _prepares(program: VertexProgram, types: Types) -> bool:
@@ -305,7 +432,7 @@ def by_own_names(program: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any
             continue
         if renamed.get(name) is not None:
             raise InputError(
-                f"{name}={renamed[name]!r} and {alias}={renamed[alias]!r} mean the same; give {name} alone"
+                f"{name}={shown(renamed[name])} and {alias}={shown(renamed[alias])} mean the same; give {name} alone"
             )
         renamed[name] = renamed.pop(alias)
     return renamed
@@ -331,6 +458,9 @@ def edge_columns(
 ) -> tuple[tuple[str | None, ...], tuple[str, ...], tuple[float | None, ...]]:
     """Find the graph's attribute for each declared one: that of its name, or the weight if only one is declared.
 
+    If only one is declared, and the graph has several or one of nearly the same name, then it must be
+    named `weight` or `w` to be the weight.
+
     Returns
     -------
     tuple of str or None
@@ -347,6 +477,7 @@ def edge_columns(
         if name in graph.edge_attributes:
             column: str | None = name
         elif len(program.edges) == 1 and graph.weight is not None:
+            _refuse_other_column(program, graph, name)
             column = graph.weight
         elif declared.default is not None:
             column = None
@@ -368,6 +499,20 @@ def edge_columns(
             kind = "float64"
         kinds.append(kind)
     return tuple(columns), tuple(kinds), tuple(missing)
+
+
+def _refuse_other_column(program: Any, graph: GraphView, name: str) -> None:
+    """Refuse to read the weight as an attribute whose name was perhaps meant for another column."""
+    have = list(graph.edge_attributes)
+    near = difflib.get_close_matches(name, have, 1, cutoff=0.75)
+    if name in ANY_WEIGHT or not (near or len(have) > 1):
+        return
+    remedy = f"did you mean {near[0]!r}? Otherwise" if near else "declare one of these, or"
+    raise InputError(
+        f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {', '.join(have)}); "
+        f"{remedy} name it `weight`, which is the graph's weight {graph.weight!r}, or build the graph with "
+        f"attributes=[{name!r}]"
+    )
 
 
 def check_edge_values(
@@ -405,7 +550,7 @@ def check_edge_values(
             )
         if name in like:
             kind = like[name]
-            most = INFINITY[kind] if kind in INFINITY else int(np.finfo(kind).max)
+            most = STORED[kind] if kind in STORED else int(np.finfo(kind).max)
             if int(greatest[0]) * graph.number_of_vertices >= most:
                 remedy = "convert the column to float64" if kind != "float64" else "scale it down"
                 raise InputError(
@@ -469,7 +614,7 @@ def constant_values(
     `weight` is the edge attribute that weighted degrees sum.
     """
     n = graph.length
-    given = arguments.get(name)
+    given = without_mask(arguments.get(name), name)
     xp = array_module(on_device)
     if isinstance(declared, VertexSet):
         if given is None and not declared.optional:
@@ -491,7 +636,8 @@ def constant_values(
             )
         return xp.full(_shared(n), default, dtype)
     if isinstance(given, np.ndarray) and given.shape == (n,):
-        if given.dtype.kind not in "iufb" or np.isnan(given).any():
+        unknown = default is not None and math.isnan(default)  # NaN stands for no value
+        if given.dtype.kind not in "iufb" or (np.isnan(given).any() and not unknown):
             raise InputError(
                 f"{name}: the array has entries that are not numbers; give a number for each vertex"
             )
@@ -514,6 +660,11 @@ def constant_values(
             "give whole numbers within its range"
         )
     values = cast
+    if isinstance(declared, Constant) and not all_true(xp.isfinite(values)):
+        vertex = int(xp.isfinite(values).argmin())
+        raise InputError(
+            f"{name} is {float(values[vertex])} for vertex {graph.describe(vertex)}; give a finite number"
+        )
     return _shares(xp, name, graph, values) if isinstance(declared, Distribution) else values
 
 
@@ -585,17 +736,19 @@ def parameter_value(
     if truth != (declared.type.dtype.kind == "b") or not (truth or is_number(value)):
         wanted = "True or False" if declared.type.dtype.kind == "b" else "a number"
         raise InputError(
-            f"{name}={value!r} is not {wanted}; {program.name} needs {declared.type!r}"
+            f"{name}={shown(value)} is not {wanted}; {program.name} needs {declared.type!r}"
         )
     try:
         with np.errstate(over="raise"):
             number = declared.type.dtype.type(value)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError(
-            f"{name}={value!r} is not a number of type {declared.type!r}; give such a number"
+            f"{name}={shown(value)} is not a number of type {declared.type!r}; give such a number"
         ) from error
     if declared.type.dtype.kind == "i" and number != value:
-        raise InputError(f"{name}={value!r} is not a whole number; give one, such as {int(number)}")
+        raise InputError(
+            f"{name}={shown(value)} is not a whole number; give one, such as {int(number)}"
+        )
     if number != number:
         raise InputError(f"{name}=nan is not a number; give a number")
     return np.int64(number) if declared.type.dtype.kind == "i" else number

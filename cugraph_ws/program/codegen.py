@@ -4,8 +4,8 @@ The loops are written once, against the names in `kernels/cpu/interface.py`.  Fo
 are instantiated: its functions, made self-contained by `cugraph_ws.program.source`, replace the
 interface.  The text is written to a file named by its hash, because Numba caches machine code
 beside files: a second process, and a second run of a user's program, compile nothing.  For
-`engine="python"` the user's own functions and the loops' own files are executed uncompiled, so that
-a debugger stops in them.
+`engine="python"` the loops' own files are executed uncompiled, and the user's functions with operations
+that have the compiler's types (`cugraph_ws.program.typed`), so that a debugger stops in both.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.declarations import Jump
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.infinity import INFINITY, STORED, TEXTS
 from cugraph_ws.program.lists import Messages, compiled_text, key_lines, list_lines
-from cugraph_ws.program.single import Single
+from cugraph_ws.program.typed import typed_function
 from cugraph_ws.runtime.generated import import_text, kernel_file
 from cugraph_ws.runtime.machine_code import cache_folder, file_stem
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
-    "INFINITY",
     "Access",
-    "PlainAccess",
     "Types",
     "adaptors",
     "cache_folder",
@@ -47,6 +47,7 @@ __all__ = [
     "generated_source",
     "identity_text",
     "keeps_when_silent",
+    "loaded_text",
     "loop_text",
     "merge_text",
     "message_result",
@@ -69,7 +70,6 @@ REPLACED = {
         for name in (*LOOPS, *EDGE_STATE, LISTS, "interface", "pair_interface", "jit")
     ),
 }
-INFINITY = {"int32": 2**30, "int64": 2**62}  # represents math.inf in an integer state field
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,37 @@ def _widen(kind: str, value: str) -> str:
     return f"np.int64({value})" if kind == "int32" else value
 
 
+def _stored(program: VertexProgram, place: int, kind: str, value: str) -> str:
+    """Convert a number that functions compute with to the type of a state field."""
+    if program.infinite and program.infinite[place]:
+        return f"stored_{kind}({value})"
+    return _cast(kind, value)
+
+
+def loaded_text(program: VertexProgram, place: int, kind: str, value: str) -> str:
+    """Convert the number that a state field holds to one that functions compute with."""
+    if kind == "int32" and program.infinite and program.infinite[place]:
+        return f"loaded_int32({value})"
+    return _widen(kind, value)
+
+
+# Of fields that may be infinite: each has its own number for infinity.
+CONVERSIONS = f"""@inline
+def stored_int32(value):
+    return np.int32({STORED["int32"]} if value >= {STORED["int32"]} else value)
+
+@inline
+def stored_int64(value):
+    return np.int64({INFINITY} if value >= {INFINITY} else value)
+
+@inline
+def loaded_int32(value):
+    return np.int64({INFINITY} if value >= {STORED["int32"]} else value)
+
+@inline
+{TEXTS["ws_sum"].replace("ws_sum", "added")}"""
+
+
 def _tuple(items: Sequence[str]) -> str:
     return "(" + "".join(f"{item}, " for item in items) + ")"
 
@@ -173,7 +204,17 @@ def identity_text(program: Any, types_: Any) -> str:
         ]
     else:
         written = [_cast(kind, _extreme(program.combine, kind)) for kind in types_.message]
+        if program.combine in ("min", "mode"):
+            written = [
+                f"np.int64({INFINITY})" if place in _infinite_parts(program) else one
+                for place, one in enumerate(written)
+            ]
     return _tuple(written) if types_.tuple_message else written[0]
+
+
+def _infinite_parts(program: Any) -> list[int]:
+    """Return the places of a message's parts that are integers and may be infinite."""
+    return [place for place, one in enumerate(getattr(program, "infinite_message", ())) if one]
 
 
 def _extreme(combine: str, kind: str) -> str:
@@ -200,9 +241,13 @@ def merge_text(program: Any, types_: Any) -> str:
     if program.combine == "any":
         return "first or second" if types_.message == ("bool",) else "second"
     if program.combine == "sum":
+        infinite = _infinite_parts(program)
         if not types_.tuple_message:
-            return "first + second"
-        return _tuple([f"first[{i}] + second[{i}]" for i in range(len(types_.message))])
+            return "added(first, second)" if infinite else "first + second"
+        return _tuple([
+            f"added(first[{i}], second[{i}])" if i in infinite else f"first[{i}] + second[{i}]"
+            for i in range(len(types_.message))
+        ])  # fmt: skip
     sign = "<" if program.combine == "min" else ">"
     return f"second if second {sign} first else first"
 
@@ -225,27 +270,25 @@ def keeps_when_silent(program: VertexProgram) -> bool:
     return (program.idempotent or listed) and program.contributors != "all"
 
 
-def _initial_cast(kind: str, value: str, cast: str) -> str:
-    """Cast for `init`, which may set an integer field to math.inf."""
-    if kind in INFINITY:
-        return f"{_cast(kind, str(INFINITY[kind]))} if {value} == np.inf else {cast}"
-    return cast
-
-
-def _equal(place: int, types_: Types) -> str:
+def _equal(program: VertexProgram, place: int, types_: Types) -> str:
     """Compare a field; NaN equals NaN, or else a vertex with NaN would be active forever."""
     old, new = f"vertex[{place}]", f"new[{place}]"
+    if types_.state[place] == "int32":
+        new = loaded_text(program, place, "int32", new)
     if types_.never_nan or not types_.state[place].startswith("float"):
         return f"{old} == {new}"
     return f"({old} == {new} or ({old} != {old} and {new} != {new}))"
 
 
-def _change(program: VertexProgram) -> str:
+def _change(program: VertexProgram, types_: Types) -> str:
     """Measure the change of the residual's field; NaN if the field has diverged."""
     if program.residual is None:
         return "0.0"
     place = list(program.state).index(program.residual.field)
-    return f"abs(np.float64(new[{place}]) - np.float64(vertex[{place}]))"
+    new = f"new[{place}]"
+    if types_.state[place] == "int32":
+        new = loaded_text(program, place, "int32", new)
+    return f"abs(np.float64({new}) - np.float64(vertex[{place}]))"
 
 
 class Access:
@@ -267,14 +310,20 @@ class Access:
         return f"{array}[0] = {value}"
 
 
-def constants_text(types_: Any, access: Access) -> list[str]:
+def constants_text(program: Any, types_: Any, access: Access) -> list[str]:
     """Write an expression for each of a vertex's constants."""
-    return [
-        _widen(
-            kind, access.read("constant", f"constants[{place}]", "0" if uniform else "vertex", kind)
-        )
-        for place, (kind, uniform) in enumerate(zip(types_.constants, types_.uniform, strict=True))
-    ]
+    declared = list(program.constants.values())
+    fields = list(program.state)
+    written = []
+    for place, (kind, uniform) in enumerate(zip(types_.constants, types_.uniform, strict=True)):
+        index = "0" if uniform else "vertex"
+        value = access.read("constant", f"constants[{place}]", index, kind)
+        value = _widen(kind, value)
+        if isinstance(declared[place], Jump):
+            read = fields.index(declared[place].field)
+            value = loaded_text(program, read, types_.state[read], value)
+        written.append(value)
+    return written
 
 
 def vertex_text(program: VertexProgram, types_: Types, access: Access) -> str:
@@ -294,10 +343,10 @@ def vertex_text(program: VertexProgram, types_: Types, access: Access) -> str:
     str
     """
     states = [
-        _widen(kind, access.read("state", f"state[{place}]", "vertex", kind))
+        loaded_text(program, place, kind, access.read("state", f"state[{place}]", "vertex", kind))
         for place, kind in enumerate(types_.state)
     ]
-    return f"Vertex({', '.join([*states, *constants_text(types_, access)])})"
+    return f"Vertex({', '.join([*states, *constants_text(program, types_, access)])})"
 
 
 def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
@@ -451,7 +500,9 @@ def adaptors(
 
     def fitted(place: int, value: str) -> str:
         """Write a value in the type of the state field `place`."""
-        return f"fit({place}, {value})" if checked else _cast(types_.state[place], value)
+        if checked:
+            return f"fit({place}, {value})"
+        return _stored(program, place, types_.state[place], value)
 
     def new_state(call: str) -> str:
         """Write statements that return a user's result as a state tuple."""
@@ -460,13 +511,10 @@ def adaptors(
         parts = [fitted(place, f"result[{place}]") for place in state_range]
         return f"    result = {call}\n    return {_tuple(parts)}"
 
-    own_parts = constants_text(types_, access)
+    own_parts = constants_text(program, types_, access)
     own = f"Own({', '.join(own_parts)})"
     results = ["result"] if scalar_state else [f"result[{place}]" for place in state_range]
-    initial = [
-        _initial_cast(types_.state[place], one, fitted(place, one))
-        for place, one in enumerate(results)
-    ]
+    initial = [fitted(place, one) for place, one in enumerate(results)]
     active = (
         f"bool({_call(program, 'active')})"
         if "active" in program.functions
@@ -493,6 +541,7 @@ def adaptors(
     sums = [f"np.float64({_call(program, name)})" for name in program.aggregates]
     chosen = {"ANY": program.combine == "any", "ORDERED": "priority" in program.functions}
     lines = [
+        *([CONVERSIONS] if program.infinite else []),
         *[f"{name} = {value}" for name, value in {**chosen, **(fixed or {})}.items()],
         f"CHANGES = {program.asynchronous or 'active' not in program.functions}",
         f"KEEPS = {keeps_when_silent(program)}",
@@ -509,16 +558,16 @@ def adaptors(
             for place in state_range
         ],
         "@inline\ndef keep(vertex):",
-        f"    return {_tuple([_cast(kind, slot) for kind, slot in zip(types_.state, slots, strict=True)])}",
+        f"    return {_tuple([_stored(program, i, types_.state[i], slots[i]) for i in state_range])}",
         "@inline\ndef replace(vertex, new):",
         "    return Vertex("
         + ", ".join(
-            [_widen(kind, f"new[{place}]") for place, kind in enumerate(types_.state)]
+            [loaded_text(program, i, kind, f"new[{i}]") for i, kind in enumerate(types_.state)]
             + [f"vertex[{len(fields) + place}]" for place in range(len(types_.constants))]
         )
         + ")",
         "@inline\ndef same(vertex, new):",
-        "    return " + " and ".join(_equal(place, types_) for place in state_range),
+        "    return " + " and ".join(_equal(program, place, types_) for place in state_range),
         "@inline\ndef initial(constants, vertex, number, values):",
         f"    result = {_call(program, 'init', own=own)}",
         f"    return {_tuple([f'({part})' for part in initial])}",
@@ -544,7 +593,7 @@ def adaptors(
         "@inline\ndef order(vertex, values):",
         f"    return np.float64({optional['priority']})",
         "@inline\ndef change(vertex, new):",
-        f"    return {_change(program)}",
+        f"    return {_change(program, types_)}",
         "@inline\ndef terms(vertex, values):",
         f"    return {_tuple(sums)}",
         "@inline\ndef take_message(inbox, vertex):",
@@ -665,19 +714,20 @@ def program_text(
     list of str
         Parts of a module.
     """
+    definitions = [
+        part
+        for name, source in program.sources.items()
+        for part in _definitions(
+            compiled_text(source.text) if name == "gather_list" else source.text
+        )
+    ]
     return [
         f"import math\nfrom collections import namedtuple\nimport numpy as np\n{decorators}",
         *[
             f"{name} = namedtuple({name!r}, {names!r})"
             for name, names in (records or _record_fields(program)).items()
         ],
-        *[
-            part
-            for name, source in program.sources.items()
-            for part in _definitions(
-                compiled_text(source.text) if name == "gather_list" else source.text
-            )
-        ],
+        *dict.fromkeys(definitions),  # functions may share helpers
     ]
 
 
@@ -757,15 +807,6 @@ def _release(dispatchers: list[Any]) -> None:
 # ------------------------------------------------------------------------------ plain Python
 
 
-class PlainAccess(Access):
-    """Reads float32 elements as numbers that compute as compiled ones."""
-
-    def read(self, role: str, array: str, index: str, kind: str) -> str:
-        """Write an expression for the element's value."""
-        text = super().read(role, array, index, kind)
-        return f"Single({text})" if kind == "float32" else text
-
-
 def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     """Return the program's module as plain Python: the user's functions themselves.
 
@@ -781,18 +822,16 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     module
         The same functions as in the compiled module; slow, but usable in a debugger.
     """
-    functions = {**program.functions, **program.aggregates}
     more = zip(program.edge_state, program.edge_state_kinds, strict=True)
     fit = fitting(program, types_, more)
-    text = adaptors(program, types_, PlainAccess(), checked=True)
+    text = adaptors(program, types_, checked=True)
     text = "\n".join([text, *_key_lines(program, types_)])
-    return plain_module(program, _record_fields(program), functions, fit, text, _loops_of(program))
+    return plain_module(program, _record_fields(program), fit, text, _loops_of(program))
 
 
 def plain_module(
     program: Any,
     records: Mapping[str, Sequence[str]],
-    functions: Mapping[str, Callable[..., Any]],
     fit: Callable[[int, Any], Any],
     text: str,
     loops: Sequence[str],
@@ -805,17 +844,12 @@ def plain_module(
     # Named as part of the package, since coverage selects files by the name of the module that runs them.
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
-    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit, Single=Single)
+    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit)
     for name, names in records.items():
         space[name] = namedtuple(name, names)
-    made = space["Parameters"]
-    space["Parameters"] = lambda *values: made(
-        *[Single(one) if isinstance(one, np.float32) else one for one in values]
-    )
-    text = text.replace("np.float32(", "Single(")
-    for name, function in functions.items():
-        space[f"user_{name}"] = function
-    if "gather_list" in functions:
+    for name, source in program.sources.items():
+        space[f"user_{name}"] = typed_function(source, program.name)
+    if "gather_list" in program.sources:
         space["user_gather_list"] = _with_messages(program, space)
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text
     for loop in loops:
@@ -825,7 +859,7 @@ def plain_module(
 
 def _with_messages(program: VertexProgram, space: dict[str, Any]) -> Callable[..., Any]:
     """Return the user's `gather_list` as loops call it, with a buffer of messages."""
-    function = program.functions["gather_list"]
+    function = space["user_gather_list"]
     place = program.sources["gather_list"].parameters.index("messages")
 
     def called(*given: Any) -> Any:
@@ -853,11 +887,21 @@ def fitting(
 
     `more` are names and types of further fields.
     """
+    infinite = getattr(program, "infinite", ())
     named = [*zip(program.state, types_.state, strict=True), *more]
     fields: list[tuple[str, np.dtype[Any]]] = [(name, np.dtype(kind)) for name, kind in named]
 
     def fit(place: int, value: Any) -> Any:
         field, dtype = fields[place]
+        if place < len(infinite) and infinite[place]:
+            if value >= INFINITY:
+                value = STORED[dtype.name]
+            elif value <= -STORED[dtype.name] or value >= STORED[dtype.name]:
+                raise ProgramError(
+                    f"{program.name}: `{field}` is {dtype.name} and may be infinite, so it holds numbers "
+                    f"between -{STORED[dtype.name]} and {STORED[dtype.name]}, not {value}; declare it as a "
+                    "wider type, or bound the value"
+                )
         if dtype.kind == "b":
             fits = value in (0, 1)
         elif dtype.kind == "i":
@@ -872,7 +916,7 @@ def fitting(
                 f"{program.name}: `{field}` is {dtype.name}, which cannot hold {shown!r}; declare "
                 f"`{field}` as a wider type, or bound the value"
             )
-        return Single(value) if dtype == np.float32 else dtype.type(value)
+        return dtype.type(value)
 
     return fit
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["WORD", "Fold", "bitset", "first_by", "histogram", "lowered", "out_of_range", "top"]
 
 MOST_BINS = 32  # as many as a GPU thread can hold
-MOST_RANKED = 16
+MOST_RANKED = 32
 WORD = 63  # bits in an integer that is never negative
 MOST_BITS = 8 * WORD
 
@@ -114,13 +114,21 @@ class Top(Fold):
         return [_returned([first, *[least] * (self.length - 1)])]
 
     def combine(self, kinds: Sequence[str]) -> list[str]:
-        # Entry r of the merged rows: over all ways to take r + 1 entries from the fronts of both
-        # rows, the greatest value of the least entry taken.
-        ranked = []
-        for rank in range(self.length):
-            both = [f"min(first[{one}], second[{rank - 1 - one}])" for one in range(rank)]
-            ranked.append(f"max({', '.join([f'first[{rank}]', f'second[{rank}]', *both])})")
-        return [_returned(ranked)]
+        # Batcher's bitonic merge of two descending rows, which are thought to be longer by least values:
+        # the greater ones of first[i] and second[-i] fall, then rise, and are sorted in halving steps.
+        size = 1 << (self.length - 1).bit_length()
+        lines = []
+        for place in range(size):
+            both = [f"first[{place}]"] if place < self.length else []
+            both += [f"second[{size - 1 - place}]"] if size - 1 - place < self.length else []
+            lines.append(f"r{place} = " + (f"max({', '.join(both)})" if len(both) > 1 else both[0]))
+        half = size // 2
+        while half:
+            for one in (place for place in range(size) if not place & half):
+                pair = f"r{one}, r{one + half}"
+                lines.append(f"{pair} = max({pair}), min({pair})")
+            half //= 2
+        return [*lines, _returned([f"r{place}" for place in range(self.length)])]
 
 
 @dataclass(frozen=True, repr=False)
@@ -238,7 +246,7 @@ def top(k: int) -> Any:
     Parameters
     ----------
     k : int
-        How many, 1 to 16.
+        How many, 1 to 32.
 
     Returns
     -------

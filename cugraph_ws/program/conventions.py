@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.columns import AUTO, WEIGHT, column_names, is_auto, weight_column
 from cugraph_ws.graph.view import GraphView
@@ -140,7 +141,7 @@ def takes_source_for_start(function: Function) -> Function:
         if "source" in options and _is_graph(graph):
             if given:
                 raise InputError(
-                    f"source={options['source']!r}: {name} has its start already, and a Graph knows its "
+                    f"source={shown(options['source'])}: {name} has its start already, and a Graph knows its "
                     "columns; leave source out"
                 )
             options["start"] = options.pop("source")
@@ -184,7 +185,7 @@ def names_columns(function: Function) -> Function:
                 continue
             if f"{name}_column" in options:
                 raise InputError(
-                    f"{name}={options[name]!r} and {name}_column={options[f'{name}_column']!r} name the "
+                    f"{name}={shown(options[name])} and {name}_column={shown(options[f'{name}_column'])} name the "
                     "same column; give one"
                 )
             options[f"{name}_column"] = options.pop(name)

@@ -202,13 +202,14 @@ class VertexProgram(Snapshot):
     identity : Any
         Identity of `combine`, for a custom one.
     contributors : {"all", "active"} or None
-        Vertices that send the messages of a superstep; None if the program leaves it to the plan.
+        Vertices that send the messages of a superstep; see `all_send` for None.
     residual : Norm or None
         The norm that `tol` bounds.
     tol, max_iter : float or None, int or None
         Defaults for `run()`.
     in_place : bool or None
-        Whether a superstep may read values that it has written; None leaves it to the plan.
+        Whether a superstep may read values that it has written, where that changes nothing; None
+        leaves it to the plan.
     asynchronous : bool
         Whether the program declares that its result is the fixpoint, in any order of messages.
     predecessor : str or None
@@ -228,6 +229,11 @@ class VertexProgram(Snapshot):
         Whether it came from another process; then its sources hold that process's globals.
     extrapolation : Linear or None
         The field that runs may extrapolate, since a superstep maps it affinely.
+    infinite : tuple of bool
+        For each state field, whether it is an integer that may be infinite; empty until a program is
+        bound, and if none is.  See `cugraph_ws.program.infinity`.
+    infinite_message : tuple of bool
+        The same for each part of a message.
     """
 
     name: str
@@ -255,6 +261,8 @@ class VertexProgram(Snapshot):
     edge_state: dict[str, EdgeState] = field(default_factory=dict)
     listing: Listing | None = None
     extrapolation: Linear | None = None
+    infinite: tuple[bool, ...] = ()
+    infinite_message: tuple[bool, ...] = ()
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""
@@ -269,6 +277,20 @@ class VertexProgram(Snapshot):
     def idempotent(self) -> bool:
         """Whether combining a message twice does not change the result."""
         return self.combine in {"min", "max", "any"}
+
+    @property
+    def all_send(self) -> bool:
+        """Whether every vertex sends in every superstep, active or not.
+
+        This depends on what is declared alone.  Without `contributors`, all send messages that count each, or
+        that are folded by the user's own function, and those of min and max unless the program has `starts` or is
+        declared `asynchronous`.
+        """
+        if self.contributors is not None:
+            return self.contributors == "all"
+        if self.combine in ("min", "max"):
+            return "starts" not in self.functions and not self.asynchronous
+        return self.combine != "any"
 
     @property
     def reads_supersteps(self) -> bool:
@@ -329,9 +351,9 @@ def vertex_program(cls: type) -> VertexProgram:
           out-neighbours read its change (by default: whether any field changed).
 
         Arguments are bound by name, in any order; a function may leave out those that it does
-        not need.  Optional are ``starts(state, p)`` (which vertices are active at first; ignored
-        if every superstep gathers from all in-neighbours), ``settled(state, p)`` (the state is
-        final: the vertex takes no more messages),
+        not need.  Optional are ``starts(state, p)`` (which vertices are active at first; if all send
+        without ``contributors``, this gives a warning), ``settled(state, p)`` (the vertex takes no
+        messages from the next superstep on; all of the superstep in which it settles count),
         ``priority(state, p)`` (smallest first), ``residual`` (`ws.l1_norm` or `ws.max_norm`),
         ``tol``, ``max_iter``, ``contributors`` ("all" or "active"), ``in_place``,
         ``asynchronous``, ``validate(graph, values)``, which is called before the run, and
@@ -349,7 +371,11 @@ def vertex_program(cls: type) -> VertexProgram:
     A superstep reads only the states after the previous superstep.  ``asynchronous = True`` declares
     that the result is the fixpoint, whatever the order and repetition of messages; a run may then
     take messages out of order.  Without the declaration it does so only if this is proved from the
-    source (`cugraph_ws.program.analysis`).  A run that `max_iter` bounds never does.
+    source (`cugraph_ws.program.order`).  A run that `max_iter` bounds never does.
+
+    ``contributors`` says which vertices send: "all", or "active" ones.  Without it, only active vertices
+    send if `combine` is `any`, or if it is `min` or `max` and the program has `starts` or is
+    `asynchronous`; otherwise all do.
 
     A program with fields `ws.edge_state` keeps a state for each edge, which `compute` reads.  After
     each superstep ``update_edge(src, dst, edge, p)`` returns the edge's new state: it sees the new
@@ -682,7 +708,7 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
         if program.max_iter is not None:
             check_count("max_iter", program.max_iter)
         if program.tol is not None:
-            check_number("tol", program.tol)
+            check_number("tol", program.tol, finite=True)
     except InputError as error:
         raise ProgramError(f"{program.name}: {error}") from error
     if program.in_place not in (None, True, False):

@@ -1,4 +1,4 @@
-"""Binds an edge program to a graph: types resolved, arguments checked, functions tried out."""
+"""Binds an edge program to a graph: types resolved, arguments checked."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.errors import InputError
-from cugraph_ws.graph.view import EXAMPLES, GraphView
+from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.agreed import have_all_bound, keep_bound
 from cugraph_ws.program.binding import (
     argument_name,
@@ -24,9 +24,10 @@ from cugraph_ws.program.declarations import Constant, Distribution, Parameter
 from cugraph_ws.program.edge_codegen import EdgeTypes
 from cugraph_ws.program.edge_inference import infer_pairs
 from cugraph_ws.program.edge_program import EdgeProgram
-from cugraph_ws.program.edge_trial import EdgeTrial
+from cugraph_ws.program.edge_trial import CORNERS, EdgeTrial
 from cugraph_ws.program.inference import CompileError
 from cugraph_ws.runtime.device import array_module, as_host
+from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = ["BoundEdgeProgram", "bind_edges"]
 
@@ -74,7 +75,7 @@ def bind_edges(
     on_device: bool = False,
     plain: bool = False,
 ) -> BoundEdgeProgram:
-    """Resolve a program's types and arguments on a graph, and try out its functions; collective.
+    """Resolve a program's types and arguments on a graph; collective.
 
     Parameters
     ----------
@@ -142,18 +143,21 @@ def bind_edges(
     )
     key = (state, kinds, uniforms, telling, plain)
     if not have_all_bound(program, key, graph):
-        shown = [as_host(array[:EXAMPLES]) for array in constants]
-        came = graph.comm.alltoall([shown] * graph.comm.size)
-        examples = [np.concatenate(parts)[:EXAMPLES] for parts in zip(*came, strict=True)]
-        trial = EdgeTrial(program, state, examples, uniforms, values, graph.number_of_vertices)
-        seen = trial.run_pairs()
+        shown = [as_host(array[:CORNERS]) for array in constants]
+        parts = graph.comm.alltoall([shown] * graph.comm.size)
+        examples = [np.concatenate(one) for one in zip(*parts, strict=True)]
+        edges = [arc.edge for arc in graph.examples((), list(map(str, columns)))]
+        trial = EdgeTrial(program, state, examples, edges, values, graph.number_of_vertices)
         parameters = tuple(value.dtype.name for value in values)
         try:
             found = infer_pairs(program, state, kinds, parameters)
-        except CompileError:
-            if not plain:
-                raise
-            found = seen
+        except ProgramError as error:
+            if not (plain and isinstance(error, CompileError)):
+                raise trial.pair_complaint() or error from error
+            found = trial.pair_types()
+        doubt = trial.pair_doubt(found) if program.combine == "custom" else None
+        if doubt is not None and graph.comm.rank == 0:
+            warn_caller(f"{doubt}; ws.check compares runs of the program with its definition")
         program.memory[key] = EdgeTypes(
             state, kinds, uniforms, parameters, found.message, found.tuple_message
         )

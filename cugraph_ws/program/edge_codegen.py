@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from cugraph_ws.program.codegen import (
     Access,
-    PlainAccess,
     compiled_module,
     constants_text,
     fitting,
@@ -140,7 +139,7 @@ def pair_adaptors(
         f"ANY = {program.combine == 'any'}",
         f"EDGES = {reads}",
         "@inline\ndef load(constants, vertex):",
-        f"    return Vertex({', '.join(constants_text(types_, access))})",
+        f"    return Vertex({', '.join(constants_text(program, types_, access))})",
         "@inline\ndef message(w, u, v, edges, one, other, values):",
         message_result(types_, call("common")),
         "@inline\ndef nothing():",
@@ -215,6 +214,6 @@ def plain_pairs(program: EdgeProgram, types_: EdgeTypes) -> types.ModuleType:
     """
     fit, text = (
         fitting(program, types_),
-        pair_adaptors(program, types_, PlainAccess(), checked=True),
+        pair_adaptors(program, types_, checked=True),
     )
-    return plain_module(program, pair_records(program), program.functions, fit, text, LOOPS)
+    return plain_module(program, pair_records(program), fit, text, LOOPS)

@@ -1,23 +1,27 @@
-"""Tries out an edge program: its functions on a few values, as plain Python."""
+"""Tries out an edge program: its functions as plain Python, on values that occur in a graph."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.budget import OutOfSteps
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.inference import Inference
-from cugraph_ws.program.trial import Trial
+from cugraph_ws.program.trial import MESSAGES, Trial, wide
 
-__all__ = ["EdgeTrial"]
+__all__ = ["CORNERS", "EdgeTrial"]
+
+CORNERS = 3  # vertices, and edges, of which common neighbours are made up
 
 
 class EdgeTrial(Trial):
-    """Runs a program's functions as plain Python on a few values, to find errors.
+    """Runs a program's functions as plain Python, each call under a budget of steps.
 
     Parameters
     ----------
@@ -25,9 +29,9 @@ class EdgeTrial(Trial):
     state : tuple of str
         NumPy type names of the values of a pair.
     constants : sequence of ndarray
-        The vertex constants of a few vertices.
-    uniform : tuple of bool
-        Which of them hold one entry for all vertices.
+        The vertex constants of a few vertices; those with one entry hold for all.
+    edges : sequence of tuple
+        The attributes of a few edges.
     values : tuple
         The run's parameters.
     vertices : int
@@ -39,36 +43,47 @@ class EdgeTrial(Trial):
         program: EdgeProgram,
         state: tuple[str, ...],
         constants: Sequence[npt.NDArray[Any]],
-        uniform: tuple[bool, ...],
+        edges: Sequence[tuple[Any, ...]],
         values: tuple[Any, ...],
         vertices: int,
     ) -> None:
         given: Any = program
-        edges = ("float64",) * len(program.edges)
-        super().__init__(given, state, edges, constants, uniform, values, vertices)
-
-    def run_pairs(self) -> Inference:
-        """Try both functions; return the types of the messages that they give for the few values."""
-        samples = [self.Edge(*[x] * len(self.edges)) for x in (1.0, 0.25)]
-        corners = list(itertools.islice(itertools.product(self.own, repeat=3), 64))
-        results = [
-            self.call("common", w=w, u=u, v=v, uw=one, vw=other)
-            for (w, u, v), one, other in itertools.product(corners, samples, samples)
+        super().__init__(given, state, values, vertices)
+        length = max([1, *map(len, constants)])
+        rows = zip(*[np.resize(array, length) for array in constants], strict=True)
+        self.own = [self.Own(*wide(row)) for row in rows][:CORNERS] or [self.Own()]
+        ones = [np.float64(1)] * len(program.edges)  # for a graph without edges
+        self.edges = [self.Edge(*map(np.float64, one)) for one in edges[:CORNERS]] or [
+            self.Edge(*ones)
         ]
-        parts = [self.numbers("common", one, None) for one in results]
-        is_tuple = isinstance(results[0], tuple)
-        kinds = tuple(_kind(column, self.program.combine) for column in zip(*parts, strict=True))
-        self.messages = [self._cast_message(one, kinds, is_tuple) for one in results]
-        if self.program.combine == "custom":
-            self.check_combine(kinds, is_tuple)
-        for (_, u, v), common in itertools.product(corners[:16], self.messages[:8]):
-            self.as_state("value", self.call("value", u=u, v=v, edge=samples[0], common=common))
-        return Inference(kinds, is_tuple)
 
+    def common(self) -> Iterator[tuple[Any, Any, Any, Any]]:
+        """Yield both ends of pairs, an edge, and a common neighbour's message."""
+        corners = itertools.product(self.own, repeat=3)
+        for (w, u, v), uw, vw in itertools.product(corners, self.edges, self.edges):
+            message = self.call("common", w=w, u=u, v=v, uw=uw, vw=vw)
+            self.numbers("common", message, None)
+            yield u, v, uw, message
 
-def _kind(column: Sequence[Any], combine: str) -> str:
-    """Return the type in which messages are combined; a sum of flags is a count."""
-    dtype = np.result_type(*[np.asarray(one).dtype for one in column])
-    if dtype.kind == "f":
-        return "float32" if dtype.name == "float32" else "float64"
-    return "bool" if dtype.kind == "b" and combine != "sum" else "int64"
+    def pair_complaint(self) -> ProgramError | None:
+        """Return what is wrong with a function; None if nothing is."""
+        try:
+            for u, v, edge, message in self.common():
+                self.as_state("value", self.call("value", u=u, v=v, edge=edge, common=message))
+        except OutOfSteps:
+            return None
+        except ProgramError as error:
+            return error
+        return None
+
+    def pair_types(self) -> Inference:
+        """Return the types of messages, for a program that the compiler does not take."""
+        return Inference(*self.kinds_of([message for *_, message in self.common()]))
+
+    def pair_doubt(self, types: Inference) -> str | None:
+        """Return why messages contradict the declared combine; None if they do not."""
+        try:
+            messages = [self.cast(message, types) for *_, message in self.common()]
+            return self.doubt_combine(messages[:: max(1, len(messages) // MESSAGES)], types)
+        except (OutOfSteps, ProgramError):
+            return None

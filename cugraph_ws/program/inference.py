@@ -7,8 +7,6 @@ beside the generated code, for other processes.
 
 from __future__ import annotations
 
-import ast
-import copy
 import hashlib
 import json
 import linecache
@@ -27,11 +25,10 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
-from cugraph_ws.program.codegen import INFINITY
 from cugraph_ws.program.decorator import AGGREGATE, FUNCTIONS, VertexProgram
 from cugraph_ws.program.lists import Listing, why_not_listed
 from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
-from cugraph_ws.runtime.parsing import parse
+from cugraph_ws.runtime.parsing import in_pieces
 
 __all__ = [
     "CompileError",
@@ -40,13 +37,14 @@ __all__ = [
     "compile_error",
     "infer",
     "infer_messages",
+    "inferred",
     "record_type",
     "remembered",
     "scalar_type",
     "seen",
 ]
 
-LAYOUT = 3  # version of the cached format; increment it if inferred types may change
+LAYOUT = 4  # version of the cached format; increment it if inferred types may change
 ROUNDS = 4  # widening steps after which a combine whose result types keep widening is refused
 
 
@@ -341,12 +339,6 @@ class Inferrer:
     def check_state(self, name: str) -> None:
         """Refuse results of types that the declared state cannot hold."""
         kinds = self.fields(name, self.program.sources[name].text)
-        if name == "init" and any(
-            kind.startswith("float") and declared in INFINITY
-            for kind, declared in zip(kinds, self.state, strict=True)
-        ):
-            # An integer field may be given math.inf, which becomes the field's infinity.
-            kinds = self.fields(name, _without_infinity(self.program.sources[name].text))
         self.check_kinds(name, tuple(self.program.state), kinds, self.state)
 
     def check_kinds(
@@ -388,23 +380,11 @@ class Inferrer:
 
     def typed(self, name: str, text: str, given: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
         """Infer what the function in `text` returns for arguments of the given types."""
-        from numba.core import compiler, rewrites, typed_passes, types
-        from numba.core.compiler_lock import global_compiler_lock
+        from numba.core import types
         from numba.core.errors import NumbaError
-        from numba.core.registry import cpu_target
 
-        function = _function(text, f"user_{name}")
-        context = cpu_target.typing_context
         try:
-            # All threads share the compiler's context, and ranks that are threads infer concurrently.
-            with global_compiler_lock, _compiler_on():
-                context.refresh()
-                code = compiler.run_frontend(function)
-                state = SimpleNamespace(func_ir=code, typemap=None, calltypes=None)
-                rewrites.rewrite_registry.apply("before-inference", state)
-                found = typed_passes.type_inference_stage(
-                    context, cpu_target.target_context, code, tuple(given), None
-                ).return_type
+            found = inferred(text, f"user_{name}", given)[1]
         except NumbaError as error:
             raise compile_error(self.program, error, name) from error
         if isinstance(found, types.BaseTuple):
@@ -460,11 +440,55 @@ def _message(kinds: tuple[str, ...], is_tuple: bool) -> Any:
     return types.Tuple(parts) if is_tuple else parts[0]
 
 
+def inferred(text: str, name: str, given: Sequence[Any]) -> tuple[dict[str, Any], Any]:
+    """Infer the types of a function's variables, and of its result.
+
+    Parameters
+    ----------
+    text : str
+        The function and its helpers.
+    name : str
+        Which function.
+    given : sequence of Numba types
+        Of its arguments.
+
+    Returns
+    -------
+    dict
+        Numba's type of each variable; assignments of one variable may have names of their own,
+        such as `x.1`.
+    type
+        Numba's type of the result.
+
+    Raises
+    ------
+    NumbaError
+        If it does not compile.
+    """
+    from numba.core import compiler, rewrites, typed_passes
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import cpu_target
+
+    function = _function(text, name)
+    context = cpu_target.typing_context
+    # All threads share the compiler's context, and ranks that are threads infer concurrently.
+    with global_compiler_lock, _compiler_on():
+        context.refresh()
+        code = compiler.run_frontend(function)
+        state = SimpleNamespace(func_ir=code, typemap=None, calltypes=None)
+        rewrites.rewrite_registry.apply("before-inference", state)
+        found = typed_passes.type_inference_stage(
+            context, cpu_target.target_context, code, tuple(given), None
+        )
+    return found.typemap, found.return_type
+
+
 def _function(text: str, name: str) -> Any:
     """Make a function from its source; its helpers are compiled even if NUMBA_DISABLE_JIT is set."""
     from numba.core.registry import CPUDispatcher
 
     space: dict[str, Any] = {"math": math, "np": np}
+    text = in_pieces(text)
     file = f"<{name}>"
     # Numba's errors quote the source from here.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -487,21 +511,6 @@ def _compiler_on() -> Iterator[None]:
         yield
     finally:
         config.DISABLE_JIT = before
-
-
-def _without_infinity(text: str) -> str:
-    """Return the source with 0 in place of infinity; a negative infinity is kept."""
-
-    class Replace(ast.NodeTransformer):
-        def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-            return node if isinstance(node.op, ast.USub) else self.generic_visit(node)
-
-        def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-            if ast.unparse(node) in ("math.inf", "np.inf"):
-                return ast.copy_location(ast.Constant(0), node)
-            return self.generic_visit(node)
-
-    return ast.unparse(ast.fix_missing_locations(Replace().visit(copy.deepcopy(parse(text)))))
 
 
 def compile_error(

@@ -225,7 +225,7 @@ def phases(
             f"until={shown(until)}, tol={shown(tol)}: give both the norm and its bound, or neither"
         )
     if tol is not None:
-        check_number("tol", tol)
+        check_number("tol", tol, finite=True)
     edges = {key: value for one in made for key, value in one.program.edges.items()}
     return Phases(name, tuple(made), rounds, until, tol, state, edges)
 

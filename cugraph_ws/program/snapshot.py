@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,6 +17,8 @@ class Snapshot(ABC):
 
     Attributes
     ----------
+    functions : dict of callable
+        The user's functions.
     sources : dict of FunctionSource
         By function.
     memory : dict
@@ -24,6 +27,7 @@ class Snapshot(ABC):
         Whether it came from another process; then its sources hold that process's globals.
     """
 
+    functions: dict[str, Callable[..., Any]]
     sources: dict[str, FunctionSource]
     memory: dict[Any, Any]
     frozen: bool
@@ -40,6 +44,11 @@ class Snapshot(ABC):
         now = self.current()
         sources = {key: replace(source, captured=()) for key, source in now.sources.items()}
         return {**now.__dict__, "memory": {}, "sources": sources, "frozen": True}
+
+    @property
+    def built_in(self) -> bool:
+        """Whether it is the library's own program."""
+        return next(iter(self.functions.values())).__module__.startswith("cugraph_ws.")
 
     def current(self) -> Self:
         """Return the program with the current globals and closures of its functions.

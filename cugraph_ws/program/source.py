@@ -83,6 +83,9 @@ class FunctionSource:
         `file:line` of the definition.
     captured : tuple of Captured
         The outer names whose values are in the text, including those of helpers.
+    definitions : tuple of (str, ast.FunctionDef)
+        The helpers and the function as in the text, with the lines of the user's files, and these files;
+        empty if the text is not the user's.
     """
 
     text: str
@@ -90,6 +93,7 @@ class FunctionSource:
     attributes: dict[str, set[str]] = field(default_factory=dict)
     location: str = ""
     captured: tuple[Captured, ...] = ()
+    definitions: tuple[tuple[str, ast.FunctionDef], ...] = ()
 
     def has_changed(self) -> bool:
         """Return whether an outer name has another value than when the source was read."""
@@ -168,12 +172,15 @@ def read_function(
     reader.callers = (*callers, function)
     reader.refuse_side_effects(node)
     used = reader.check_attributes(node, parameters, attributes or {})
-    helpers: dict[Any, tuple[str, str]] = {}
+    helpers: dict[Any, FunctionSource] = {}
     body = reader.resolve(node, helpers)
     body.name = name
-    text = "\n\n".join([*(text for _, text in helpers.values()), ast.unparse(body)])
+    text = "\n\n".join([*(one.text for one in helpers.values()), ast.unparse(body)])
+    definitions = [part for one in helpers.values() for part in one.definitions]
     location = f"{filename}:{first_line}"
-    return FunctionSource(text, parameters, used, location, tuple(reader.captured))
+    return FunctionSource(
+        text, parameters, used, location, tuple(reader.captured), (*definitions, (filename, body))
+    )
 
 
 def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, int, str]:
@@ -384,7 +391,7 @@ class _Reader:
         return used
 
     def helper_name(
-        self, node: ast.Name, helper: types.FunctionType, helpers: dict[Any, tuple[str, str]]
+        self, node: ast.Name, helper: types.FunctionType, helpers: dict[Any, FunctionSource]
     ) -> str:
         """Include a helper's source, once; return its new name."""
         if helper in self.callers:
@@ -394,11 +401,11 @@ class _Reader:
             name = f"{self.new_name}_{len(helpers)}_{helper.__name__.strip('<>')}"
             source = read_function(helper, name, owner=self.owner, callers=self.callers)
             self.captured += source.captured
-            helpers[helper] = name, source.text
-        return helpers[helper][0]
+            helpers[helper] = source
+        return helpers[helper].definitions[-1][1].name
 
     def resolve(
-        self, function: ast.FunctionDef, helpers: dict[Any, tuple[str, str]]
+        self, function: ast.FunctionDef, helpers: dict[Any, FunctionSource]
     ) -> ast.FunctionDef:
         """Replace every outer name by its value; collect helpers by their new name."""
         function.decorator_list = []
@@ -477,7 +484,7 @@ class _Reader:
             self.fail(node, f"uses `{ast.unparse(node)}`; only arithmetic on numbers is allowed")
         return ast.Attribute(ast.Name(MODULES[module], ast.Load()), node.attr, ast.Load())
 
-    def outer_name(self, node: ast.Name, helpers: dict[Any, tuple[str, str]]) -> ast.expr:
+    def outer_name(self, node: ast.Name, helpers: dict[Any, FunctionSource]) -> ast.expr:
         """Resolve a bare outer name to a literal, a builtin, a module function or a helper."""
         if node.id not in self.outer:
             if node.id in BUILTINS:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from cugraph_ws.runtime.atomic_files import read_private, write_private
 from cugraph_ws.runtime.machine_code import code_folder
+from cugraph_ws.runtime.parsing import in_pieces
 from cugraph_ws.runtime.paths import kernels_folder
 
 __all__ = ["import_text", "kernel_file"]
@@ -46,6 +47,7 @@ def import_text(name: str, text: str) -> types.ModuleType:
     module
         Always executed from `text`, not from the file, which may be missing.
     """
+    text = in_pieces(text)
     folder = code_folder()
     path = Path(f"<{name}>") if folder is None else folder / f"{name}.py"
     if folder is not None:

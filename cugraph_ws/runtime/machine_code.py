@@ -28,6 +28,7 @@ from cugraph_ws.runtime.atomic_files import (
     temporary_folder,
     write_private,
 )
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.paths import kernels_folder, native_path
 
 __all__ = ["CodeCache", "cache_folder", "code_folder", "file_stem", "read_entry", "write_entry"]
@@ -215,7 +216,9 @@ class CodeCache:
         return None if self._folder is None else str(self._folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the cached code for a signature, None if there is none.
+        """Return the cached code for a signature, None if there is none: then Numba compiles.
+
+        Compilation cannot be interrupted, so this is where a run ends that is to end.
 
         Parameters
         ----------
@@ -226,6 +229,12 @@ class CodeCache:
         -------
         CompileResult or None
         """
+        kept = self._kept(sig, target_context)
+        if kept is None:
+            look(report=False)
+        return kept
+
+    def _kept(self, sig: Any, target_context: Any) -> Any:
         from numba.core.compiler import CompileResult
 
         target_context.refresh()
@@ -261,6 +270,7 @@ class CodeCache:
         except Exception:  # a type that cannot be pickled: the next process compiles again
             return
         write_entry(path, content)
+        look(report=False)
 
     def enable(self) -> None:
         """Do nothing: the cache is always enabled."""

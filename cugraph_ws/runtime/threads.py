@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from itertools import pairwise
 from typing import Any
 
@@ -20,8 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
+from cugraph_ws.runtime.looks import look
 
-__all__ = ["cut_evenly", "cut_offsets", "number_of_threads", "parallel", "threads_at_most"]
+__all__ = [
+    "cut_evenly",
+    "cut_offsets",
+    "number_of_threads",
+    "parallel",
+    "serial",
+    "threads_at_most",
+]
 
 VARIABLE = "CUGRAPH_WS_THREADS"
 LEAST_LIMIT = 64  # threads that may be requested on any machine
@@ -82,15 +90,27 @@ def _cores_there() -> int:
     return os.cpu_count() or 1
 
 
-def parallel(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
+def parallel(
+    function: Callable[..., Any], tasks: Iterable[Sequence[Any]], *, looks: bool = True
+) -> list[Any]:
     """Return `[function(*task) for task in tasks]`, computed on all cores.
 
     The caller's thread works too, so a single task needs no other thread.
+
+    Parameters
+    ----------
+    function : callable
+    tasks : iterable of sequence
+        The arguments of each call.
+    looks : bool
+        Whether no further task begins if the run is to end; see `cugraph_ws.runtime.looks`.
     """
     global _pool, _pool_owner  # noqa: PLW0603 - one pool for the process
     todo = list(tasks)
-    if len(todo) <= 1 or (threads := number_of_threads()) == 1:
+    if len(todo) <= 1:
         return [function(*task) for task in todo]
+    if (threads := number_of_threads()) == 1:
+        return serial(function, todo, looks=looks)
     if _pool is None or _pool_owner != os.getpid():
         _pool = ThreadPoolExecutor(max(threads - 1, 1), thread_name_prefix="cugraph_ws")
         _pool_owner = os.getpid()
@@ -99,14 +119,33 @@ def parallel(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> li
 
     def work() -> None:
         for number in numbers:
+            if looks:
+                look()
             results[number] = function(*todo[number])
 
-    helpers = [_pool.submit(work) for _ in range(min(threads, len(todo)) - 1)]
+    # Each thread looks for the caller's run.
+    helpers = [_pool.submit(copy_context().run, work) for _ in range(min(threads, len(todo)) - 1)]
     try:
         work()
     finally:
+        for _ in numbers:  # after an error, threads end with the tasks that they have begun
+            pass
         for helper in helpers:
-            helper.result()
+            helper.exception()  # waits
+    for helper in helpers:
+        helper.result()
+    return results
+
+
+def serial(
+    function: Callable[..., Any], tasks: Iterable[Sequence[Any]], *, looks: bool = True
+) -> list[Any]:
+    """Return the same as `parallel`, computed in this thread."""
+    results = []
+    for task in tasks:
+        if looks:
+            look()
+        results.append(function(*task))
     return results
 
 

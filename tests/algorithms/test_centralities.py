@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -145,9 +146,33 @@ def test_every_engine_has_the_same_values(name: str, function: Any, way: tuple[s
 def test_an_alpha_that_is_too_great_is_named() -> None:
     with (
         build(SHAPES["cycle"]) as graph,
-        pytest.raises(ws.ConvergenceError, match=r"^katz_centrality diverged.* instead of 5.0,"),
+        pytest.raises(ws.ConvergenceError, match=r"^katz_centrality diverged.*alpha=5.0 is above"),
     ):
         ws.katz_centrality(graph, alpha=5.0)
+
+
+# Of 16 leaves: its greatest eigenvalue is 4
+STAR = Edges(np.zeros(16, np.int64), np.arange(1, 17), 17, None, False)
+
+
+@pytest.mark.parametrize("max_iter", [40, 1000])
+def test_an_alpha_above_the_reciprocal_of_the_eigenvalue_is_named(max_iter: int) -> None:
+    edges, eigenvalue = STAR, 4.0
+    with build(edges) as graph, pytest.raises(ws.ConvergenceError) as caught:
+        ws.katz_centrality(graph, alpha=1.2 / eigenvalue, max_iter=max_iter)
+    assert caught.value.result.stopped == "diverged"
+    message = str(caught.value)
+    assert "is above 1/λ" in message
+    assert "λ is about 4;" in message
+    usable = float(re.search(r"give an alpha below ([\d.]+),", message)[1])
+    assert 0.9 / eigenvalue < usable < 1 / eigenvalue
+    with build(edges) as graph:
+        ws.katz_centrality(graph, alpha=usable, max_iter=10_000)
+
+
+def test_an_alpha_below_it_needs_more_supersteps() -> None:
+    with build(STAR) as graph, pytest.raises(ws.ConvergenceError, match="raise max_iter"):
+        ws.katz_centrality(graph, alpha=0.9 / 4.0, max_iter=20)
 
 
 def test_a_small_tol_rounds_no_message_of_katz() -> None:
@@ -312,10 +337,14 @@ def test_ends_of_paths_and_samples_are_those_of_networkx(directed: bool, k: Any)
 def test_sampled_sources_add_up_to_all() -> None:
     with build(SHAPES["random"]) as graph:
         halves = [
-            ws.betweenness_centrality(graph, list(half), normalized=False).betweenness_centrality
+            ws.betweenness_centrality(
+                graph, list(half), normalized=False, endpoints=True
+            ).betweenness_centrality
             for half in (range(30), range(30, 60))
         ]
-        whole = ws.betweenness_centrality(graph, normalized=False).betweenness_centrality
+        whole = ws.betweenness_centrality(
+            graph, normalized=False, endpoints=True
+        ).betweenness_centrality
     np.testing.assert_allclose(sum(halves) / 2, whole)
 
 

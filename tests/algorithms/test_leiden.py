@@ -32,10 +32,16 @@ from verify import Array, Edges
 import cugraph_ws as ws
 from cugraph_ws.algorithms import louvain as algorithm
 from cugraph_ws.backends.cpu.loops import louvain as on_cpu
+from cugraph_ws.backends.cpu.loops import small_communities
 from cugraph_ws.backends.cuda.loops import louvain as on_gpu
 
 pytestmark = pytest.mark.filterwarnings("ignore:directed=False:cugraph_ws.GraphWarning")
 FEW = ("empty", "one vertex", "self-loops", "duplicates", "two components", "short path")
+
+
+@pytest.fixture(autouse=True)
+def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_communities, "MOST_ROUNDS", 3)
 
 
 def found(edges: Edges, **options: Any) -> tuple[Array, float]:

@@ -34,6 +34,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import louvain as algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.backends.cpu.loops import louvain as on_cpu
+from cugraph_ws.backends.cpu.loops import small_communities
 
 pytestmark = pytest.mark.filterwarnings("ignore:directed=False:cugraph_ws.GraphWarning")
 FEW = ("empty", "one vertex", "self-loops", "duplicates", "two components", "short path", "path")
@@ -41,8 +42,9 @@ FEW = ("empty", "one vertex", "self-loops", "duplicates", "two components", "sho
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let even small graphs be cut into several tasks."""
+    """Let even small graphs be cut into several tasks, and be searched briefly."""
     monkeypatch.setattr(on_cpu, "ARCS_A_TASK", 16)
+    monkeypatch.setattr(small_communities, "MOST_ROUNDS", 3)
 
 
 def found(edges: Edges, **options: Any) -> tuple[Array, float]:

@@ -128,3 +128,23 @@ def test_what_is_refused() -> None:
     with pytest.raises(ws.InputError, match="row 1 is null"):
         ws.modularity(edges, missing, weight=None)
     assert math.isnan(ws.modularity(edges.assign(weight=0.0), {0: 0, 1: 0, 2: 1}))
+
+
+def test_communities_are_a_list_of_sets() -> None:
+    edges = pd.DataFrame({"source": ["a", "c", "b"], "destination": ["b", "d", "c"]})
+    given = {"a": 0, "b": 0, "c": 1, "d": 1}
+    for sets in ([{"a", "b"}, {"c", "d"}], [frozenset("ab"), ["c", "d"]]):
+        assert ws.modularity(edges, sets) == ws.modularity(edges, given)
+        assert ws.conductance(edges, sets).equals(ws.conductance(edges, given))
+    for sets, message in (
+        ([{"a", "b"}, {"b", "c", "d"}], "vertex 'b' is in sets 0 and 1"),
+        ([{"a", "b"}, {"c"}], "'d'"),
+        ([0, 0, 1, 1], "item 0 is 0"),
+        ([["a", ["b"]], {"c", "d"}], "item 0 has"),
+    ):
+        with pytest.raises(ws.InputError, match=message):
+            ws.modularity(edges, sets)
+    pairs = pd.DataFrame({"a": [0, 0], "b": [1, 2], "c": [0, 1], "d": [2, 1]})
+    names = {"source": ["a", "b"], "destination": ["c", "d"]}
+    sets = [{(0, 1)}, {(0, 2), (1, 1)}]
+    assert ws.conductance(pairs, sets, **names).vertices.tolist() == [1, 2]

@@ -44,7 +44,7 @@ def test_sssp(cutoff, engine):
     with build(EDGES) as graph:
         result = ws.multi_source_sssp(graph, SOURCES, cutoff, engine=engine)
         for start, block in zip(SOURCES, blocks(result, len(SOURCES)), strict=True):
-            alone = ws.sssp(graph, start, cutoff)
+            alone = ws.sssp(graph, start, cutoff=cutoff)
             found = block.drop(columns="source").reset_index(drop=True)
             pd.testing.assert_frame_equal(found, alone)
 
@@ -76,7 +76,7 @@ def test_the_frames_kind_and_ids_come_back():
 def test_depth_limit():
     with build(SHAPES["path"], weighted=False) as graph:
         for limit in (0, 2):
-            result = ws.multi_source_bfs(graph, [10, 20], limit, engine="python")
+            result = ws.multi_source_bfs(graph, [10, 20], depth_limit=limit, engine="python")
             reached = result[result["distance"].notna()]
             expected = [10 + step for step in range(limit + 1)] + [20 + s for s in range(limit + 1)]
             assert reached["vertex"].tolist() == expected
@@ -115,7 +115,7 @@ def test_invalid_arguments_are_refused(search):
         with pytest.raises(ws.InputError, match="starts"):
             search(graph, [0, 99])
         with pytest.raises(ws.InputError, match=limit):
-            search(graph, [0], -1)
+            search(graph, [0], **{limit: -1})
         with pytest.raises(ws.InputError, match="unreachable='zero'"):
             search(graph, [0], unreachable="zero")
         with pytest.raises(ws.InputError, match="engine='gpu'"):

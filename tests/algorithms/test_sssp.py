@@ -8,6 +8,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from every_engine import the_answer
 from shapes import FRAME_KINDS, SHAPES, build, column, edge_frame, grid, rmat, undirected
 from verify import Array, Edges, check_shortest_paths
 
@@ -167,3 +168,11 @@ def test_a_senseless_cutoff_is_refused(cutoff):
 def test_an_unknown_start_is_refused():
     with pytest.raises(ws.InputError, match=r"start.*99"):
         ws.sssp(edge_frame(SHAPES["path"]), 99, weight="weight")
+
+
+def test_of_equally_near_predecessors_the_least_is_named() -> None:
+    """Edges of weight 0 lead from 1 and 2 to 3."""
+    edges = Edges(np.array([0, 0, 1, 2]), np.array([1, 2, 3, 3]), 4, np.array([1, 1, 0, 0]))
+    found = the_answer(edges, ws.sssp, 0)
+    assert found.distance.tolist() == [0, 1, 1, 1]
+    assert found.predecessor.fillna(-1).tolist() == [-1, 0, 0, 1]

@@ -17,8 +17,10 @@ from thread_ranks import on_ranks, share
 from verify import Array, Edges
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms import independent_set
 from cugraph_ws.algorithms.neighbourhood import numbers_of, priorities
 from cugraph_ws.algorithms.spanning_tree import LIGHT, _lightest, lightest_forest
+from cugraph_ws.backends.cpu.loops import coloring as in_order
 from cugraph_ws.backends.cpu.loops import strong_components as cpu_strong_components
 from cugraph_ws.backends.cpu.loops.jumps import lower
 from cugraph_ws.partition.part import Part
@@ -59,10 +61,16 @@ def order_of(edges: Edges, seed: int) -> list[int]:
     return np.argsort(values)[::-1].tolist()
 
 
-def greedy_colors(edges: Edges, seed: int) -> list[int]:
-    """Color the vertices one after the other, by falling priority."""
+def by_degree(edges: Edges) -> list[int]:
+    """Return the vertices by falling number of neighbours, then by number."""
+    beside = neighbours(edges)
+    return sorted(range(edges.n), key=lambda vertex: (-len(beside[vertex]), vertex))
+
+
+def greedy_colors(edges: Edges, order: list[int]) -> list[int]:
+    """Color the vertices one after the other."""
     beside, color = neighbours(edges), [-1] * edges.n
-    for vertex in order_of(edges, seed):
+    for vertex in order:
         taken = {color[other] for other in beside[vertex]}
         color[vertex] = next(free for free in range(edges.n) if free not in taken)
     return color
@@ -204,11 +212,28 @@ def test_an_undirected_graph_has_no_levels() -> None:
 @pytest.mark.parametrize("directed", [True, False])
 def test_sets_and_colors_are_greedy(name: str, directed: bool) -> None:
     edges = SHAPES[name] if directed else undirected(SHAPES[name])
-    expected = greedy_colors(edges, seed=1)
+    expected = greedy_colors(edges, order_of(edges, seed=1))
     colors = column(the_answer(edges, ws.coloring, seed=1), "color")
     assert colors.tolist() == expected
     chosen = column(the_answer(edges, ws.maximal_independent_set, seed=1), "in_set")
     assert chosen.tolist() == [color == 0 for color in expected]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("directed", [True, False])
+def test_colors_are_those_of_sequential_greedy_by_degree(
+    name: str, directed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges = SHAPES[name] if directed else undirected(SHAPES[name])
+    expected = greedy_colors(edges, by_degree(edges))
+    for arcs, rounds in ((1 << 23, 256), (8, 2)):  # then calls are cut, and a GPU's host goes on
+        monkeypatch.setattr(in_order, "ARCS_A_CALL", arcs)
+        monkeypatch.setattr(independent_set, "MOST_ROUNDS", rounds)
+        assert column(the_answer(edges, ws.coloring), "color").tolist() == expected
+    peer = nx.Graph(oracles.networkx_graph(edges))
+    peer.remove_edges_from([*nx.selfloop_edges(peer)])
+    known = nx.greedy_color(peer, "largest_first")
+    assert [known[vertex] for vertex in range(edges.n)] == expected
 
 
 def test_more_colors_than_a_word_has_bits() -> None:
@@ -221,7 +246,10 @@ def test_more_colors_than_a_word_has_bits() -> None:
 
 
 @pytest.mark.parametrize("function", [ws.coloring, ws.maximal_independent_set])
-def test_rounds_go_on_from_a_checkpoint(function: Any, tmp_path: Any) -> None:
+def test_rounds_go_on_from_a_checkpoint(
+    function: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_order, "ARCS_A_CALL", 8)
     path = tmp_path / "state.parquet"
     with build(SHAPES["path"]) as graph:
         with pytest.raises(ws.ConvergenceError):
@@ -251,8 +279,8 @@ def test_trees_of_text_without_weights_and_of_two_components() -> None:
     edges = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "c", "a", "b"]})
     tree = ws.minimum_spanning_tree(edges)
     assert tree.to_dict("list") == {"source": ["c", "a"], "destination": ["a", "b"]}
-    with pytest.raises(ws.InputError, match="2 components"):
-        ws.minimum_spanning_tree(edge_frame(SHAPES["two components"]).iloc[:4])
+    apart = edge_frame(SHAPES["two components"]).iloc[:4]
+    assert ws.minimum_spanning_tree(apart).equals(ws.minimum_spanning_forest(apart))
     for name in ("checkpoint", "resume"):
         with pytest.raises(ws.InputError, match=name):
             ws.minimum_spanning_forest(edges, **{name: "state.parquet"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from typing import Any
 
 import networkx as nx
@@ -10,7 +12,7 @@ import oracles
 import pandas as pd
 import pytest
 from emulator.device import emulated
-from every_engine import answers
+from every_engine import answers, the_answer
 from shapes import SHAPES, build, edge_frame, grid, random_edges, rmat, undirected
 from thread_ranks import on_ranks, share
 from verify import Edges
@@ -149,3 +151,55 @@ def test_refusals_and_checkpoints(tmp_path: Any) -> None:
                 function(graph, weighted=True, checkpoint=path, progress=lambda update: False)
             resumed = function(graph, weighted=True, resume=path)
             assert resumed.equals(function(graph, weighted=True))
+
+
+class Given(random.Random):
+    """NetworkX's source of random samples, which gives the wanted vertices."""
+
+    def __init__(self, vertices: list[int]) -> None:
+        super().__init__(0)
+        self.vertices = vertices
+
+    def sample(self, population: Any, k: int, **options: Any) -> list[int]:
+        assert k == len(self.vertices)
+        return self.vertices
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("k", [1, 2, 7])
+def test_sampled_betweenness_is_scaled_as_networkx_does(
+    directed: bool, weighted: bool, k: int
+) -> None:
+    edges = random_edges(20, 60, seed=k)
+    edges = simple(edges if directed else undirected(edges))
+    peer, length = peer_of(edges), "weight" if weighted else None
+    sources = np.random.default_rng(k).permutation(20)[:k].tolist()
+    for normalized, endpoints in itertools.product([True, False], repeat=2):
+        expected = nx.betweenness_centrality(
+            peer, k, normalized, length, endpoints=endpoints, seed=Given(sources)
+        )
+        given = {"k": sources, "normalized": normalized, "weighted": weighted}
+        through_edges = nx.edge_betweenness_centrality(
+            peer, k, normalized, length, seed=Given(sources)
+        )
+        frames = answers(edges, ws.betweenness_centrality, endpoints=endpoints, **given)
+        with build(edges) as graph:
+            found = ws.edge_betweenness_centrality(graph, **given)
+        for frame in frames:
+            values = frame.betweenness_centrality.astype("float64").to_numpy()
+            np.testing.assert_allclose(values, [expected[v] for v in range(20)], atol=1e-12)
+            if k == 1 and not endpoints:
+                assert frame.betweenness_centrality.isna().tolist() == [
+                    v in sources for v in range(20)
+                ]
+        for row in found.itertuples():
+            assert np.isclose(
+                row.betweenness_centrality, through_edges[row.source, row.destination]
+            )
+
+
+def test_the_centre_of_a_star_from_one_leaf() -> None:
+    star = Edges(np.zeros(4, np.int64), np.arange(1, 5), 5, None, False)
+    found = the_answer(star, ws.betweenness_centrality, [1])
+    assert found.betweenness_centrality.fillna(-1.0).tolist() == [1.0, -1.0, 0.0, 0.0, 0.0]

@@ -174,7 +174,7 @@ def the_graph(**arguments) -> ws.Graph:
         ("bfs --start a --depth-limit 1", lambda: ws.bfs(the_graph(), "a", 1)),
         ("bfs --start e --undirected", lambda: ws.bfs(the_graph(directed=False), "e")),
         ("sssp --start a --weight w", lambda: ws.sssp(the_graph(weight="w"), "a")),
-        ("sssp --start a --cutoff 1", lambda: ws.sssp(the_graph(), "a", 1)),
+        ("sssp --start a --cutoff 1", lambda: ws.sssp(the_graph(), "a", cutoff=1)),
         ("widest-path --start a --weight w", lambda: ws.widest_path(the_graph(weight="w"), "a")),
         ("pagerank", lambda: ws.pagerank(the_graph())),
         (
@@ -195,7 +195,9 @@ def the_graph(**arguments) -> ws.Graph:
         ),
         (
             "louvain --hierarchy --seed 3 --resolution 0.5 --max-level 9 --threshold 0.01",
-            lambda: ws.louvain(the_graph(), 9, 0.01, 0.5, hierarchy=True, seed=3)[0],
+            lambda: ws.louvain(
+                the_graph(), 9, threshold=0.01, resolution=0.5, hierarchy=True, seed=3
+            )[0],
         ),
         (
             "conductance --communities team",

@@ -203,6 +203,18 @@ def test_an_earlier_result_is_replaced_and_nothing_else(cluster, capsys):
     assert Path("many/notes.txt").read_text() == "precious"
 
 
+@pytest.mark.parametrize(
+    "precious", ["many/notes.txt", "many/old.parquet/part-00000.parquet", "many/.hidden"]
+)
+def test_a_folder_with_anything_but_parquet_files_is_refused(tmp_path, precious):
+    kept = tmp_path / precious
+    kept.parent.mkdir(parents=True)
+    kept.write_text("precious")
+    with pytest.raises(ws.FileError, match="the folder has files that are not Parquet"):
+        cli_folders.check_folder(tmp_path / "many")
+    assert kept.read_text() == "precious"
+
+
 def test_a_crash_leaves_nothing_half_written(cluster, monkeypatch, capsys):
     Path("many").mkdir()
     Path("many/part-00000.parquet").write_text("an earlier one")

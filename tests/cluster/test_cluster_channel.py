@@ -177,7 +177,7 @@ class TestSniffing:
             wire = sniffed(transport, keys, own)
             for one, other in ((0, 1), (1, 0)):
                 assert keys[one].key(other) not in b"".join(wire.said)
-                assert keys[one]._secret.to_bytes(32, "big") not in b"".join(wire.said)
+                assert keys[one]._secret.private_bytes_raw() not in b"".join(wire.said)
             answer_of(own.address, bytes(wire.said[0]))
             assert own.taken.empty()
             with socket.create_server((HOST, 0)) as server:
@@ -287,12 +287,13 @@ class TestImpersonating:
         with opened(PLAIN, keys[0]) as own, pytest.raises(OSError, match="closed"):
             call(PLAIN, keys[1], ADDRESS, own.address[1], (1, 0, 0), WAIT)
 
-    @pytest.mark.parametrize("number", [0, 1, channel.PRIME - 1, channel.PRIME])
-    def test_public_numbers_of_which_all_know_the_secret(self, number):
+    # Points of low order: 0 and 1, and p - 1, p and p + 1, where p is the field's prime.
+    @pytest.mark.parametrize("point", [0, 1, 2**255 - 20, 2**255 - 19, 2**255 - 18])
+    def test_public_keys_of_which_all_know_the_secret(self, point):
         own = PairKeys()
-        with pytest.raises(HandshakeError, match="invalid public number"):
-            own.learn("run", [own.public, number.to_bytes(channel.PUBLIC, "big")])
-        with pytest.raises(HandshakeError, match="invalid public number"):
+        with pytest.raises(HandshakeError, match="invalid public key"):
+            own.learn("run", [own.public, point.to_bytes(channel.PUBLIC, "little")])
+        with pytest.raises(HandshakeError, match="invalid public key"):
             own.learn("run", [own.public, b"2"])
 
 

@@ -60,7 +60,12 @@ VERTEX_PROGRAMS = [
     pytest.param(Peel, {"k": 3}, {"direction": "pull"}, id="pull of sums"),
     pytest.param(Rank, {}, {}, id="sums and aggregates"),
     pytest.param(Fading, {}, {}, id="aggregates of the number"),
-    pytest.param(Rank, {}, {"in_place": True}, id="in place"),
+    pytest.param(
+        Widest,
+        {"start": 0},
+        {"engine": "cpu", "direction": "gather", "in_place": True},
+        id="in place",
+    ),
     pytest.param(Paths, {}, {}, id="custom combine"),
 ]
 
@@ -70,7 +75,8 @@ def test_vertex_programs(program, given, mode, tmp_path):
     with build(SPARSE) as graph:
 
         def make(**options):
-            return ws.run(program, graph, engine="python", fused=False, **given, **mode, **options)
+            more = {"engine": "python", "fused": False, **given, **mode, **options}
+            return ws.run(program, graph, **more)
 
         check(make, tmp_path / "state.parquet")
 

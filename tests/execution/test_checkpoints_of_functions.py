@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness, closeness
+from cugraph_ws.execution.stop_requests import StopRequests
 
 SIZE = 40
 NUMBERS = np.arange(SIZE)
@@ -47,10 +49,6 @@ def graph_for(name: str) -> ws.Graph:
     if name == "maximal_bipartite_matching":
         edges["source"] &= ~1
         edges["destination"] |= 1
-    if name == "minimum_spanning_tree":
-        edges = pd.concat(
-            [edges, pd.DataFrame({"source": NUMBERS[1:], "destination": 0, "weight": 9.0})]
-        )
     if name == "topological_levels":
         edges = edges[edges["source"] < edges["destination"]]
     directed = name != "maximal_bipartite_matching"
@@ -111,6 +109,100 @@ def test_a_run_is_resumed_or_has_no_checkpoints(name: str, run: Any, tmp_path: P
                 pd.testing.assert_frame_equal(one, other)
             else:
                 assert one == other
+
+
+@pytest.mark.parametrize("run", [on_one, on_two_ranks])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_finished_run_is_resumed_without_a_superstep(name: str, run: Any, tmp_path: Path) -> None:
+    if name in NOWHERE or (name in ON_ONE_MACHINE and run is on_two_ranks):
+        return
+    graph, path = graph_for(name), tmp_path / "state"
+    expected = run(name, graph, checkpoint=path)
+    updates: list[Any] = []
+    resumed = run(name, graph, resume=path, progress=updates.append)
+    for one, other in zip(resumed, expected, strict=True):
+        if isinstance(one, pd.DataFrame):
+            pd.testing.assert_frame_equal(one, other, check_exact=True)
+        else:
+            assert one == other
+    assert updates == []
+
+
+def test_a_finished_run_on_an_undirected_graph_is_resumed_without_a_superstep(
+    tmp_path: Path,
+) -> None:
+    ends = graph_for("").edge_frame()
+    graph, path = ws.Graph(ends, weight=None, directed=False), tmp_path / "state"
+    expected = ws.eigenvector_centrality(graph, checkpoint=path)
+    updates: list[Any] = []
+    resumed = ws.eigenvector_centrality(graph, resume=path, progress=updates.append)
+    pd.testing.assert_frame_equal(resumed, expected, check_exact=True)
+    assert updates == []
+
+
+def test_a_finished_run_goes_on_with_a_smaller_tolerance(tmp_path: Path) -> None:
+    graph, path = graph_for("hits"), tmp_path / "state"
+    ws.hits(graph, tol=1e-2, checkpoint=path)
+    resumed = ws.run(ws.HITS(tol=1e-9), graph, resume=path)
+    assert resumed.converged
+    assert resumed.residual <= 1e-9
+    assert np.allclose(resumed.frame["hubs"], ws.hits(graph, tol=1e-9)["hubs"], atol=1e-8)
+
+
+def ends_at_look(number: int | None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let runs end where a step looks for the n-th time; return the list of looks of later runs."""
+    looks = [0]
+
+    class Ending(StopRequests):
+        def look(self, *, report: bool = True) -> None:
+            self._count()
+            super().look(report=report)
+
+        def look_together(self) -> None:
+            self._count()
+            super().look_together()
+
+        def _count(self) -> None:
+            if self._interrupts is not None:  # the loop has started
+                looks[0] += 1
+                if looks[0] == number:
+                    self._request = "timeout"
+
+    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopRequests", Ending)
+    return looks
+
+
+# Functions whose steps are searches from many vertices, or pass over all edges or pairs
+OF_LONG_STEPS = {
+    *("articulation_points", "betweenness_centrality", "bridges", "closeness_centrality"),
+    *("edge_betweenness_centrality", "harmonic_centrality", "minimum_spanning_forest"),
+    *("minimum_spanning_tree", "multi_source_bfs", "multi_source_sssp"),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_run_that_ends_within_a_step_says_so_and_resumes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, path = graph_for(name), tmp_path / "state"
+    looks = ends_at_look(None, monkeypatch)
+    expected = on_one(name, graph)  # everything is compiled afterwards
+    looks[0] = 0
+    on_one(name, graph)
+    assert looks[0] > 1 or name not in OF_LONG_STEPS
+    saved = {} if name in NOWHERE else {"checkpoint": path}
+    for number in sorted({1 + looks[0] * part // 5 for part in range(5)} if looks[0] else ()):
+        ends_at_look(number, monkeypatch)
+        with pytest.raises(ws.ConvergenceError, match="stopped by timeout") as raised:
+            on_one(name, graph, **saved)
+        assert raised.value.result.stopped == "timeout"
+        if saved:
+            ends_at_look(None, monkeypatch)
+            for one, other in zip(on_one(name, graph, resume=path), expected, strict=True):
+                if isinstance(one, pd.DataFrame):
+                    pd.testing.assert_frame_equal(one, other)
+                else:
+                    assert one == other
 
 
 def test_loops_that_have_none_refuse_them() -> None:

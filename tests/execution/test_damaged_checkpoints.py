@@ -149,6 +149,12 @@ RUNS: dict[str, tuple[Any, Callable[..., Any], int]] = {
         lambda graph, **more: ws.run(ws.WeaklyConnectedComponents(), graph, **more),
         1,
     ),
+    "strong": (
+        EDGES,
+        lambda graph, **more: ws.run(ws.StronglyConnectedComponents(), graph, **more),
+        1,
+    ),
+    "hits": (EDGES, lambda graph, **more: ws.run(ws.HITS(), graph, **more), 1),
     "cores": (undirected(EDGES), lambda graph, **more: ws.run(ws.CoreNumber(), graph, **more), 1),
     "matching": (
         BIPARTITE,
@@ -193,6 +199,10 @@ FORGED: list[tuple[str, str, Callable[[Any], Any], str]] = [
     ("components", "reached", at(1, 1 << 40), "at row 1"),
     ("components", "reached", at(2, N), "at row 2"),
     ("components", "reached", shorter, "has 2 rows"),
+    ("strong", "root", at(0, N), f"{N} at row 0, outside -1 to {N - 1}"),
+    ("strong", "root", at(7, -2), "-2 at row 7"),
+    ("hits", "figures", at(2, np.inf), "without an end"),
+    ("hits", "figures", at(6, np.inf), "without an end"),
     ("cores", "core", at(7, 1 << 20), "at row 7"),
     ("cores", "core", at(7, -5), "-5 at row 7"),
     ("cores", "level", at(0, -2), "-2 at row 0"),
@@ -284,6 +294,15 @@ def test_a_tree_that_is_none(written, tmp_path):
         write_checkpoint(path, {**arrays, "reached": np.array(reached)}, facts)
         with build(edges) as graph, pytest.raises(ws.InputError, match=says):
             run(graph, resume=path)
+
+
+def test_a_vertex_without_a_level_whose_in_neighbours_have_one(tmp_path):
+    path = tmp_path / "state.parquet"
+    chain = pd.DataFrame({"source": ["a", "b"], "destination": ["b", "c"]})
+    ws.topological_levels(chain, checkpoint=path)
+    forge(path, "level", at(1, -1), path)
+    with pytest.raises(ws.InputError, match=r"^resume=: .* no level for vertex 'b'.* start again"):
+        ws.topological_levels(chain, resume=path)
 
 
 def test_a_mate_that_is_not_mutual(tmp_path, written):

@@ -55,6 +55,17 @@ def test_a_null_among_the_categories():
         Graph(table)
 
 
+def test_a_null_among_the_categories_of_a_later_chunk():
+    codes = pa.array([0, 1])
+    chunks = [
+        pa.DictionaryArray.from_arrays(codes, pa.array(values))
+        for values in (["a", "b"], ["b", None], ["a", None])
+    ]
+    table = pa.table({"source": pa.chunked_array(chunks), "destination": range(6)})
+    with pytest.raises(InputError, match=r"column 'source' \(source\): row 3 is null"):
+        Graph(table)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_weights_that_are_no_numbers(bad, dtype):
@@ -93,11 +104,12 @@ def test_weights_beyond_int64():
     ("values", "remedy"),
     [
         ([0.0, 1.0, 2.0], "cast the column to int64 or to strings"),
-        ([0.0, np.nan, 2.0], "cast the column to int64 or to strings"),
+        ([0.0, np.nan, 2.0], "row 1 has no id, .* cast the column to int64"),
+        ([0.5, np.nan, 2.0], "cast the column to int64 or to strings"),
         ([True, False, True], "cast the column to int8"),
         ([decimal.Decimal(1)] * 3, "cast the column to int64 or to strings"),
-        ([[1], [2], [3]], "cast the column to one of these"),
-        ([{"a": 1}] * 3, "cast the column to one of these"),
+        ([[1], [2], [3]], "each must be a single value"),
+        ([{"a": 1}] * 3, "each must be a single value"),
         ([uuid.UUID(int=1)] * 3, "cast the column to one of these|of one kind"),
         (pd.period_range("2024", periods=3, freq="M"), "cast the column to one of these"),
         ([1, "a", 2], "values of one kind are needed"),

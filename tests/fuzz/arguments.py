@@ -162,7 +162,90 @@ def absurd_values() -> list[Any]:
         *(pd.DataFrame([[0, 1]], columns=["source", "source"]), pd.DataFrame({0: [1], 1: [2]})),
         *(pa.table({}), pa.table({"vertex": [0]}), pl.DataFrame(), pl.LazyFrame({"source": [0]})),
     ]
-    return [*numbers, *words, *pieces, *times, *lists, *arrays, *frames]
+    known = [*numbers, *words, *pieces, *times, *lists, *arrays, *frames]
+    return [*known, *_endless(), *_masked(), *_nested_columns(), *_odd_names()]
+
+
+def _endless() -> list[Any]:
+    """Return numbers of too many digits for text, and containers nested without an end."""
+    digits = 10**5000
+    itself: list[Any] = []
+    itself.append(itself)
+    own_value: dict[Any, Any] = {}
+    own_value[0] = own_value
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    numbers = [digits, -digits, [digits], {0: digits}, {digits: 1.0}, fractions.Fraction(digits, 3)]
+    return [*numbers, itself, own_value, deep, [[deep]], {0: itself}, {0: deep}, (itself, itself)]
+
+
+def _masked() -> list[Any]:
+    """Return NumPy's masked arrays, whose masks no other library knows."""
+    floats = np.ma.masked_array([0.0, 1, 2, 3, 4], mask=[0, 1, 0, 0, 0])
+    return [np.ma.masked_array([0, 1], mask=[False, True]), floats, np.ma.masked, [np.ma.masked]]
+
+
+def _nested_columns() -> list[Any]:
+    """Return values and frames of values that are lists, records or other types of Arrow's."""
+    lists = [[0], [1], [], [1], [0]]
+    itself: list[Any] = []
+    itself.append(itself)
+    records = np.array([(0, 1.0)], dtype=[("vertex", int), ("x", float)])
+    return [
+        *(records, records[0], np.array([1j]), np.float16([1, 2]), np.longdouble([1, 2])),
+        *(pa.array(lists), pa.array([{"a": 1}]), pa.chunked_array([], pa.int64()), pa.scalar(3)),
+        *(pl.Series(lists), pl.Series([object()]), pd.Series(lists), pd.Series([itself])),
+        *(
+            pd.Series(pd.interval_range(0, 5)),
+            pd.Series(pd.period_range("2024", periods=2, freq="D")),
+        ),
+        *(
+            np.array([itself, itself], object),
+            decimal.Decimal("sNaN"),
+            np.str_("weight"),
+            bytearray(b"x"),
+        ),
+        *(
+            pd.DataFrame({"vertex": range(5), "x": lists}),
+            pl.DataFrame({"vertex": range(5), "x": lists}),
+        ),
+        *(pa.table({"vertex": range(5), "x": lists}), pd.DataFrame({"vertex": [lists], "x": [1]})),
+        *(
+            pd.DataFrame({"vertex": [[itself]], "x": [1.0]}),
+            pd.DataFrame({"vertex": [0], "x": [itself]}),
+        ),
+        pd.DataFrame({"source": [[0]], "destination": [[itself]], "weight": [[1.0]]}),
+        pd.DataFrame({"vertex": pd.Categorical([0, 1]), "x": pd.Categorical(["a", None])}),
+        sparse.eye_array(3, format="csr"),
+    ]
+
+
+def _odd_names() -> list[Any]:
+    """Return frames whose columns have names that are not plain text."""
+    names = (
+        0,
+        -1,
+        1.5,
+        math.nan,
+        None,
+        True,
+        b"x",
+        ("a", "b"),
+        datetime.date(2024, 1, 1),
+        10**5000,
+    )
+    values = [pd.DataFrame({"vertex": range(5), name: 1.0}) for name in names]
+    edges = [pd.DataFrame({"source": [0], "destination": [1], name: 1.0}) for name in names]
+    polars = [
+        pl.DataFrame({"vertex": range(5), name: [1.0] * 5}) for name in ("\0", "a\0b", "", "é")
+    ]
+    return [
+        *values,
+        *edges,
+        *polars,
+        pl.DataFrame({"source": [0], "destination": [1], "\0": [1.0]}),
+    ]
 
 
 @dataclass(frozen=True)

@@ -189,6 +189,16 @@ def test_a_subgraph_has_the_chosen_vertices_and_all_edges_between_them(
     assert list(degrees["vertex"]) == sorted(chosen)
 
 
+def test_a_subgraph_keeps_the_attributes_of_its_vertices() -> None:
+    frame = pd.DataFrame({"source": ["a", "b", "c"], "destination": ["b", "c", "d"]})
+    vertices = pd.DataFrame({"vertex": ["d", "b", "a"], "height": [4.0, 2.0, 1.0]})
+    with ws.Graph(frame, vertices=vertices) as graph:
+        found = graph.subgraph(["d", "c", "b"])
+        values, given = found.vertex_values("height", "height", "float64", default=0.0)
+    assert values.tolist() == [2.0, 0.0, 4.0]
+    assert given.tolist() == [True, False, True]
+
+
 def test_a_mask_works_on_partitions_and_other_engines() -> None:
     frame = edges_of(5)
     with ws.Graph(frame, weight="weight", attributes=["row"]) as graph:

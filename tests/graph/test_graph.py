@@ -348,7 +348,7 @@ def test_vertex_values_of_some(three):
 
 def test_vertex_values_choose_a_column(three):
     frame = pd.DataFrame({"vertex": [9, 1, 5], "a": [1, 2, 3], "b": [True, False, True]})
-    with pytest.raises(InputError, match=r"one column of values is needed besides vertex, not 2"):
+    with pytest.raises(InputError, match=r"one column of values is needed besides 'vertex', not 2"):
         three.vertex_values(frame, "left", bool)
     assert three.vertex_values(frame, "left", bool, column="b")[0].tolist() == [False, True, True]
     with pytest.raises(InputError, match=r"left='c'.*its columns are 'vertex', 'a', 'b'"):

@@ -252,3 +252,34 @@ def test_columns_of_different_lengths_in_several_pieces(monkeypatch):
     monkeypatch.setattr(numbering, "number_of_threads", lambda: 4)
     columns = [np.arange(300_000) % 5, np.arange(3)]
     check(columns, number_integers(columns, dense_up_to=100))
+
+
+@pytest.mark.parametrize("kind", ["text", "integers", "mixed"])
+def test_an_unknown_part_of_an_id_beside_known_ones_is_no_vertex(kind):
+    """Each part of ("de", "paris") sorts among those of vertices, and so does the pair."""
+    countries, towns = {"at": 0, "de": 1}, {"berlin": -3, "paris": 2, "ulm": 5, "wien": 9}
+    first = countries.__getitem__ if kind != "text" else str
+    second = towns.__getitem__ if kind == "integers" else str
+    rows = [("at", "wien", "de", "ulm"), ("de", "berlin", "at", "ulm")]
+    edges = pd.DataFrame(
+        [(first(a), second(b), first(c), second(d)) for a, b, c, d in rows], columns=list("abcd")
+    )
+    graph = Graph(edges, source=["a", "b"], destination=["c", "d"])
+    known = [("at", "ulm"), ("at", "wien"), ("de", "berlin"), ("de", "ulm")]
+    for number, (country, town) in enumerate(known):
+        assert graph.number((first(country), second(town)), "start") == number
+    for country, town in [("de", "paris"), ("at", "paris"), ("at", "berlin"), ("de", "wien")]:
+        with pytest.raises(InputError, match=r"^start: .* is not a vertex of the graph"):
+            graph.number((first(country), second(town)), "start")
+    with pytest.raises(InputError, match=r"is not a vertex of the graph, and 1 more"):
+        graph.numbers([(first("de"), second("paris"))] * 2, "starts")
+
+
+@pytest.mark.parametrize("wrong", [-1, -3, 2, 4, 2**31, -(2**31), 2**63, -(2**63), 2**64])
+@pytest.mark.parametrize("ids", [[0, 1, 3], [-2, 0, 3], [5, 2**40, -(2**40)]])
+def test_integers_beside_ids_are_no_vertices(wrong, ids):
+    graph = Graph(pd.DataFrame({"source": ids, "destination": ids}))
+    with pytest.raises(InputError, match=r"^start"):
+        graph.number(wrong, "start")
+    for number, known in enumerate(sorted(ids)):
+        assert graph.number(known, "start") == number

@@ -94,7 +94,7 @@ def test_first_by() -> None:
         (lambda: ws.histogram(0), "ws.histogram: k=0"),
         (lambda: ws.histogram(33), "ws.histogram: k=33"),
         (lambda: ws.histogram(2.0), "ws.histogram: k=2.0"),
-        (lambda: ws.top(17), "ws.top: k=17"),
+        (lambda: ws.top(33), "ws.top: k=33"),
         (lambda: ws.top(True), "ws.top: k=True"),
         (lambda: ws.bitset(505), "ws.bitset: k=505"),
         (lambda: ws.first_by(-1), "field=-1"),

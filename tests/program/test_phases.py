@@ -30,6 +30,7 @@ from zoo import (
     remembering,
     shown,
 )
+from zoo_meetings import PHASED_MEETINGS
 
 import cugraph_ws as ws
 from cugraph_ws.execution.check import _Check
@@ -62,6 +63,7 @@ WAYS: list[dict[str, Any]] = [
     {"fused": False},
     {"in_place": False},
 ]
+ALL = [*PHASED, *PHASED_MEETINGS]
 HITS = next(entry.program for entry in PHASED if entry.name == "hits")
 COMPONENTS = next(entry.program for entry in PHASED if entry.name == "weak components")
 
@@ -80,7 +82,7 @@ def graph(name: str) -> ws.Graph:
 
 @cache
 def expected_of(place: int, name: str, limit: int | None) -> phased.Outcome:
-    entry, edges = PHASED[place], GRAPHS[name]
+    entry, edges = ALL[place], GRAPHS[name]
     return phased.run(
         entry.program, reference_graph(edges), entry.given(edges.n),
         max_iter=LONG if limit is None else limit, messages=entry.messages,
@@ -89,7 +91,7 @@ def expected_of(place: int, name: str, limit: int | None) -> phased.Outcome:
 
 def check(entry: Entry, name: str, limit: int | None, **options: Any) -> None:
     """Compare one run with the reference."""
-    outcome, edges = expected_of(PHASED.index(entry), name, limit), GRAPHS[name]
+    outcome, edges = expected_of(ALL.index(entry), name, limit), GRAPHS[name]
     assert limit is not None or outcome.converged or entry.program.until is not None
     result = ws.run(entry.program, graph(name), max_iter=limit, **entry.given(edges.n), **options)
     where = f"{entry} on {name}, max_iter={limit}, {options}"
@@ -106,14 +108,30 @@ def graphs_for(entry: Entry) -> list[str]:
     return [name for name, edges in GRAPHS.items() if edges.n or not entry.needs_vertex]
 
 
-@pytest.mark.parametrize("entry", PHASED, ids=str)
+@pytest.mark.parametrize("entry", ALL, ids=str)
 def test_plain_python(entry: Entry) -> None:
     turn = itertools.cycle(WAYS)
-    for place, name in enumerate(graphs_for(entry), start=PHASED.index(entry)):
+    for place, name in enumerate(graphs_for(entry), start=ALL.index(entry)):
         chosen = [{}, *(WAYS if name in THOROUGH else [next(turn)])]
         for number, options in enumerate(chosen):
             for limit in (FEW[(place + number) % len(FEW)], None):
                 check(entry, name, limit, engine="python", **options)
+
+
+@pytest.mark.parametrize("entry", [entry for entry in PHASED_MEETINGS if entry.compiled], ids=str)
+def test_compiled_meetings(entry: Entry) -> None:
+    with emulated(seed=3):
+        for limit in (5, None):
+            for name in THOROUGH:
+                check(entry, name, limit, engine="cpu")
+                check(
+                    entry,
+                    name,
+                    limit,
+                    engine="cpu",
+                    direction="gather" if limit is None else "auto",
+                )
+            check(entry, "duplicates", limit, engine="cuda")
 
 
 COMPILED = [entry for entry in PHASED if entry.compiled]
@@ -161,7 +179,7 @@ def test_ranks_with_a_gpu_each(
     entry: Entry, exchange: str, built: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_classes(monkeypatch, block=32, hub=12, chunk=8, middle=5)
-    outcome, given = expected_of(PHASED.index(entry), "random", None), entry.given(9)
+    outcome, given = expected_of(ALL.index(entry), "random", None), entry.given(9)
 
     def work(comm: Any) -> Any:
         part = gpu_shard(GRAPHS["random"], comm) if built else share(graph("random"), comm)
@@ -446,7 +464,7 @@ def test_check_passes(entry: Entry) -> None:
     assert {"engine='cpu', direction='auto'", "engine='cpu', partitions=4, exchange='ms'"} <= {
         *report.configurations
     }
-    assert report.supersteps == expected_of(PHASED.index(entry), "random", None).supersteps
+    assert report.supersteps == expected_of(ALL.index(entry), "random", None).supersteps
 
 
 def test_check_samples_around_what_programs_name() -> None:
@@ -514,7 +532,7 @@ def on_workers() -> Iterator[dict[str, Any]]:
 def check_on_workers(
     entry: Entry, name: str, limit: int | None, spread: Any, **options: Any
 ) -> Any:
-    outcome, edges = expected_of(PHASED.index(entry), name, limit), GRAPHS[name]
+    outcome, edges = expected_of(ALL.index(entry), name, limit), GRAPHS[name]
     given = entry.given(edges.n)
     found = ws.run(entry.program, spread, engine="python", max_iter=limit, **given, **options)
     rows = found.frame.compute().sort_values("vertex")
@@ -534,7 +552,7 @@ def test_workers(entry: Entry, on_workers: dict[str, Any]) -> None:
         for limit in (2, None):
             found = check_on_workers(entry, name, limit, spread)
             if found.synchronous:
-                names = expected_of(PHASED.index(entry), name, limit).names
+                names = expected_of(ALL.index(entry), name, limit).names
                 assert found.trace["phase"].tolist() == names
 
 

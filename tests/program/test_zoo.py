@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 import reference
 import zoo
+import zoo_arithmetic  # noqa: F401 - its programs are listed in the zoo
+import zoo_trials
 from clusters import workers
 from cuda_cases import set_classes
 from emulator.device import emulated
@@ -30,12 +32,14 @@ from zoo import (
     remembering,
     shown,
 )
+from zoo_meetings import MEETINGS
 
 import cugraph_ws as ws
 
 pytestmark = pytest.mark.xdist_group("zoo")
 
-ALL = [*ZOO, *PERMUTED]
+assert len(zoo_trials.TRIED) == 10, "they are among the others"
+ALL = [*ZOO, *PERMUTED, *MEETINGS]
 GRAPHS: dict[str, Edges] = {
     **{
         name: SHAPES[name]
@@ -152,7 +156,7 @@ def test_plain_python(entry: Entry) -> None:
                 check(entry, name, limit, engine="python", **options)
 
 
-COMPILED = [entry for entry in ZOO if entry.compiled]
+COMPILED = [entry for entry in (*ZOO, *MEETINGS) if entry.compiled]
 
 
 @pytest.mark.parametrize("entry", COMPILED, ids=str)
@@ -234,6 +238,7 @@ def test_workers(program: Any, on_workers: dict[str, Any]) -> None:
 
 def test_the_zoo_is_large_and_every_program_says_what_it_is() -> None:
     assert len(ZOO) >= 60
+    assert len(MEETINGS) >= 40
     assert len({entry.program.name for entry in ALL} - {"Closure"}) == len(ALL) - 2
     assert all(entry.program.doc for entry in ALL)
 

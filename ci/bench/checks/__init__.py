@@ -1,1 +1,1 @@
-"""Checks on a GPU outside the test suite: random graphs, small graphs for the sanitizer, memory leaks."""
+"""Checks outside the test suite: random graphs, small graphs for the sanitizer, memory leaks, stops."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.codegen import Types, compiled_module, python_module
 from cugraph_ws.program.inference import compile_error
-from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel, serial
 
 __all__ = ["Array", "Context", "running"]
 
@@ -24,10 +24,6 @@ Array = npt.NDArray[Any]
 
 SMALL_WORK = 1 << 16  # arcs and vertices below which a second thread costs more than it helps
 RANGES_A_THREAD = 8  # to balance the load
-
-
-def _serial(function: Callable[..., Any], tasks: Iterable[Sequence[Any]]) -> list[Any]:
-    return [function(*task) for task in tasks]
 
 
 @lru_cache
@@ -76,6 +72,8 @@ class Context:
         The loops of `kernels/cpu`, instantiated for the program.
     run : callable
         Calls a loop for each task of a list, on all threads.
+    look_and_run : callable
+        Does the same, and looks before each task whether the run is to end; see `runtime.looks`.
     state : tuple of ndarray, each of shape (part.size,)
         The state fields.
     sums : ndarray of float64
@@ -100,7 +98,8 @@ class Context:
             types = _never_nan(bound.types) if bound.never_nan else bound.types
             self.loops = compiled_module(bound.program, types)
         self.threads = 1 if plain else threads or number_of_threads()
-        self.run = _serial if self.threads == 1 else parallel
+        self.look_and_run = serial if self.threads == 1 else parallel
+        self.run = partial(self.look_and_run, looks=False)
         self.index = np.int64 if part.size > np.iinfo(np.int32).max else np.int32
         self.state: tuple[Array, ...] = tuple(
             np.empty(part.size, kind) for kind in bound.types.state

@@ -31,7 +31,7 @@ from cugraph_ws.runtime.threads import cut_evenly
 __all__ = ["CpuExecutor"]
 
 LONG_ROW = 1 << 16  # arcs above which a row is split among threads
-FUSED_BUDGET = 1 << 22  # arcs of a fused call, so that Ctrl-C and progress are served
+FUSED_BUDGET = 1 << 20  # arcs of a fused call, so that time-outs, Ctrl-C and progress are served
 FUSED_SUPERSTEPS = 1 << 12
 FEW = 64  # vertices whose values are compared first
 SUMMED_TOGETHER = 1 << 15  # vertices; fixed, so that rounding does not depend on the threads
@@ -229,13 +229,15 @@ class CpuExecutor:
         if context.bound.program.listing is not None:
             hubs = []  # a list is gathered by one thread
         values, outbox = context.values, self._prepare()
+        # A superstep in place has no state to go back to, should the run end within it.
+        run = context.run if self._in_place else context.look_and_run
         totals = np.zeros((len(ranges) + len(hubs), 3))
         seen = (rows, self._edges(), context.state, fresh, part.constants, values)
         listing = context.bound.program.listing
         if listing is not None:
             lists = [(*bounds, *seen, totals[place]) for place, bounds in enumerate(ranges)]
             loops = context.loops
-            context.run(loops.gather_lists if listing.kind == "list" else loops.gather_modes, lists)
+            run(loops.gather_lists if listing.kind == "list" else loops.gather_modes, lists)
         elif tiled:
             inbox = self._tiled.fold(self._prepares, outbox)
             finishing = [
@@ -258,7 +260,7 @@ class CpuExecutor:
                 (*bounds, longest, *seen, self._prepares, outbox, totals[place])
                 for place, bounds in enumerate(ranges)
             ]
-            context.run(context.loops.gather, tasks)
+            run(context.loops.gather, tasks)
         for place, vertex in enumerate(hubs, start=len(ranges)):
             self._gather_long_row(vertex, fresh, outbox, totals[place])
         if not self._in_place:

@@ -203,5 +203,5 @@ class TiledRows:
             )
             for number, rows in enumerate(tiles.ranges)
         ]  # fmt: skip
-        context.run(context.loops.fold_tiles, tasks)
+        context.look_and_run(context.loops.fold_tiles, tasks)
         return self.inbox

@@ -17,16 +17,17 @@ import numpy as np
 
 from cugraph_ws.kernels.cuda.layout import CODES
 from cugraph_ws.program.codegen import (
-    INFINITY,
     Access,
     Types,
     adaptors,
+    loaded_text,
     message_text,
     program_text,
     vertex_text,
     without_interface,
 )
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.runtime.compile_ahead import PREFIX
 from cugraph_ws.runtime.device import Device, KernelModule
 from cugraph_ws.runtime.generated import kernel_file
@@ -151,8 +152,8 @@ class _CodedAccess(DeviceAccess):
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
         if role == "state":
-            if kind in INFINITY:
-                return f"np.int64(code if code < {FAR} else {INFINITY[kind]})"
+            if kind in STORED:
+                return f"np.int64(code if code < {FAR} else {STORED[kind]})"
             return f"(np.{kind}(code) if code < {FAR} else np.{kind}(np.inf))"
         return super().read(role, array, index, kind)
 
@@ -324,7 +325,7 @@ def has_codes(types: Types) -> bool:
     bool
         Whether the state is one number.  A vertex has a code if its number is a small whole one.
     """
-    return len(types.state) == 1 and types.state[0] in (*INFINITY, "float32", "float64")
+    return len(types.state) == 1 and types.state[0] in (*STORED, "float32", "float64")
 
 
 @lru_cache
@@ -404,11 +405,13 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         lines += _source_adaptors(program, types, variant)
     if variant.swaps:
         cached = DeviceAccess(variant, cached=True)
+        narrow = program.infinite and types.state[0] == "int32"
+        seen = "stored_int32(old[0])" if narrow else "old[0]"
         lines += [
             "@inline\ndef glance(state, constants, vertex):",
             f"    return {vertex_text(program, types, cached)}",
             "@inline\ndef swap(state, vertex, old, new):",
-            "    return atomic_compare_and_swap(state[0], vertex, old[0], new[0]) == old[0]",
+            f"    return atomic_compare_and_swap(state[0], vertex, {seen}, new[0]) == {seen}",
         ]
     return "\n".join(lines)
 
@@ -473,6 +476,8 @@ def _source_adaptors(program: VertexProgram, types: Types, variant: Variant) -> 
             value = DeviceAccess(variant).read("constant", f"constants[{place}]", "0", kind)
         else:  # not read
             value = "False" if kind == "bool" else f"np.{kind}(0)"
+        if role == "state":
+            return loaded_text(program, place, kind, value)
         return f"np.int64({value})" if kind == "int32" else value
 
     if variant.outbox:
@@ -505,9 +510,10 @@ def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
     known = whole = "load(state, constants, vertex)"
     if coded:
         kind = types.state[0]
-        beyond = f"{FAR} if vertex[0] == {INFINITY.get(kind, 'np.inf')} else {UNCODED}"
+        far = INFINITY if program.infinite else STORED.get(kind, "np.inf")
+        beyond = f"{FAR} if vertex[0] == {far} else {UNCODED}"
         small, at = f"0 <= vertex[0] < {FAR}", "codes[vertex]"
-        if kind not in INFINITY:  # whole, and not -0
+        if kind not in STORED:  # whole, and not -0
             small += f" and np.{kind}(np.uint8(vertex[0])) == vertex[0]"
             small += " and math.copysign(1.0, vertex[0]) > 0.0"
             at = f"codes[vertex] if worth else np.uint8({UNCODED})"

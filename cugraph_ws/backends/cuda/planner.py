@@ -159,9 +159,8 @@ class CudaPlan:
                 if self._rounds:
                     self._left = min(self._pulled, max(LEAST_PUSHED, arcs // PUSHED_PART))
             self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
-            # Only if no vertex settles and there is no residual, which could end the run too early
-            free = program.combine in ("min", "max") and program.residual is None
-            if free and direction == "auto" and "settled" not in program.functions:
+            # A residual could end the run too early
+            if bound.may_gather_from_all and program.residual is None and direction == "auto":
                 self._heavy = max(1, arcs // GROWING)
                 self._heavy_later = max(1, arcs // HEAVY)
                 if self._linked:  # later most messages change nothing, and are cheap in any launch
@@ -186,18 +185,17 @@ class CudaPlan:
             return
         if dense and direction == "pull":
             raise gathers_only(bound, direction)
-        may_gather = dense or (program.combine in ("min", "max") and bound.order_free)
-        if direction == "gather" and not may_gather:
+        may_gather = dense or bound.may_gather_from_all
+        # A minimum or maximum is gathered from active vertices if the messages of others would count
+        if direction == "gather" and not dense and program.combine not in ("min", "max"):
             raise InputError(
                 f"direction='gather': {program.name} counts the messages of active vertices only; use "
                 "'auto' or 'pull'"
             )
         # A residual is for programs that gather from all; it would end a search too early.
         free = bound.accumulates and may_gather and program.residual is None
-        from_all = dense or direction == "gather" or (free and not divided)
+        from_all = dense or (may_gather and direction == "gather") or (free and not divided)
         active_only = direction == "pull" or not from_all
-        if in_place is None:
-            in_place = program.in_place
         if program.edge_state:
             self._batch = self._most = 1  # the host counts the edges that have changed
         if divided:
@@ -313,7 +311,7 @@ def why_not_sharded(bound: BoundProgram) -> str | None:
         return f"{program.listing!r} of {program.name} lists the messages of a row, but shards fold them"
     if program.reads_target:
         return f"{program.name}.compute takes `dst`, but shards hold values of sources only"
-    if not gathers_from_all(bound) and not (program.combine in ("min", "max") and bound.order_free):
+    if not gathers_from_all(bound) and not bound.may_gather_from_all:
         return f"{program.name} counts the messages of active vertices only, but shards fold those of all"
     if program.jumps:
         return (

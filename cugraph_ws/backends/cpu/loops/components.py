@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 
 SAMPLED = 2  # neighbours of each vertex that are linked at first: one at each end of its row
 PROBES = 1024  # vertices sampled to find the largest component
-ARCS_A_STEP = 1 << 24
+ARCS_A_STEP = 1 << 22
 GRAIN = 1 << 13  # least number of vertices or arcs of a task
 SHOWN = 0  # largest trees are not sent to other ranks: an arc within a tree costs hardly anything
 

@@ -17,7 +17,7 @@ __all__ = ["Peeler", "count_degrees"]
 
 Array = npt.NDArray[Any]
 
-WORK_A_STEP = 1 << 22  # arcs
+WORK_A_STEP = 1 << 20  # arcs
 ARCS_A_TASK = 1 << 16
 
 

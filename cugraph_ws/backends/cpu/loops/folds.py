@@ -22,7 +22,10 @@ __all__ = ["AllRows", "classes_of", "nearest", "sums", "sums_of_all", "tight", "
 
 Array = npt.NDArray[Any]
 
-WORK_A_TASK = 1 << 14  # rows and arcs
+WORK_A_TASK = 1 << 14  # rows and arcs, at least
+MOST_A_TASK = (
+    1 << 23
+)  # rows and arcs, times columns: some hundredths of a second, since runs end between tasks
 WIDTH = 8  # bytes of a value
 
 
@@ -66,7 +69,7 @@ def sums(
     """
     found = np.empty((len(which), values.shape[1]))
     given = (rows.offsets, rows.indices, which, values, weights, found)
-    parallel(sum_rows, [(*given, *cut) for cut in _cuts(rows, which)])
+    parallel(sum_rows, [(*given, *cut) for cut in _cuts(rows, which, values.shape[1])])
     return found
 
 
@@ -164,7 +167,7 @@ def nearest(rows: Any, which: Array, distances: Array, weights: Array) -> Array:
     """
     found = np.empty((len(which), distances.shape[1]))
     given = (rows.offsets, rows.indices, which, distances, weights, found)
-    parallel(nearest_rows, [(*given, *cut) for cut in _cuts(rows, which)])
+    parallel(nearest_rows, [(*given, *cut) for cut in _cuts(rows, which, found.shape[1])])
     return found
 
 
@@ -189,14 +192,15 @@ def tight(
     """
     found = np.empty((len(which), values.shape[1]))
     given = (rows.offsets, rows.indices, which, values, distances, weights, forward, found)
-    parallel(tight_rows, [(*given, *cut) for cut in _cuts(rows, which)])
+    parallel(tight_rows, [(*given, *cut) for cut in _cuts(rows, which, found.shape[1])])
     return found
 
 
-def _cuts(rows: Any, which: Array) -> list[tuple[int, int]]:
-    """Split rows into ranges of about equal work, one for each task."""
+def _cuts(rows: Any, which: Array, columns: int = 1) -> list[tuple[int, int]]:
+    """Split rows of some columns into ranges of about equal work, one for each task."""
     lengths = rows.offsets[which + 1] - rows.offsets[which]
     ends = np.zeros(len(which) + 1, np.int64)
     np.cumsum(lengths, out=ends[1:])
     work = int(ends[-1]) + len(which)
-    return cut_offsets(ends, min(4 * number_of_threads(), 1 + work // WORK_A_TASK))
+    few = min(4 * number_of_threads(), 1 + work // WORK_A_TASK)
+    return cut_offsets(ends, max(few, work * columns // MOST_A_TASK))

@@ -7,7 +7,6 @@ time.
 
 from __future__ import annotations
 
-from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,8 @@ import numpy.typing as npt
 
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.threads import number_of_threads, parallel
+from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.threads import number_of_threads, parallel, serial
 
 if TYPE_CHECKING:
     from cugraph_ws.algorithms.multi_source import Search
@@ -48,7 +48,7 @@ class Searches:
         self._search = search
         self._threads = 1 if part.whole else None  # of each search
         cores = 1 if search.plain or not part.whole else number_of_threads()
-        self._each: Any = starmap if cores == 1 else parallel
+        self._each: Any = serial if cores == 1 else parallel
         self.width = SEARCHES_A_STEP * cores if part.whole else 1
 
     def run(
@@ -87,6 +87,7 @@ class Searches:
         loop, limit = self._search.begin(number, self._threads), self._search.limit
         steps = arcs = sent = 0
         while not loop.converged and (limit is None or steps < limit):
+            look()
             step = loop.step()
             steps += len(step.history)
             arcs += step.edges

@@ -11,7 +11,7 @@ from cugraph_ws.backends.cpu.context import running
 from cugraph_ws.partition.pair_rows import PairRows
 from cugraph_ws.program.edge_binding import BoundEdgeProgram
 from cugraph_ws.program.edge_codegen import compiled_pairs, plain_pairs
-from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
+from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel, serial
 
 __all__ = ["PairFold"]
 
@@ -72,10 +72,11 @@ class PairFold:
             (rows.offsets, rows.indices), rows.pairs, rows.constants, rows.edges,
             self._bound.values, columns, *others,
         )  # fmt: skip
-        pieces = min(TASKS_A_THREAD * number_of_threads(), 1 + count // PAIRS_A_TASK)
+        run, pieces = parallel, 1 + count // PAIRS_A_TASK
+        if self._plain:
+            run = serial
+        else:
+            pieces = min(TASKS_A_THREAD * number_of_threads(), pieces)
         with running(self._bound.program):
-            if self._plain:
-                kernel(*head, 0, count)
-            else:
-                parallel(kernel, [(*head, *cut) for cut in cut_evenly(count, pieces)])
+            run(kernel, [(*head, *cut) for cut in cut_evenly(count, pieces)])
         return list(columns)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cugraph_ws.kernels.cpu.triangles import count_triangles, support_edges, weigh_triangles
 from cugraph_ws.partition.neighbourhoods import NeighbourRows
 from cugraph_ws.partition.oriented import Heads, Oriented
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.threads import number_of_threads, parallel
 
 __all__ = ["Lister"]
@@ -20,6 +21,7 @@ Integers = npt.NDArray[np.int64]
 
 TASKS_A_THREAD = 16  # ranges of the pivots, so that no thread waits for long
 PIVOTS_A_TASK = 1 << 8  # at least
+MOST_A_TASK = 1 << 25  # of the cost of a range: a run may end between two
 
 
 class Lister:
@@ -127,11 +129,16 @@ def _shared_out(
     lengths = rows.offsets[pivots + 1] - rows.offsets[pivots]
     costs = np.concatenate([[0], np.cumsum(1 + lengths * lengths)])
     pieces = TASKS_A_THREAD * len(workers) if len(workers) > 1 else 1
+    pieces = max(pieces, int(costs[-1]) // MOST_A_TASK)
     bounds = np.searchsorted(costs, np.linspace(0, costs[-1], pieces + 1)).tolist()
     bounds[0], bounds[-1] = 0, len(pivots)
     numbers = iter(range(pieces))  # next() on a range iterator is atomic under the GIL
 
     def work(worker: Callable[[Integers], int]) -> int:
-        return sum(worker(pivots[bounds[number] : bounds[number + 1]]) for number in numbers)
+        read = 0
+        for number in numbers:
+            look()
+            read += worker(pivots[bounds[number] : bounds[number + 1]])
+        return read
 
     return sum(parallel(work, [(worker,) for worker in workers]))

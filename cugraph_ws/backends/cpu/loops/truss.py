@@ -16,7 +16,7 @@ __all__ = ["Lister", "Peeler"]
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 
-WORK_A_STEP = 1 << 25  # arcs
+WORK_A_STEP = 1 << 23  # arcs
 
 
 class Peeler:

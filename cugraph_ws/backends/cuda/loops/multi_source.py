@@ -22,7 +22,7 @@ from cugraph_ws.backends.cuda.order import arc_rows
 from cugraph_ws.backends.cuda.rows import Rows
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.partition.part import Part
-from cugraph_ws.program.codegen import INFINITY
+from cugraph_ws.program.infinity import STORED
 from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
 
@@ -73,7 +73,7 @@ class Searches:
         self._limit = ENDLESS if search.limit is None else search.limit
         self._cutoff = float(bound.values[0]) if bound.values else np.inf
         self._kind = kind = np.dtype(bound.types.state[0])
-        self._infinity = INFINITY.get(kind.name, np.inf)
+        self._infinity = STORED.get(kind.name, np.inf)
         self.number: np.dtype[Any] = part.numbers.dtype
         self._nobody = int(np.iinfo(self.number).max)
         column = bound.edge_columns[0] if bound.edge_columns else None

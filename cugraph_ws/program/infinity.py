@@ -1,0 +1,766 @@
+"""Infinity in integer fields: the source of a program is rewritten so that it absorbs.
+
+An integer has no infinity, so the number `INFINITY` stands for it: the field holds smaller numbers, and
+every number from there on is infinite.  Machine arithmetic would move it: `2**62 - 5` is finite.  So in a
+program that gives math.inf to an integer field, operations whose operands may be infinite become calls
+of the functions in `TEXTS`, and math.inf beside an integer becomes the number.  Other programs, and
+operations that no infinity reaches, are left as they are.
+
+Which expressions may be infinite is a data-flow analysis over names: a variable is what any of its
+assignments makes it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.declarations import Jump, ScalarType
+from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.source import FunctionSource
+from cugraph_ws.runtime.parsing import parse
+
+__all__ = [
+    "INFINITY",
+    "STORED",
+    "TEXTS",
+    "Kinds",
+    "infinite_fields",
+    "plain_functions",
+    "saturated",
+]
+
+INFINITY = 2**62  # represents math.inf in an integer that a function computes with
+STORED = {"int32": 2**30, "int64": INFINITY}  # the same, in an array of a state field
+
+TEXTS = {
+    "ws_sum": f"""def ws_sum(a, b):
+    if a >= {INFINITY} or b >= {INFINITY}:
+        return {INFINITY}
+    return min(max(a, {-INFINITY}) + max(b, {-INFINITY}), {INFINITY})""",
+    "ws_difference": f"""def ws_difference(a, b):
+    if a >= {INFINITY}:
+        return {INFINITY}
+    if b >= {INFINITY}:
+        return {-INFINITY}
+    return max(min(max(a, {-INFINITY}) - max(b, {-INFINITY}), {INFINITY}), {-INFINITY})""",
+    # The product of floats tells, within a part in 2**51, whether that of the integers fits.
+    "ws_product": f"""def ws_product(a, b):
+    about = float(a) * float(b)
+    if about > {1.25 * INFINITY!r}:
+        return {INFINITY}
+    if about < {-1.25 * INFINITY!r}:
+        return {-INFINITY}
+    return max(min(a * b, {INFINITY}), {-INFINITY})""",
+    "ws_quotient": f"""def ws_quotient(a, b):
+    if a >= {INFINITY} and b != 0:
+        return {INFINITY} if b > 0 else {-INFINITY}
+    return a // b""",
+    "ws_float": f"""def ws_float(a):
+    if a >= {INFINITY}:
+        return math.inf
+    return -math.inf if a <= {-INFINITY} else float(a)""",
+    "ws_finite": """def ws_finite(a):
+    return a""",
+}
+OPERATIONS: dict[type[ast.operator], str] = {
+    ast.Add: "ws_sum", ast.Sub: "ws_difference", ast.Mult: "ws_product", ast.FloorDiv: "ws_quotient",
+}  # fmt: skip
+MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq,
+}  # fmt: skip
+ROUNDS = 20  # passes of the analysis; each widens at least one variable
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """NumPy type names of a program's declarations on a graph, in order."""
+
+    state: tuple[str, ...]
+    edges: tuple[str, ...]
+    constants: tuple[str, ...]
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Value:
+    """What is known of an expression's value.
+
+    Attributes
+    ----------
+    kind : str
+        "bool", "int", "float", "inf" or "-inf" (the constant, whose type depends on what it is used
+        with), "tuple", "list", or "other".
+    infinite : bool
+        Whether it is an integer that may be infinite.
+    parts : tuple of (str, _Value)
+        Of a tuple its items, by field or place; of a list one, its items.
+    """
+
+    kind: str
+    infinite: bool = False
+    parts: tuple[tuple[str, _Value], ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is an integer, a boolean, or can be an integer's infinity."""
+        return self.kind in ("bool", "int", "inf", "-inf")
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the constant math.inf or -math.inf."""
+        return self.kind in ("inf", "-inf")
+
+    @property
+    def may_be_infinite(self) -> bool:
+        """Whether it, or a part of it, is an infinite integer or a constant infinity."""
+        return (
+            self.infinite or self.is_constant or any(one.may_be_infinite for _, one in self.parts)
+        )
+
+
+BOOL, INT, FLOAT, OTHER = _Value("bool"), _Value("int"), _Value("float"), _Value("other")
+UNSEEN = _Value("unseen")  # of a variable, or of a helper's result, before the analysis reaches it
+ENDLESS = _Value("int", infinite=True)
+
+
+def _joined(first: _Value, second: _Value) -> _Value:
+    """Return what is known of a value that is one of two."""
+    if first == second or second is UNSEEN:
+        return first
+    if first is UNSEEN:
+        return second
+    if first.parts and second.parts and len(first.parts) == len(second.parts):
+        parts = [
+            (name, _joined(a, b))
+            for (name, a), (_, b) in zip(first.parts, second.parts, strict=True)
+        ]
+        return _Value(first.kind, parts=tuple(parts))
+    kinds = {first.kind, second.kind}
+    if kinds & {"other", "tuple", "list"}:
+        return OTHER
+    if "float" in kinds or kinds == {"inf", "-inf"}:
+        return FLOAT
+    infinite = first.may_be_infinite or second.may_be_infinite
+    return _Value("bool" if kinds == {"bool"} else "int", infinite)
+
+
+def _all_joined(values: Sequence[_Value]) -> _Value:
+    found = values[0]
+    for one in values[1:]:
+        found = _joined(found, one)
+    return found
+
+
+def _value_of(kind: str) -> _Value:
+    return BOOL if kind == "bool" else FLOAT if kind.startswith("float") else INT
+
+
+def infinite_fields(program: VertexProgram, kinds: Kinds) -> tuple[bool, ...]:
+    """Return for each state field whether it is an integer that may be infinite.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    kinds : Kinds
+        The types of its declarations.
+
+    Returns
+    -------
+    tuple of bool
+        True for integers whose `null` is math.inf, and for hidden ones and vertex ids to which `init` gives
+        math.inf.
+    """
+    declared = list(program.state.values())
+    infinite = [
+        kind in STORED and one.null == math.inf
+        for one, kind in zip(declared, kinds.state, strict=True)
+    ]
+    source = program.sources["init"]
+    if "inf" not in source.text or not any(kind in STORED for kind in kinds.state):
+        return tuple(infinite)
+    given = _arguments(program, kinds, [_value_of(kind) for kind in kinds.state])
+    returned = _Rewriting(source, {name: given[name] for name in source.parameters}).analysed()
+    parts = [one for _, one in returned.parts] if returned.kind == "tuple" else [returned]
+    for place, (one, kind, part) in enumerate(zip(declared, kinds.state, parts, strict=False)):
+        named = isinstance(one.type, ScalarType) and one.type.holds_vertex
+        infinite[place] |= (named or not one.visible) and kind in STORED and part.may_be_infinite
+    return tuple(infinite)
+
+
+def _arguments(program: VertexProgram, kinds: Kinds, state: Sequence[_Value]) -> dict[str, _Value]:
+    """Return what is known of the arguments of a program's functions, but for messages."""
+    fields = dict(zip(program.state, state, strict=True))
+    own: dict[str, _Value] = {}
+    for (name, declared), kind in zip(program.constants.items(), kinds.constants, strict=True):
+        own[name] = _value_of(kind)
+        if isinstance(declared, Jump) and fields[declared.field].infinite:
+            own[name] = ENDLESS
+            if declared.fold == "sum":
+                raise ProgramError(
+                    f"{program.name}.{name} sums `{declared.field}`, an integer field that may be infinite; "
+                    f"declare `{declared.field}` as ws.float64, or sum a field that is finite"
+                )
+    counts = dict.fromkeys(program.aggregates, FLOAT)
+    counts |= {"number_of_vertices": INT, "superstep": INT}
+    parameters = dict(zip(program.parameters, map(_value_of, kinds.parameters), strict=True))
+    edges = map(_value_of, (*kinds.edges, *program.edge_state_kinds))
+    return {
+        "vertex": INT,
+        "own": _record(own),
+        "edge": _record(dict(zip(program.edge_fields, edges, strict=True))),
+        "p": _record(parameters | counts),
+        **dict.fromkeys(("src", "dst", "old", "new", "state"), _record({**fields, **own})),
+    }
+
+
+def saturated(program: VertexProgram, kinds: Kinds) -> VertexProgram:
+    """Return a program whose operations keep infinite integers infinite.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        The checked program.
+    kinds : Kinds
+        The types of its declarations.
+
+    Returns
+    -------
+    VertexProgram
+        The same program if no integer field may be infinite.  Otherwise one with rewritten functions
+        that says in `infinite` and `infinite_message` what may be infinite.
+    """
+    fields = infinite_fields(program, kinds)
+    return _Program(program, kinds, fields).rewritten() if any(fields) else program
+
+
+class _Program:
+    """Rewrites the functions of one program."""
+
+    def __init__(self, program: VertexProgram, kinds: Kinds, fields: tuple[bool, ...]) -> None:
+        self.program, self.fields = program, fields
+        self.state = [
+            ENDLESS if infinite else _value_of(kind)
+            for kind, infinite in zip(kinds.state, fields, strict=True)
+        ]
+        self.given = _arguments(program, kinds, self.state)
+        self.functions: dict[str, Any] = {}
+        self.sources: dict[str, FunctionSource] = {}
+
+    def rewritten(self) -> VertexProgram:
+        """Rewrite all functions."""
+        program = self.program
+        message = self.rewrite("compute")
+        parts = [one for _, one in message.parts] if message.kind == "tuple" else [message]
+        identity = program.identity
+        if program.combine == "custom" and program.fold is None:
+            message = self.combined(message)
+            parts = [one for _, one in message.parts] if message.kind == "tuple" else [message]
+            identity = _whole_identity(identity, parts)
+        self.given["messages"] = _Value("list", parts=(("0", message),))
+        gathered = message
+        if program.fold is not None:
+            gathered = self.folded(parts)
+        elif program.listing is not None and program.listing.kind == "list":
+            gathered = self.rewrite("gather_list")
+        elif program.listing is not None:
+            gathered = parts[0]
+        self.given["gathered"] = gathered
+        wanted = self.state[0] if len(self.state) == 1 else _tuple(self.state)
+        for name in ("init", "apply"):
+            self.rewrite(name, wanted)
+        for name in program.sources:
+            if name not in self.sources:
+                self.rewrite(name, FLOAT if name in program.aggregates else None)
+        functions = {key: self.functions.get(key, one) for key, one in program.functions.items()}
+        aggregates = {key: self.functions[key] for key in program.aggregates}
+        return replace(
+            program, functions=functions, aggregates=aggregates, sources=self.sources,
+            identity=identity, memory={}, infinite=self.fields,
+            infinite_message=tuple(one.infinite for one in parts),
+        )  # fmt: skip
+
+    def combined(self, message: _Value) -> _Value:
+        """Rewrite a custom combine; return what is known of messages that were combined."""
+        for _ in range(ROUNDS):
+            found = _joined(message, self.rewrite("combine", given=(message, message)))
+            if found == message:
+                break
+            message = found
+        return message
+
+    def folded(self, parts: list[_Value]) -> _Value:
+        """Return what is known of the result of a combine that has a name."""
+        fold = self.program.fold
+        assert fold is not None
+        if fold.fields:
+            return _record(dict(zip(fold.fields, parts, strict=False)))
+        if len(parts) > 1:
+            return _tuple(parts)
+        length = getattr(fold, "length", None)  # of ws.top
+        return OTHER if length is None else _tuple(parts * length)
+
+    def rewrite(
+        self, name: str, wanted: _Value | None = None, given: Sequence[_Value] | None = None
+    ) -> _Value:
+        """Rewrite a function; return what is known of its result."""
+        source = self.program.sources[name]
+        values = [self.given[one] for one in source.parameters] if given is None else given
+        known = dict(zip(source.parameters, values, strict=True))
+        rewriting = _Rewriting(source, known, wanted)
+        returned = rewriting.analysed()
+        definitions = rewriting.definitions()
+        used = [text for key, text in TEXTS.items() if key in rewriting.used]
+        texts = [ast.unparse(one) for _, one in definitions]
+        self.sources[name] = replace(
+            source, text="\n\n".join([*used, *texts]), definitions=tuple(definitions)
+        )
+        self.functions[name] = self.function_of(definitions)
+        return returned
+
+    def function_of(self, definitions: Sequence[tuple[str, ast.FunctionDef]]) -> Any:
+        """Compile definitions as plain Python for trials, with the user's file and lines."""
+        space: dict[str, Any] = {"math": math, "np": np, **plain_functions(self.program.name)}
+        space["ws_finite"] = lambda a: a  # a trial's values may be none that occur
+        for file, one in definitions:
+            tree = ast.fix_missing_locations(ast.Module([one], []))
+            exec(compile(tree, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
+        return space[definitions[-1][1].name]
+
+
+def plain_functions(owner: str) -> dict[str, Any]:
+    """Return the functions of `TEXTS` for plain Python, of which `ws_finite` refuses infinity.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the program, for the error.
+
+    Returns
+    -------
+    dict of callable
+    """
+    space: dict[str, Any] = {"math": math}
+    for text in TEXTS.values():
+        exec(text, space)  # noqa: S102 - our own text
+
+    def finite(a: Any) -> Any:
+        if abs(int(a)) >= INFINITY:
+            raise ProgramError(
+                f"{owner}: an integer that is infinite is used in an operation that has no infinite result; "
+                "compare it with math.inf first"
+            )
+        return a
+
+    def whole(function: Any) -> Any:
+        return lambda *given: np.int64(function(*map(int, given)))
+
+    names = ("ws_sum", "ws_difference", "ws_product", "ws_quotient")
+    made = {name: whole(space[name]) for name in names}
+    return {
+        **made,
+        "ws_float": lambda a: np.float64(space["ws_float"](int(a))),
+        "ws_finite": finite,
+    }
+
+
+def _whole_identity(identity: Any, parts: Sequence[_Value]) -> Any:
+    """Return the identity of a combine with the number that stands for infinity in integers."""
+    values = identity if isinstance(identity, tuple) else (identity,)
+    if len(values) != len(parts):
+        return identity
+    whole = tuple(
+        int(math.copysign(INFINITY, value)) if one.infinite and abs(value) == math.inf else value
+        for value, one in zip(values, parts, strict=True)
+    )
+    return whole if isinstance(identity, tuple) else whole[0]
+
+
+def _record(fields: Mapping[str, _Value]) -> _Value:
+    return _Value("tuple", parts=tuple(fields.items()))
+
+
+def _tuple(values: Sequence[_Value]) -> _Value:
+    return _Value("tuple", parts=tuple((str(place), one) for place, one in enumerate(values)))
+
+
+# ----------------------------------------------------------------------------- one function
+
+
+class _Rewriting:
+    """Rewrites one function and its helpers.
+
+    Parameters
+    ----------
+    source : FunctionSource
+        The function.
+    given : mapping of str to _Value
+        Its arguments.
+    wanted : _Value, optional
+        What its result is stored in; by default what it returns.
+    """
+
+    def __init__(
+        self, source: FunctionSource, given: Mapping[str, _Value], wanted: _Value | None = None
+    ) -> None:
+        self.defined = source.definitions or tuple(
+            ("<program>", one)
+            for one in parse(source.text).body
+            if isinstance(one, ast.FunctionDef)
+        )
+        self.main = self.defined[-1][1].name
+        self.helpers = {one.name: one for _, one in self.defined[:-1]}
+        self.known: dict[str, dict[str, _Value]] = {name: {} for name in (*self.helpers, self.main)}
+        self.known[self.main] = dict(given)
+        self.returned: dict[str, _Value] = {}
+        self.wanted = wanted
+        self.used: set[str] = set()
+        self.inside = self.main  # the function that is looked at
+
+    def analysed(self) -> _Value:
+        """Find what variables are; return what is known of the result."""
+        for _ in range(ROUNDS):
+            before = {name: dict(one) for name, one in self.known.items()}, dict(self.returned)
+            self.definitions()
+            if before == (self.known, self.returned):
+                break
+        self.used.clear()
+        return self.returned.get(self.main, OTHER)
+
+    def definitions(self) -> list[tuple[str, ast.FunctionDef]]:
+        """Return the rewritten definitions, each with its file."""
+        made = []
+        for file, one in reversed(self.defined):
+            self.inside = one.name
+            body = self.statements(one.body)
+            kept = ast.FunctionDef(
+                name=one.name, args=one.args, body=body, decorator_list=[], returns=None,
+            )  # fmt: skip
+            made.append((file, ast.fix_missing_locations(ast.copy_location(kept, one))))
+        return made[::-1]
+
+    # ---------------------------------------------------------------- statements
+
+    def statements(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [
+            ast.fix_missing_locations(ast.copy_location(self.statement(one), one)) for one in body
+        ]
+
+    def statement(self, node: ast.stmt) -> ast.stmt:
+        if isinstance(node, ast.Return) and node.value is not None:
+            return self.result(node)
+        if isinstance(node, ast.Assign):
+            value, known = self.expression(node.value)
+            for target in node.targets:
+                self.store(target, known)
+            if len(node.targets) == 1:
+                value = self.fitted(value, known, self.target(node.targets[0]))
+            return ast.Assign(targets=node.targets, value=value)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+            value, known = self.expression(
+                ast.copy_location(ast.BinOp(read, node.op, node.value), node)
+            )
+            self.store(node.target, known)
+            value = self.fitted(value, known, self.target(node.target))
+            return ast.Assign(targets=[node.target], value=value)
+        if isinstance(node, ast.If):
+            test = self.expression(node.test)[0]
+            return ast.If(test, self.statements(node.body), self.statements(node.orelse))
+        if isinstance(node, ast.While):
+            test = self.expression(node.test)[0]
+            return ast.While(test, self.statements(node.body), self.statements(node.orelse))
+        if isinstance(node, ast.For):
+            items, known = self.expression(node.iter)
+            parts = [one for _, one in known.parts]
+            self.store(node.target, _all_joined(parts) if parts else OTHER)
+            return ast.For(
+                target=node.target, iter=items, body=self.statements(node.body),
+                orelse=self.statements(node.orelse),
+            )  # fmt: skip
+        return node
+
+    def result(self, node: ast.Return) -> ast.Return:
+        """Rewrite a return statement."""
+        assert node.value is not None
+        value, known = self.expression(node.value)
+        before = self.returned.get(self.inside)
+        self.returned[self.inside] = known if before is None else _joined(before, known)
+        wanted = self.wanted if self.inside == self.main else None
+        if wanted is None:
+            wanted = self.returned[self.inside]
+        elif (wanted.kind == "tuple") != (known.kind == "tuple"):
+            wanted = known
+        return ast.Return(self.fitted(value, known, wanted, stored=self.inside == self.main))
+
+    def store(self, target: ast.expr, known: _Value) -> None:
+        """Record what is assigned to a variable."""
+        if isinstance(target, ast.Name):
+            names = self.known[self.inside]
+            names[target.id] = _joined(names[target.id], known) if target.id in names else known
+        elif isinstance(target, ast.Tuple):
+            parts = [one for _, one in known.parts]
+            if len(parts) != len(target.elts):
+                parts = [OTHER] * len(target.elts)
+            for one, part in zip(target.elts, parts, strict=True):
+                self.store(one, part)
+
+    def target(self, target: ast.expr) -> _Value:
+        """Return what is known of what a target holds."""
+        if isinstance(target, ast.Name):
+            return self.known[self.inside][target.id]
+        if isinstance(target, ast.Tuple):
+            return _tuple([self.target(one) for one in target.elts])
+        return OTHER
+
+    # ---------------------------------------------------------------- conversions
+
+    def call(self, name: str, *arguments: ast.expr) -> ast.expr:
+        self.used.add(name)
+        made = ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+        return ast.fix_missing_locations(ast.copy_location(made, arguments[0]))
+
+    def fitted(
+        self, node: ast.expr, known: _Value, wanted: _Value, *, stored: bool = False
+    ) -> ast.expr:
+        """Convert an expression to what holds it: infinity to a number, infinite integers to floats."""
+        if not known.may_be_infinite or known == wanted:
+            return node
+        if isinstance(node, ast.IfExp) and known.is_constant:
+            branches = [
+                self.fitted(one, known, wanted, stored=stored) for one in (node.body, node.orelse)
+            ]
+            return ast.copy_location(ast.IfExp(node.test, *branches), node)
+        if known.kind == "tuple" and len(known.parts) == len(wanted.parts):
+            items = [
+                self.fitted(self.item(node, place), one, other, stored=stored)
+                for place, ((_, one), (_, other)) in enumerate(
+                    zip(known.parts, wanted.parts, strict=True)
+                )
+            ]
+            return ast.copy_location(ast.Tuple(items, ast.Load()), node)
+        if wanted.kind in ("int", "bool"):
+            if known.is_constant:
+                if stored and not wanted.infinite:
+                    return node  # a float, which the field is refused for
+                number: ast.expr = ast.copy_location(ast.Constant(INFINITY), node)
+                if known.kind == "-inf":
+                    number = ast.copy_location(ast.UnaryOp(ast.USub(), number), node)
+                return number
+            return self.call("ws_finite", node) if stored and not wanted.infinite else node
+        return self.call("ws_float", node) if wanted.kind == "float" and known.infinite else node
+
+    def item(self, node: ast.expr, place: int) -> ast.expr:
+        """Write an item of a tuple."""
+        if isinstance(node, ast.Tuple):
+            return node.elts[place]
+        made = ast.Subscript(node, ast.Constant(place), ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    # ---------------------------------------------------------------- expressions
+
+    def expression(self, node: ast.expr) -> tuple[ast.expr, _Value]:
+        """Rewrite an expression; return it, and what is known of its value."""
+        visit = getattr(self, f"of_{type(node).__name__.lower()}", None)
+        if visit is None:
+            return node, OTHER
+        made, known = visit(node)
+        return ast.copy_location(made, node), known
+
+    def of_constant(self, node: ast.Constant) -> tuple[ast.expr, _Value]:
+        kinds = {bool: BOOL, int: INT, float: FLOAT}
+        return node, kinds.get(type(node.value), OTHER)
+
+    def of_name(self, node: ast.Name) -> tuple[ast.expr, _Value]:
+        known = self.known[self.inside].get(node.id, UNSEEN)
+        if known.is_constant:  # a variable that is nothing else
+            constant: ast.expr = ast.Attribute(ast.Name("math", ast.Load()), "inf", ast.Load())
+            if known.kind == "-inf":
+                constant = ast.UnaryOp(ast.USub(), constant)
+            return ast.fix_missing_locations(ast.copy_location(constant, node)), known
+        return node, known
+
+    def of_attribute(self, node: ast.Attribute) -> tuple[ast.expr, _Value]:
+        written = ast.unparse(node)
+        if written in ("math.inf", "np.inf"):
+            return node, _Value("inf")
+        if written.startswith(("math.", "np.")):
+            return node, FLOAT
+        base = self.expression(node.value)[1]
+        return node, dict(base.parts).get(node.attr, OTHER)
+
+    def of_tuple(self, node: ast.Tuple) -> tuple[ast.expr, _Value]:
+        made = [self.expression(one) for one in node.elts]
+        return ast.Tuple([one for one, _ in made], node.ctx), _tuple([known for _, known in made])
+
+    def of_subscript(self, node: ast.Subscript) -> tuple[ast.expr, _Value]:
+        value, known = self.expression(node.value)
+        index, _ = self.expression(node.slice)
+        parts = [one for _, one in known.parts]
+        found = _all_joined(parts) if parts else OTHER
+        at = index.value if isinstance(index, ast.Constant) else None
+        if known.kind == "tuple" and isinstance(at, int) and -len(parts) <= at < len(parts):
+            found = parts[at]
+        if known.kind == "tuple" and at is None and found.may_be_infinite:
+            value = self.fitted(value, known, _tuple([found] * len(parts)))
+        return ast.Subscript(value, index, node.ctx), found
+
+    def of_namedexpr(self, node: ast.NamedExpr) -> tuple[ast.expr, _Value]:
+        value, known = self.expression(node.value)
+        self.store(node.target, known)
+        held = self.target(node.target)
+        return ast.NamedExpr(node.target, self.fitted(value, known, held)), held
+
+    def of_unaryop(self, node: ast.UnaryOp) -> tuple[ast.expr, _Value]:
+        operand, known = self.expression(node.operand)
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, operand), BOOL
+        if isinstance(node.op, ast.USub) and known.is_constant:
+            opposite = _Value("-inf" if known.kind == "inf" else "inf")
+            return ast.UnaryOp(node.op, operand), opposite
+        if isinstance(node.op, ast.Invert):
+            operand = self.call("ws_finite", operand) if known.infinite else operand
+            return ast.UnaryOp(node.op, operand), _Value("int") if known.is_whole else OTHER
+        return ast.UnaryOp(node.op, operand), _joined(known, INT) if known.is_whole else known
+
+    def of_binop(self, node: ast.BinOp) -> tuple[ast.expr, _Value]:
+        left, first = self.expression(node.left)
+        right, second = self.expression(node.right)
+        both, plain = (first, second), ast.BinOp(left, node.op, right)
+        if UNSEEN in both:
+            return plain, UNSEEN
+        if any(one.kind in ("other", "tuple", "list") for one in both):
+            return plain, OTHER
+        if not any(one.may_be_infinite for one in both) or all(one.is_constant for one in both):
+            if isinstance(node.op, ast.Div) or "float" in (first.kind, second.kind):
+                return plain, FLOAT
+            bits = isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
+            if any(one.is_constant for one in both):
+                return plain, FLOAT
+            return plain, BOOL if bits and first == second == BOOL else INT
+        if isinstance(node.op, ast.Div) or not all(one.is_whole for one in both):
+            sides = (self.fitted(left, first, FLOAT), self.fitted(right, second, FLOAT))
+            return ast.BinOp(sides[0], node.op, sides[1]), FLOAT
+        # The functions compare integers, which a flag is not to the compiler.
+        left, right = (
+            ast.Call(ast.Name("int", ast.Load()), [side], []) if known.kind == "bool" else side
+            for side, known in ((left, first), (right, second))
+        )
+        sides = (self.fitted(left, first, ENDLESS), self.fitted(right, second, ENDLESS))
+        called = OPERATIONS.get(type(node.op))
+        if called is not None:
+            return self.call(called, *sides), ENDLESS
+        checked = [
+            self.call("ws_finite", side) if known.may_be_infinite else side
+            for side, known in zip(sides, both, strict=True)
+        ]
+        return ast.BinOp(checked[0], node.op, checked[1]), INT
+
+    def of_boolop(self, node: ast.BoolOp) -> tuple[ast.expr, _Value]:
+        made = [self.expression(one) for one in node.values]
+        joined = _all_joined([known for _, known in made])
+        return ast.BoolOp(node.op, [self.fitted(*one, joined) for one in made]), joined
+
+    def of_compare(self, node: ast.Compare) -> tuple[ast.expr, _Value]:
+        made = [self.expression(one) for one in (node.left, *node.comparators)]
+        known = [one for _, one in made]
+        joined = _all_joined(known)
+        if not any(one.may_be_infinite for one in known) or joined.is_constant:
+            return ast.Compare(made[0][0], node.ops, [one for one, _ in made[1:]]), BOOL
+        sides, ops = [self.fitted(*one, joined) for one in made], list(node.ops)
+        if len(ops) == 1 and joined.kind == "int" and any(one.is_constant for one in known):
+            if known[0].is_constant:
+                sides, known, ops = sides[::-1], known[::-1], [MIRRORED[type(ops[0])]()]
+            if known[1].kind == "inf":  # every number from there on is infinite
+                exact: dict[type[ast.cmpop], ast.cmpop] = {ast.Eq: ast.GtE(), ast.NotEq: ast.Lt()}
+            else:
+                exact = {ast.Eq: ast.LtE(), ast.NotEq: ast.Gt()}
+            ops = [exact.get(type(ops[0]), ops[0])]
+        return ast.Compare(sides[0], ops, sides[1:]), BOOL
+
+    def of_ifexp(self, node: ast.IfExp) -> tuple[ast.expr, _Value]:
+        test = self.expression(node.test)[0]
+        made = [self.expression(one) for one in (node.body, node.orelse)]
+        joined = _joined(made[0][1], made[1][1])
+        body, orelse = (self.fitted(*one, joined) for one in made)
+        return ast.IfExp(test, body, orelse), joined
+
+    def of_call(self, node: ast.Call) -> tuple[ast.expr, _Value]:
+        made = [self.expression(one) for one in node.args]
+        called = ast.unparse(node.func)
+        if called in self.helpers and not node.keywords:
+            return self.of_helper(node, called, made)
+        known = [one for _, one in made]
+        infinite = any(one.may_be_infinite for one in known)
+
+        def calling(wanted: _Value | None, *, finite: bool = False) -> ast.Call:
+            arguments = [one if wanted is None else self.fitted(one, value, wanted)
+                         for one, value in made]  # fmt: skip
+            if finite:
+                arguments = [
+                    self.call("ws_finite", one) if value.infinite else one
+                    for one, (_, value) in zip(arguments, made, strict=True)
+                ]
+            return ast.Call(node.func, arguments, node.keywords)
+
+        if called in ("min", "max", "np.minimum", "np.maximum") and len(known) > 1:
+            joined = _all_joined(known)
+            return calling(joined), joined
+        whole = bool(known) and known[0].is_whole
+        if called in (
+            "abs",
+            "np.abs",
+            "int",
+            "np.int64",
+            "round",
+            "math.floor",
+            "math.ceil",
+            "math.trunc",
+        ):
+            if whole and len(known) == 1:
+                return calling(ENDLESS if infinite else INT), ENDLESS if infinite else INT
+            keeps = called in ("abs", "np.abs") or len(known) > 1
+            return calling(None), known[0] if keeps and known else INT
+        if called in (
+            "bool",
+            "math.isinf",
+            "math.isfinite",
+            "math.isnan",
+            "np.isinf",
+            "np.isfinite",
+            "np.isnan",
+        ):
+            return calling(None if called == "bool" else FLOAT), BOOL
+        if called == "len":
+            return calling(None), INT
+        if called == "range":
+            joined = _Value("list", parts=(("0", INT),))
+            return calling(INT, finite=True), joined
+        if called in ("float", "np.float64", "np.float32") or called.startswith("math."):
+            return calling(FLOAT), FLOAT
+        if not infinite:
+            return calling(None), OTHER
+        if called.startswith("np.") and not called.startswith(("np.int", "np.uint", "np.bool")):
+            return calling(FLOAT), OTHER
+        return calling(INT, finite=True), OTHER
+
+    def of_helper(
+        self, node: ast.Call, called: str, made: Sequence[tuple[ast.expr, _Value]]
+    ) -> tuple[ast.expr, _Value]:
+        """Rewrite the call of a helper: its parameters are what all its calls give them."""
+        names = [one.arg for one in self.helpers[called].args.args]
+        held = self.known[called]
+        for name, (_, value) in zip(names, made, strict=False):
+            held[name] = _joined(held[name], value) if name in held else value
+        arguments = [
+            self.fitted(one, value, held[name])
+            for name, (one, value) in zip(names, made, strict=False)
+        ]
+        return ast.Call(node.func, arguments, []), self.returned.get(called, UNSEEN)

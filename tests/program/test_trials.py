@@ -1,0 +1,237 @@
+"""Trials never refuse a program and never hang; a run without an end says so."""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import pandas as pd
+import pytest
+from emulator.device import emulated
+from programs import values_of
+
+import cugraph_ws as ws
+import cugraph_ws.execution.run
+from cugraph_ws.program.budget import OutOfSteps, limited
+
+SOURCE = """
+def user_halve(x):
+    while x % 2 == 0:
+        x //= 2
+    return x
+"""
+
+
+def halve(x):
+    while x % 2 == 0:
+        x //= 2
+    return x
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["main thread", "another thread"])
+def test_a_loop_without_an_end_is_stopped(elsewhere):
+    function = limited(halve, SOURCE, "user_halve", 1_000)
+    ends = []
+
+    def attempt():
+        try:
+            ends.append(function(0))
+        except OutOfSteps as error:
+            ends.append(error)
+
+    if elsewhere:
+        thread = threading.Thread(target=attempt)
+        thread.start()
+        thread.join()
+    else:
+        attempt()
+    assert isinstance(ends[0], OutOfSteps)
+    assert function(24) == 3, "every call has its own budget"
+
+
+def test_a_function_without_loops_is_called_itself():
+    assert limited(math.sqrt, "def user_root(x):\n    return math.sqrt(x)", "user_root", 1) is (
+        math.sqrt
+    )
+
+
+def steps(src, edge):
+    x = src.x
+    while x >= edge.k:
+        x //= edge.k
+    return x
+
+
+@ws.vertex_program
+class Digits:
+    """`k` is at least 2 wherever it occurs; the loop has no end for 1."""
+
+    x: ws.int64
+    k = ws.edge(ws.int64, least=2)
+    asynchronous = True
+
+    def init(vertex):
+        return vertex + 7
+
+    compute = steps
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.x, gathered)
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_loop_that_ends_on_the_values_that_occur_is_no_hang(engine):
+    frame = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 0], "k": [2, 3, 9]})
+    result = ws.run(Digits, frame, engine=engine)
+    assert values_of(result)["x"] == [7, 8, 9]
+
+
+@ws.vertex_program
+class Logarithms:
+    x: ws.float64
+    max_iter = 2
+
+    def init(vertex):
+        return 2.0 - vertex
+
+    def compute(src):
+        return math.log(src.x)
+
+    combine = max
+
+    def apply(old, gathered):
+        return math.sqrt(gathered - 4.0)
+
+
+def test_errors_of_plain_functions_name_line_and_vertices():
+    frame = pd.DataFrame({"source": ["a", "b", "c"], "destination": ["b", "c", "a"]})
+    line = Logarithms.functions["compute"].__code__.co_firstlineno + 1
+    with pytest.raises(ws.ProgramError) as caught:
+        ws.run(Logarithms, frame, engine="python")
+    text = f"Logarithms.compute, line {line} of {__file__}, at vertex 'c': ValueError: math domain"
+    assert text in str(caught.value)
+    with pytest.raises(ws.ProgramError, match=r"Logarithms.compute, line .*: math domain error"):
+        ws.check(Logarithms, frame)
+
+
+@ws.vertex_program
+class Endless:
+    """Counts up for ever in a circle."""
+
+    x: ws.int64
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.x + 1
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.x, gathered)
+
+
+CIRCLE = pd.DataFrame({"source": [0, 1], "destination": [1, 0]})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"engine": "python"},
+        {"engine": "python", "partitions": 2},
+        {"engine": "cuda"},
+        {"engine": "cpu", "fused": False},
+        {"engine": "cpu"},
+        {"engine": "cpu", "direction": "push"},
+    ],
+    ids=str,
+)
+def test_a_run_without_an_end_warns_once(options, monkeypatch):
+    """Fused supersteps come back to where the warning is given."""
+    monkeypatch.setattr(cugraph_ws.execution.run, "LONG", 0.0)
+    updates = []
+
+    def stop(update):
+        updates.append(update)
+        return updates[-1].superstep < 4
+
+    with emulated(), pytest.warns(ws.GraphWarning) as caught:
+        result = ws.run(Endless, CIRCLE, progress=stop, **options)
+    assert result.stopped == "callback"
+    (warning,) = caught
+    text = str(warning.message)
+    assert any(f"after superstep {one.superstep:,}, " in text for one in updates if one.superstep)
+    assert "vertices are active" in text or "1 vertex is active" in text
+    assert "give max_iter= or timeout=" in text
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_with_a_limit_or_of_the_library_does_not_warn(monkeypatch):
+    monkeypatch.setattr(cugraph_ws.execution.run, "LONG", 0.0)
+    ws.run(Endless, CIRCLE, max_iter=5, engine="python")
+    ws.run(ws.BFS, CIRCLE, start=0, engine="python")
+
+
+def starting(contributors):
+    """Return a sum that starts nowhere."""
+
+    class Sum:
+        x: ws.int64
+        max_iter = 1
+        combine = sum
+
+        def init(vertex):
+            return vertex
+
+        def starts(state):
+            return state.x < 0
+
+        def compute(src):
+            return src.x
+
+        def apply(old, gathered):
+            return gathered
+
+    if contributors is not None:
+        Sum.contributors = contributors
+    return ws.vertex_program(Sum)
+
+
+def test_who_starts_is_not_ignored_in_silence():
+    with pytest.warns(ws.GraphWarning, match="declares `starts`, but gathers from all") as caught:
+        result = ws.run(starting(None), CIRCLE, engine="python")
+    assert len(caught) == 1
+    assert values_of(result)["x"] == [1, 0], "all vertices send"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("contributors", "expected"), [("all", [1, 0]), ("active", [0, 1])])
+def test_a_program_that_says_who_sends_is_not_warned_of(contributors, expected):
+    result = ws.run(starting(contributors), CIRCLE, engine="python")
+    assert values_of(result)["x"] == expected
+
+
+@ws.vertex_program
+class Reach:
+    far: ws.boolean
+    combine = any
+
+    def init(vertex):
+        return vertex == 0
+
+    def compute(src):
+        return src.far
+
+    def apply(old, gathered):
+        return old.far or gathered
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_limit_of_all_supersteps_ends_within_a_phase(engine):
+    frame = pd.DataFrame({"source": range(39), "destination": range(1, 40)})
+    phases = ws.phases(ws.phase(Reach, supersteps=20), rounds=1)
+    result = ws.run(phases, frame, max_iter=3, engine=engine)
+    assert result.iterations == 3
+    assert sum(values_of(result)["far"]) == 4
