@@ -96,6 +96,8 @@ class EdgeProgram(Snapshot):
     fold: ClassVar[None] = None
     edge_state: ClassVar[dict[str, Any]] = {}
     edge_state_kinds: ClassVar[tuple[str, ...]] = ()
+    infinite: ClassVar[tuple[bool, ...]] = ()
+    infinite_message: ClassVar[tuple[bool, ...]] = ()
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
