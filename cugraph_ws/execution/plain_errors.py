@@ -5,14 +5,17 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from cugraph_ws.errors import CugraphWsError, ProgramError
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.program import arithmetic, typed
 from cugraph_ws.program.decorator import VertexProgram
 
 __all__ = ["naming_errors"]
+
+COMPUTING = (arithmetic.__name__, typed.__name__)  # modules that compute for the user's functions
 
 
 @contextmanager
@@ -36,24 +39,36 @@ def naming_errors(program: VertexProgram, graph: GraphView) -> Iterator[None]:
         raise
     except Exception as error:
         calls = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-        codes = {
-            function.__code__: name
+        named = {
+            place: name
             for name, function in {**program.functions, **program.aggregates}.items()
+            for place in _places(name, function.__code__)
         }
-        places = [at for at, (frame, _) in enumerate(calls) if frame.f_code in codes]
+        places = [at for at, (frame, _) in enumerate(calls) if _place(frame.f_code) in named]
         if not places:  # not in a function of the user
             raise
-        name = codes[calls[places[0]][0].f_code]
-        last, line = calls[-1]
+        name = named[_place(calls[places[0]][0].f_code)]
+        last, line = next(
+            call for call in reversed(calls) if call[0].f_globals.get("__name__") not in COMPUTING
+        )
         ends = _ends(name, [frame for frame, _ in calls[: places[0]]])
         where = ""
         if ends and graph.whole:
-            named = " and ".join(graph.describe(end) for end in ends)
-            where = f", at vertex {named}" if len(ends) == 1 else f", between vertices {named}"
+            ids = " and ".join(graph.describe(end) for end in ends)
+            where = f", at vertex {ids}" if len(ends) == 1 else f", between vertices {ids}"
         raise ProgramError(
             f"{program.name}.{name}, line {line} of {last.f_code.co_filename}{where}: "
             f"{type(error).__name__}: {error}"
         ) from error
+
+
+def _place(code: CodeType) -> tuple[str, int, str]:
+    return code.co_filename, code.co_firstlineno, code.co_name
+
+
+def _places(name: str, code: CodeType) -> list[tuple[str, int, str]]:
+    """Return where a function's own code is, and its code that computes in the compiler's types."""
+    return [_place(code), _place(code.replace(co_name=f"user_{name}"))]
 
 
 def _ends(name: str, frames: list[FrameType]) -> list[int]:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.lists import Messages
 
 __all__ = ["call", "cast", "converter", "numba_type", "operation", "power"]
@@ -104,8 +103,13 @@ def converter(kind: Any) -> Rule:
 
 
 def _to(scalar: type[Any], value: Any) -> Any:
-    """Convert a number to a NumPy type; what does not fit wraps around."""
+    """Convert a number to a NumPy type; what does not fit wraps around.
+
+    Integers of the source that no type holds stay as they are: whoever stores them refuses them by name.
+    """
     if type(value) is int:
+        if not -(2**63) <= value < 2**64:
+            return value
         value = np.uint64(value) if value > np.iinfo(np.int64).max else np.int64(value)
     elif not isinstance(value, np.generic):
         value = np.asarray(value)[()]
@@ -118,7 +122,7 @@ def _to(scalar: type[Any], value: Any) -> Any:
 def _shift(function: Rule) -> Rule:
     def shifted(value: Any, places: Any) -> Any:
         if not 0 <= int(places) < 64:
-            raise ProgramError(
+            raise ValueError(
                 f"shifts by {int(places)} bits, which compiled code leaves undefined; shift by 0 to 63"
             )
         return function(value, type(value)(places))
@@ -131,7 +135,7 @@ def _power(base: Any, exponent: Any) -> Any:
     if isinstance(exponent, np.floating):
         return np.power(base, exponent)
     if exponent < 0 and not isinstance(base, np.floating):
-        raise ProgramError(
+        raise ValueError(
             f"{int(base)} ** {int(exponent)}: a negative power of an integer is no integer; write float({int(base)})"
         )
     count = abs(int(exponent))

@@ -482,7 +482,8 @@ class TestTheTrial:
         message = self.refused(path, {"value": ws.int64}, init=number, compute=negative_power)
         line = negative_power.__code__.co_firstlineno + 1
         assert (
-            f"Program.compute, line {line} of {__file__}, at vertex 0: ValueError: Inte" in message
+            f"Program.compute, line {line} of {__file__}, at vertex 0: ValueError: 0 ** -1: a nega"
+            in message
         )
 
     @pytest.mark.parametrize("kind", [ws.int32, ws.int64])
@@ -625,11 +626,12 @@ def test_code_that_only_python_runs_is_a_program_error(path):
 
 
 def test_a_second_run_is_not_tried_again(path):
-    key_count = len(Peel.memory)
+    before = set(Peel.memory)
     ws.run(Peel, path, k=77, engine="python")
-    assert len(Peel.memory) == key_count + 1
+    after = set(Peel.memory)
+    assert after > before
     ws.run(Peel, path, k=77, engine="python")
-    assert len(Peel.memory) == key_count + 1
+    assert set(Peel.memory) == after
 
 
 class TestNullsInTheResult:

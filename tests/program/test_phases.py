@@ -479,10 +479,11 @@ def test_check_samples_around_what_programs_name() -> None:
 
 @ws.vertex_program
 class Hasty:
-    """Says that vertices are settled that are not."""
+    """Says that messages may come in any order, but adds each one."""
 
     value: ws.int64
     combine = max
+    asynchronous = True
 
     def init(vertex):
         return 0
@@ -491,18 +492,16 @@ class Hasty:
         return src.value
 
     def apply(old, gathered):
-        return max(old.value, gathered)
-
-    def settled(state):
-        return state.value > 1
+        return old.value + gathered
 
 
 def test_check_tries_what_each_phase_declares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_Check, "configurations", lambda self: [])
     path = pd.DataFrame({"source": [9, 8, 3], "destination": [8, 3, 1]})
-    report = ws.check(ws.phases(ws.phase(WholeValue, supersteps=1), Hasty, rounds=2), path)
-    found = next(one for one in report.differences if one.configuration == "settled of Hasty")
-    assert (found.superstep, found.vertex, found.field) == (1, "3", "value")
+    phases = ws.phases(ws.phase(WholeValue, supersteps=1), ws.phase(Hasty, supersteps=2), rounds=2)
+    report = ws.check(phases, path)
+    found = next(one for one in report.differences if one.configuration == "asynchronous of Hasty")
+    assert (found.superstep, found.vertex, found.field) == (1, "1", "value")
 
 
 # ------------------------------------------------------------------------------------------ Dask

@@ -88,41 +88,41 @@ def test_a_loop_that_ends_on_the_values_that_occur_is_no_hang(engine):
 
 
 @ws.vertex_program
-class Logarithms:
-    x: ws.float64
+class Shifts:
+    x: ws.int64
     max_iter = 2
 
     def init(vertex):
-        return 2.0 - vertex
+        return 1 - vertex
 
     def compute(src):
-        return math.log(src.x)
+        return 1 << src.x
 
     combine = max
 
     def apply(old, gathered):
-        return math.sqrt(gathered - 4.0)
+        return old.x + gathered
 
 
 def test_errors_of_plain_functions_name_line_and_vertices():
     frame = pd.DataFrame({"source": ["a", "b", "c"], "destination": ["b", "c", "a"]})
-    line = Logarithms.functions["compute"].__code__.co_firstlineno + 1
+    line = Shifts.functions["compute"].__code__.co_firstlineno + 1
     with pytest.raises(ws.ProgramError) as caught:
-        ws.run(Logarithms, frame, engine="python")
-    text = f"Logarithms.compute, line {line} of {__file__}, at vertex 'c': ValueError: math domain"
+        ws.run(Shifts, frame, engine="python")
+    text = f"Shifts.compute, line {line} of {__file__}, between vertices 'a' and 'c': ValueError: shifts by"
     assert text in str(caught.value)
-    with pytest.raises(ws.ProgramError, match=r"Logarithms.compute, line .*: math domain error"):
-        ws.check(Logarithms, frame)
+    with pytest.raises(ws.ProgramError, match=r"Shifts.compute, line .*: shifts by -1 bits"):
+        ws.check(Shifts, frame)
 
 
 @ws.vertex_program
 class Endless:
-    """Counts up for ever in a circle."""
+    """Counts up for ever in a circle; floats, so that no sum wraps and messages may be pushed."""
 
-    x: ws.int64
+    x: ws.float64
 
     def init(vertex):
-        return vertex
+        return float(vertex)
 
     def compute(src):
         return src.x + 1
