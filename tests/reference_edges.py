@@ -75,6 +75,7 @@ class _Pairs(reference._Run):
         self.rows = graph.rows()
         self.near = neighbours_of(graph)
         self.kinds = [declared.type.name for declared in program.state.values()]
+        self.endless = [False] * len(self.kinds)  # numbers of pairs are never null
         self.sums: dict[tuple[int, int], Any] = defaultdict(lambda: [0.0] * len(program.edges))
         for place, (u, v) in enumerate(graph.edges):
             values = [float(graph.attributes[name][place]) for name in program.edges]

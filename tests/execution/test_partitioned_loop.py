@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
