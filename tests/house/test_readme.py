@@ -117,6 +117,11 @@ def test_the_table_shows_the_functions_as_they_are(name, arguments):
     shown = [one.strip() for one in arguments.split(",")]
     if shown[-1] == "…":
         shown.pop()
+    if "*" in shown:
+        place = shown.index("*")
+        shown.pop(place)
+        assert all(one.kind is inspect.Parameter.KEYWORD_ONLY for one in parameters[place:])
+        assert all(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in parameters[:place])
     for text, parameter in zip(shown, parameters, strict=False):
         word, _, default = text.partition("=")
         assert word == {"graph": "g"}.get(parameter.name, parameter.name)
