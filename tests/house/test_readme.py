@@ -120,8 +120,8 @@ def test_the_table_shows_the_functions_as_they_are(name, arguments):
     if "*" in shown:
         place = shown.index("*")
         shown.pop(place)
-        assert all(one.kind is inspect.Parameter.KEYWORD_ONLY for one in parameters[place:])
-        assert all(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in parameters[:place])
+        named = [one.kind for one in parameters].index(inspect.Parameter.KEYWORD_ONLY)
+        assert named == place
     for text, parameter in zip(shown, parameters, strict=False):
         word, _, default = text.partition("=")
         assert word == {"graph": "g"}.get(parameter.name, parameter.name)
