@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import is_number, shown
+from cugraph_ws.arguments import is_number, listed, shown
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
@@ -482,9 +482,9 @@ def edge_columns(
         elif declared.default is not None:
             column = None
         else:
-            have = ", ".join(graph.edge_attributes) or "none"
             raise InputError(
-                f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {have}); "
+                f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: "
+                f"{listed(graph.edge_attributes)}); "
                 f"build it with weight={name!r} or attributes=[{name!r}]"
             )
         columns.append(column)
@@ -504,12 +504,13 @@ def edge_columns(
 def _refuse_other_column(program: Any, graph: GraphView, name: str) -> None:
     """Refuse to read the weight as an attribute whose name was perhaps meant for another column."""
     have = list(graph.edge_attributes)
-    near = difflib.get_close_matches(name, have, 1, cutoff=0.75)
+    texts = [one for one in have if isinstance(one, str)]  # columns may be named by numbers
+    near = difflib.get_close_matches(name, texts, 1, cutoff=0.75)
     if name in ANY_WEIGHT or not (near or len(have) > 1):
         return
     remedy = f"did you mean {near[0]!r}? Otherwise" if near else "declare one of these, or"
     raise InputError(
-        f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {', '.join(have)}); "
+        f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {listed(have)}); "
         f"{remedy} name it `weight`, which is the graph's weight {graph.weight!r}, or build the graph with "
         f"attributes=[{name!r}]"
     )
