@@ -11,7 +11,6 @@ import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -334,15 +333,19 @@ class _Sample:
             name if name is not None else stand_in or 0.0  # one of both is given
             for name, stand_in in zip(columns, missing, strict=True)
         ]
+        self._arcs: Examples | None = None
 
-    @cached_property
+    @property
     def arcs(self) -> Examples:
-        """The arcs, with edge attributes in the types that the program sees; collective."""
-        dtypes = [np.dtype(kind) for kind in self.kinds]
-        return [
-            arc._replace(edge=tuple(dtype.type(x) for dtype, x in zip(dtypes, arc.edge, strict=True)))
-            for arc in self.graph.examples(self.constants, self.edges)
-        ]  # fmt: skip
+        """The arcs, with edge attributes in the types that the program sees; collective when first read."""
+        # Not a `cached_property`, whose lock before Python 3.12 would keep ranks in threads from meeting
+        if self._arcs is None:
+            dtypes = [np.dtype(kind) for kind in self.kinds]
+            self._arcs = [
+                arc._replace(edge=tuple(dtype.type(x) for dtype, x in zip(dtypes, arc.edge, strict=True)))
+                for arc in self.graph.examples(self.constants, self.edges)
+            ]  # fmt: skip
+        return self._arcs
 
     @property
     def arcs_or_one(self) -> Examples:
