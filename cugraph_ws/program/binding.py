@@ -288,13 +288,16 @@ def _edge_bounds(
     kinds: tuple[str, ...],
     missing: tuple[float | None, ...],
 ) -> tuple[tuple[str, Any, Any], ...]:
-    """Return for each edge attribute its type, and its least and greatest value; None without any edge."""
+    """Return for each edge attribute its type, and its least and greatest value.
+
+    Without any edge no message is sent, so that any values do: 1 is one that proofs about messages like.
+    """
     bounds = []
     for column, kind, default in zip(columns, kinds, missing, strict=True):
         ends: list[Any] = [default, default]
         if column is not None:  # `check_edge_values` has asked for them already
             found = (graph.least_edge_value(column), graph.greatest_edge_value(column))
-            ends = [None if end is None else end[0].item() for end in found]
+            ends = [1 if end is None else end[0].item() for end in found]
         bounds.append((kind, ends[0], ends[1]))
     return tuple(bounds)
 
