@@ -11,7 +11,6 @@ import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -289,13 +288,16 @@ def _edge_bounds(
     kinds: tuple[str, ...],
     missing: tuple[float | None, ...],
 ) -> tuple[tuple[str, Any, Any], ...]:
-    """Return for each edge attribute its type, and its least and greatest value; None without any edge."""
+    """Return for each edge attribute its type, and its least and greatest value.
+
+    Without any edge no message is sent, so that any values do: 1 is one that proofs about messages like.
+    """
     bounds = []
     for column, kind, default in zip(columns, kinds, missing, strict=True):
         ends: list[Any] = [default, default]
         if column is not None:  # `check_edge_values` has asked for them already
             found = (graph.least_edge_value(column), graph.greatest_edge_value(column))
-            ends = [None if end is None else end[0].item() for end in found]
+            ends = [1 if end is None else end[0].item() for end in found]
         bounds.append((kind, ends[0], ends[1]))
     return tuple(bounds)
 
@@ -334,15 +336,19 @@ class _Sample:
             name if name is not None else stand_in or 0.0  # one of both is given
             for name, stand_in in zip(columns, missing, strict=True)
         ]
+        self._arcs: Examples | None = None
 
-    @cached_property
+    @property
     def arcs(self) -> Examples:
-        """The arcs, with edge attributes in the types that the program sees; collective."""
-        dtypes = [np.dtype(kind) for kind in self.kinds]
-        return [
-            arc._replace(edge=tuple(dtype.type(x) for dtype, x in zip(dtypes, arc.edge, strict=True)))
-            for arc in self.graph.examples(self.constants, self.edges)
-        ]  # fmt: skip
+        """The arcs, with edge attributes in the types that the program sees; collective when first read."""
+        # Not a `cached_property`, whose lock before Python 3.12 would keep ranks in threads from meeting
+        if self._arcs is None:
+            dtypes = [np.dtype(kind) for kind in self.kinds]
+            self._arcs = [
+                arc._replace(edge=tuple(dtype.type(x) for dtype, x in zip(dtypes, arc.edge, strict=True)))
+                for arc in self.graph.examples(self.constants, self.edges)
+            ]  # fmt: skip
+        return self._arcs
 
     @property
     def arcs_or_one(self) -> Examples:
