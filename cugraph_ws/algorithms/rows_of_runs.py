@@ -90,7 +90,6 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "overlap": lambda _: Similarity("overlap"),
     "pagerank": lambda _: PageRank,
     "personalized_pagerank": lambda count: PersonalizedPageRank(range(count)),
-    "shortest_path": lambda _: SSSP,
     "sorensen": lambda _: Similarity("sorensen"),
     "sssp": lambda _: SSSP,
     "strongly_connected_components": lambda _: StronglyConnectedComponents(),
