@@ -291,7 +291,8 @@ def _number_pairs(
     last = _coder(part, watch) if dense is None else None
     check_pairs(head.numbering.size, _CODES)
     samples = [
-        head.numbers(which, step=len(part[which]) // 256 + 1) * _CODES for which in range(len(part))
+        head.numbers(which, step=len(column) // 256 + 1).astype(np.int64) * _CODES
+        for which, column in enumerate(part)
     ]
     pairs = IntegerCoder(samples, watch)
     columns = []
