@@ -27,6 +27,7 @@ COMMANDS = {
     ),
     "traffic": ("cpu.traffic", "bytes that partitions send each other, by method of exchange"),
     "estimates": ("cpu.estimates", "ws.estimate_memory against the memory that builds take"),
+    "runs": ("runs", "ws.estimate_memory against the memory that runs of all functions take"),
     "fuzz": ("checks.fuzz", "random graphs through all functions: the GPU against the CPU"),
     "small": ("checks.small", "all functions and schedules on small graphs, for compute-sanitizer"),
     "stops": (

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count, check_number, shown
 from cugraph_ws.backends import loops
@@ -17,6 +18,7 @@ from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
@@ -160,6 +162,12 @@ class BeliefPropagation(BaseLoop):
     def vertices_given(self) -> dict[str, Any]:
         """Arguments that contain vertices, by name; they are looked up before the run."""
         return {"priors": self.priors}
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes: messages along both ways of each edge, for each state."""
+        more = _number_of_states(self.priors, self.coupling) - 2
+        messages = sizes.arcs * (2 if sizes.directed else 1)
+        return ROWS["belief_propagation"].of(sizes) + more * (16 * messages + 40 * sizes.vertices)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read priors and couplings, pair the arcs, and start from uniform messages."""
@@ -369,3 +377,15 @@ def _read_coupling(coupling: Any, states: int, *, symmetric: bool) -> Floats:
             "symmetric, or give directed=True to use the columns' order"
         )
     return scaled
+
+
+def _number_of_states(priors: Any, coupling: Any) -> int:
+    """Return the number of states as far as arguments that are still to be checked say it, at least 2."""
+    known: Any = coupling
+    if isinstance(coupling, str):  # one strength for each edge
+        known = (
+            priors
+            if isinstance(priors, (list, tuple))
+            else list(getattr(priors, "columns", ()))[1:]
+        )
+    return max(2, len(known) if hasattr(known, "__len__") else 2)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Unpack, cast
 import numpy as np
 
 from cugraph_ws.algorithms.closeness import GREATEST_SEED, sampled
+from cugraph_ws.algorithms.footprints import RESULTS, ROWS
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
 from cugraph_ws.algorithms.options import (
     Columns,
@@ -27,9 +28,11 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
+from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.base import Masked
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
@@ -46,6 +49,8 @@ Array = Any  # NumPy's or CuPy's
 
 WIDTH = 32  # most sources of a batch
 CELLS = 1 << 27  # most entries of a matrix by vertex and source
+BATCH = 82  # bytes of a batch by vertex and source
+LEVEL = 31  # bytes of a level by arc that it reads
 ARCS = 1 << 16  # arcs that are scored at a time
 HIGH = 1e150  # numbers of paths above this are scaled down
 LOW = 1e-305  # and not below this: a vertex that is reached has more than 0 paths
@@ -245,6 +250,20 @@ class Betweenness(ArrayLoop):
         self._k, self._normalized, self._endpoints = k, normalized, endpoints
         self._seed, self._edges = seed, edges
 
+    def _arc_bytes(self, sizes: Sizes) -> float:
+        """Return the bytes of the arcs of a level, or of the edges in the result."""
+        listed = LEVEL * sizes.arcs
+        if not self._edges:
+            return listed
+        edges = sizes.arcs if sizes.directed else sizes.arcs / 2
+        return max(listed, (RESULTS["edge_betweenness"] + 2 * sizes.wide_ids) * edges)
+
+    def _number_of_sources(self, sizes: Sizes) -> int:
+        """Return the number of sources, at most."""
+        if self._k is None:
+            return sizes.vertices
+        return int(self._k) if self._counted else len(self._k)
+
     @property
     def checkpoints(self) -> str:
         """Where a run has checkpoints: nowhere if edges are scored."""
@@ -260,6 +279,13 @@ class Betweenness(ArrayLoop):
         """Whether all sources are done."""
         return self.done >= len(self._sources)
 
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes of a batch of sources, or of the arcs of a level, whichever are more."""
+        arcs, rest = self._arc_bytes(sizes), ROWS[self.name].of(sizes)
+        width = sizes.columns(min(WIDTH, self._number_of_sources(sizes)), BATCH, rest=rest)
+        searching = rest + max(BATCH * width * sizes.vertices, arcs)
+        return max(searching, ROWS["scores"].of(sizes))
+
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose the sources."""
         if self._k is None:
@@ -271,8 +297,8 @@ class Betweenness(ArrayLoop):
         self._vertices = graph.number_of_vertices
         self.near = near = Neighbourhood(graph, on_device=on_device)
         self._score = near.xp.zeros(near.part.size)
-        largest = max(graph.comm.allgather(near.part.size))
-        self._group = self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
+        most = max(1, min(WIDTH, len(self._sources)))
+        self._group = self._width = width_of_batch(near.part, most, BATCH, CELLS, ROWS[self.name])
         self._arcs = near.xp.zeros(len(near.part.csc.indices) if self._edges else 0)
         # A single GPU has kernels for whole levels; on ranks and on a CPU they are array operations.
         self._alone = on_device and near.part.halo.alone

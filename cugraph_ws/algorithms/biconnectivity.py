@@ -11,6 +11,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from cugraph_ws.algorithms.blocks import certificate, find_blocks
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import edge_frame
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
@@ -19,6 +20,7 @@ from cugraph_ws.execution.loop import Step
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 
 __all__ = ["Biconnectivity", "articulation_points", "bridges"]
@@ -155,6 +157,10 @@ class Biconnectivity(ListedEdges):
     """The algorithm as a loop for `run`, with a single step."""
 
     name = "biconnectivity"
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["biconnectivity"].of(sizes)
 
     def step(self) -> Step:
         """Find the bridges and articulation points."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import MOST, ArrayLoop, Direction, Neighbourhood
 from cugraph_ws.algorithms.options import (
     Columns,
@@ -26,7 +27,9 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Result, Step
 from cugraph_ws.execution.run import run
+from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
@@ -45,6 +48,7 @@ Array = Any  # NumPy's or CuPy's
 WIDTH = 64  # searches in a batch
 WEIGHTED_WIDTH = 32  # most searches in a batch with lengths
 CELLS = 1 << 27  # most entries of such a batch's matrix by vertex and search
+BATCH = 45  # bytes of it by vertex and search
 GREATEST_SEED = 2**128 - 1
 
 
@@ -281,6 +285,17 @@ class DistanceSums(ArrayLoop):
         """Arguments that contain vertices, by name; they are looked up before the run."""
         return {} if self._vertices is None else {"vertices": self._vertices}
 
+    def _number_of_starts(self, sizes: Sizes) -> int:
+        """Return from how many vertices searches start, at most."""
+        if self._k is not None:
+            return self._k
+        known = self._vertices is not None and hasattr(self._vertices, "__len__")
+        return len(self._vertices) if known else sizes.vertices
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS[self.name].of(sizes)
+
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""
         if self._k is not None:
@@ -375,14 +390,21 @@ class WeightedDistanceSums(DistanceSums):
     reads_weights = True
     kept: ClassVar = {"reached": (0, MOST), "distances": None, "reciprocals": None}
 
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes of a batch of searches, and of the arcs that they read."""
+        starts = self._number_of_starts(sizes)
+        rest = ROWS[self.name].of(sizes)
+        width = sizes.columns(min(WEIGHTED_WIDTH, starts), BATCH, rest=rest)
+        return rest + BATCH * width * sizes.vertices
+
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""
         refuse_negative(graph, "lengths must be 0 or more")
         refuse_great(graph, float(graph.number_of_vertices) ** 2)
         super().start(graph, on_device=on_device)
         self._distances = self.near.xp.zeros(self.near.part.size)
-        largest = max(graph.comm.allgather(self.near.part.size))
-        self._width = max(1, min(WEIGHTED_WIDTH, CELLS // max(largest, 1)))
+        most = max(1, min(WEIGHTED_WIDTH, len(self._starts)))
+        self._width = width_of_batch(self.near.part, most, BATCH, CELLS, ROWS[self.name])
 
     def step(self) -> Step:
         """Search from the next vertices, and sum the distances."""

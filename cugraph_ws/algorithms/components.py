@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -27,6 +28,7 @@ from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
@@ -120,6 +122,10 @@ class WeaklyConnectedComponents(BaseLoop):
     _least: Array  # the label of each root
     _found: Array | None  # labels of owned vertices, once they are known
     _pairs: int | None  # pairs of labels of all ranks, once contracted
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["weakly_connected_components"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex a tree by itself."""

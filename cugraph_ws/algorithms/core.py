@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Unpack, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.backends import loops
@@ -16,6 +17,7 @@ from cugraph_ws.execution.loop import BaseLoop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
@@ -219,6 +221,10 @@ class CoreNumber(BaseLoop):
         if k is not None:
             check_count("k", k)
         self._degree_type, self._k = degree_type, k
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["core_number"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Count the degrees."""

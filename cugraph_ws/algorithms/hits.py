@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.eigenvector import check_start
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
 from cugraph_ws.algorithms.options import (
     Columns,
@@ -30,6 +31,7 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.frames.values import is_one_number, number_for_all
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
@@ -163,6 +165,10 @@ class HITS(ArrayLoop):
     def vertices_given(self) -> dict[str, Any]:
         """Arguments that contain vertices, by name; they are looked up before the run."""
         return {}
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["hits"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights and the first values."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import LEAST, MOST, ArrayLoop, Neighbourhood, priorities
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
@@ -21,6 +22,7 @@ from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import neighbourhoods
@@ -239,6 +241,10 @@ class MaximalIndependentSet(_GreedyLoop):
     outputs: ClassVar = {"in_set": False}
     kept: ClassVar = {"decided": (UNDECIDED, 1)}
 
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["maximal_independent_set"].of(sizes)
+
     def columns(self) -> dict[str, Column]:
         """Return which owned vertices are in the set."""
         return {"in_set": self.near.part.by_number(self._decided) == 1}
@@ -272,6 +278,10 @@ class Coloring(_GreedyLoop):
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(0 if seed is None else seed)
         self._seed = seed
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["coloring" if self._seed is None else "coloring by seed"].of(sizes)
 
     def _priorities(self, graph: GraphView) -> Array:
         """Return priorities by seed, or by number of neighbours and then by falling number; collective."""

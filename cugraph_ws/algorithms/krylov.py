@@ -29,10 +29,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
 from cugraph_ws.arguments import check_count, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.binding import check_edge_values, constant_values, edge_columns
 from cugraph_ws.program.decorator import VertexProgram
@@ -198,6 +200,10 @@ class PrincipalVector(ArrayLoop):
         (self.name,) = (name for name, field in program.state.items() if field.visible)
         self.outputs = {self.name: False}
         self._program, self._nstart = program, nstart
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["eigenvector_centrality"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights and the first values; collective."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from cugraph_ws.algorithms.color_classes import color_classes
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.independent_set import GREATEST_SEED
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
 from cugraph_ws.arguments import check_count
@@ -18,6 +19,7 @@ from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.arcs import Order
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.fixed_point import exponent, fixed_point
@@ -142,6 +144,10 @@ class LabelPropagation(BaseLoop):
             check_count("seed", seed, most=GREATEST_SEED)
         self.max_iter: int | None = int(max_iter)
         self._seed = seed
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["label_propagation"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Give every vertex its own number as its label."""

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import row_of_arcs
 from cugraph_ws.algorithms.options import (
     Columns,
@@ -31,6 +32,7 @@ from cugraph_ws.execution.loop import BaseLoop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.fixed_point import UNIT, exponent, fixed_point
@@ -314,6 +316,10 @@ class Louvain(BaseLoop):
         self._max_level, self._threshold = int(max_level), float(threshold)
         self._resolution, self._seed = float(resolution), int(seed)
         self._hierarchy = bool(hierarchy)
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["louvain"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights, and put every vertex into a community of its own."""

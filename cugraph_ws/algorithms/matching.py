@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
@@ -16,6 +17,7 @@ from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.matching import UNDECIDED
@@ -128,6 +130,10 @@ class MaximalBipartiteMatching(BaseLoop):
     def vertices_given(self) -> dict[str, Any]:
         """Arguments that contain vertices, by name; they are looked up before the run."""
         return {"left": self._left}
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["maximal_bipartite_matching"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read which vertices are on the left, and refuse edges within a side."""

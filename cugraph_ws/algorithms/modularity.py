@@ -14,12 +14,14 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import row_of_arcs
 from cugraph_ws.algorithms.options import Columns, Weight, refuse_great, refuse_negative
 from cugraph_ws.arguments import check_number
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Engine
+from cugraph_ws.execution.run_memory import refuse_call
 from cugraph_ws.frames.base import Ids, Masked, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -233,6 +235,7 @@ def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list
     also a self-loop.
     """
     here = choose_engine(engine, graph)
+    refuse_call("sums by community", ROWS["modularity"], graph, on_device=here == "cuda")
     part = Part(graph, on_device=here == "cuda")
     xp, halo = part.xp, part.halo
     labels, names = read_labels(graph, communities, "communities")

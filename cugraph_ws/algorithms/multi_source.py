@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.bfs import BFS
+from cugraph_ws.algorithms.footprints import RESULTS
 from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
@@ -30,10 +31,12 @@ from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Column, Step
 from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.run import run
+from cugraph_ws.execution.run_memory import program_memory
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
@@ -97,6 +100,7 @@ class MultiSource(BaseLoop):
     """
 
     by_vertex = False
+    less_memory = "search from fewer starts at a time, or use a larger machine"
     max_iter: int | None = None  # of the run, in which a step is a batch of searches
     ends_within_steps = True
 
@@ -146,6 +150,12 @@ class MultiSource(BaseLoop):
     def converged(self) -> bool:
         """Whether all searches are done."""
         return self._done == len(self._numbers)
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes of the rows of the result, one for each start and vertex, and of a search."""
+        starts = len(self._starts) if hasattr(self._starts, "__len__") else 1
+        each = RESULTS.get(self.name, RESULTS["multi_source_sssp"]) + 3 * sizes.wide_ids
+        return each * starts * sizes.vertices + program_memory(self._program, sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the starts and allocate the results."""

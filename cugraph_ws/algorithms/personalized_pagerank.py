@@ -6,6 +6,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from cugraph_ws.algorithms.footprints import RESULTS, ROWS
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood
 from cugraph_ws.algorithms.options import (
     Columns,
@@ -19,9 +20,11 @@ from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
+from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
@@ -34,6 +37,8 @@ Format = Literal["long", "columns"]
 
 WIDTH = 32  # most seeds in a block
 CELLS = 1 << 27  # most entries of a matrix by vertex and seed
+BLOCK = 33  # bytes of a block by vertex and seed
+MEMORY = ROWS["personalized_pagerank"]
 
 
 @accepts_dask_frames
@@ -157,6 +162,7 @@ class PersonalizedPageRank(ArrayLoop):
 
     name = "personalized_pagerank"
     checkpoints = "none"
+    less_memory = "give top= (the highest vertices of each seed) or fewer seeds at a time"
     reads_weights = True
     _rank: Array  # of owned vertices, by position and seed of the block
     _sent: Array  # message of each vertex along an edge of weight 1, by position and seed
@@ -204,6 +210,18 @@ class PersonalizedPageRank(ArrayLoop):
         """Whether all seeds are done."""
         return self.done >= len(self._numbers)
 
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes of a block of seeds, and of the ranks of all as rows of a result."""
+        seeds = len(self._seeds) if hasattr(self._seeds, "__len__") else 1
+        kept = 0 if self._top is not None else 8 * seeds
+        rest = MEMORY.of(sizes) + kept * sizes.vertices
+        block = BLOCK * sizes.columns(min(WIDTH, seeds), BLOCK, rest=rest)
+        if self.by_vertex:
+            listed = RESULTS["personalized_pagerank columns"] * seeds + 2 * sizes.id_bytes
+        else:
+            listed = (RESULTS["personalized_pagerank"] + 2 * sizes.wide_ids) * seeds * (kept > 0)
+        return MEMORY.of(sizes) + max(block + kept, listed) * sizes.vertices
+
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the seeds, and sum the out-weights of each vertex."""
         if isinstance(self._seeds, (str, bytes, tuple)) or not hasattr(self._seeds, "__len__"):
@@ -219,8 +237,9 @@ class PersonalizedPageRank(ArrayLoop):
         self._share = xp.where(out > 0.0, 1.0 / xp.where(out > 0.0, out, 1.0), 0.0)[:, None]
         self._sent = xp.empty((part.size, 0))
         self._found: list[Array] = [None] * len(self._numbers)
-        largest = max(graph.comm.allgather(part.size))
-        self._width = max(1, min(WIDTH, CELLS // max(largest, 1)))
+        kept = 0 if self._top is not None else 8 * len(self._numbers) * part.size
+        most = min(WIDTH, len(self._numbers))
+        self._width = width_of_batch(part, most, BLOCK, CELLS, MEMORY, kept=kept)
         self._begin()
 
     def step(self) -> Step:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.footprints import RESULTS, ROWS
 from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
@@ -17,15 +19,18 @@ from cugraph_ws.algorithms.options import (
     refuse_great,
     refuse_negative,
 )
-from cugraph_ws.arguments import check_choice, check_flag, shown
+from cugraph_ws.algorithms.similar_pairs import ENTRIES, ENTRY, ROW, AllPairs, Kept
+from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Column, Step
 from cugraph_ws.execution.run import run
+from cugraph_ws.execution.run_memory import sizes_of
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO, is_auto
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.vertices import PAIR
 from cugraph_ws.graph.view import GraphView
@@ -74,6 +79,8 @@ def jaccard(
     vertex_pair: Any = None,
     use_weight: bool = False,
     *,
+    top: int | None = None,
+    at_least: float | None = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -99,6 +106,11 @@ def jaccard(
         vertices with a common neighbour.
     use_weight : bool
         Whether to use the weights of edges, which must not be negative.
+    top : int, optional
+        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
+        others.
+    at_least : float, optional
+        Of all pairs with a common neighbour, return those with at least this coefficient.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -115,18 +127,20 @@ def jaccard(
     DataFrame
         Columns `first`, `second` and `jaccard_coeff`, float64, from 0 to 1.  The given pairs in
         their order (of a Dask frame, within each of its partitions); otherwise with the smaller
-        vertex first, in ascending order.
+        vertex first, in ascending order.  With `top`, a pair is in the rows of each of its vertices
+        whose `top` it is among: by `first`, then falling coefficient, then `second`.
 
     Raises
     ------
     InputError
         If the frame or an argument is invalid, a vertex is unknown, or a weight is negative.
+    GraphMemoryError
+        If all pairs would not fit in memory; give `top` or `at_least`.
     ConvergenceError
         If the run is stopped early; `.result` has the pairs so far.
     """
-    return _similarity(
-        "jaccard", graph, vertex_pair, use_weight, source, destination, weight, directed, options
-    )
+    loop = Similarity("jaccard", vertex_pair, use_weight, top=top, at_least=at_least)
+    return _similarity(loop, graph, source, destination, weight, directed, options)
 
 
 @accepts_dask_frames
@@ -135,6 +149,8 @@ def overlap(
     vertex_pair: Any = None,
     use_weight: bool = False,
     *,
+    top: int | None = None,
+    at_least: float | None = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -160,6 +176,11 @@ def overlap(
         vertices with a common neighbour.
     use_weight : bool
         Whether to use the weights of edges, which must not be negative.
+    top : int, optional
+        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
+        others.
+    at_least : float, optional
+        Of all pairs with a common neighbour, return those with at least this coefficient.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -176,18 +197,20 @@ def overlap(
     DataFrame
         Columns `first`, `second` and `overlap_coeff`, float64, from 0 to 1.  The given pairs in
         their order (of a Dask frame, within each of its partitions); otherwise with the smaller
-        vertex first, in ascending order.
+        vertex first, in ascending order.  With `top`, a pair is in the rows of each of its vertices
+        whose `top` it is among: by `first`, then falling coefficient, then `second`.
 
     Raises
     ------
     InputError
         If the frame or an argument is invalid, a vertex is unknown, or a weight is negative.
+    GraphMemoryError
+        If all pairs would not fit in memory; give `top` or `at_least`.
     ConvergenceError
         If the run is stopped early; `.result` has the pairs so far.
     """
-    return _similarity(
-        "overlap", graph, vertex_pair, use_weight, source, destination, weight, directed, options
-    )
+    loop = Similarity("overlap", vertex_pair, use_weight, top=top, at_least=at_least)
+    return _similarity(loop, graph, source, destination, weight, directed, options)
 
 
 @accepts_dask_frames
@@ -196,6 +219,8 @@ def sorensen(
     vertex_pair: Any = None,
     use_weight: bool = False,
     *,
+    top: int | None = None,
+    at_least: float | None = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -221,6 +246,11 @@ def sorensen(
         vertices with a common neighbour.
     use_weight : bool
         Whether to use the weights of edges, which must not be negative.
+    top : int, optional
+        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
+        others.
+    at_least : float, optional
+        Of all pairs with a common neighbour, return those with at least this coefficient.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -237,18 +267,20 @@ def sorensen(
     DataFrame
         Columns `first`, `second` and `sorensen_coeff`, float64, from 0 to 1.  The given pairs in
         their order (of a Dask frame, within each of its partitions); otherwise with the smaller
-        vertex first, in ascending order.
+        vertex first, in ascending order.  With `top`, a pair is in the rows of each of its vertices
+        whose `top` it is among: by `first`, then falling coefficient, then `second`.
 
     Raises
     ------
     InputError
         If the frame or an argument is invalid, a vertex is unknown, or a weight is negative.
+    GraphMemoryError
+        If all pairs would not fit in memory; give `top` or `at_least`.
     ConvergenceError
         If the run is stopped early; `.result` has the pairs so far.
     """
-    return _similarity(
-        "sorensen", graph, vertex_pair, use_weight, source, destination, weight, directed, options
-    )
+    loop = Similarity("sorensen", vertex_pair, use_weight, top=top, at_least=at_least)
+    return _similarity(loop, graph, source, destination, weight, directed, options)
 
 
 @accepts_dask_frames
@@ -257,6 +289,8 @@ def cosine(
     vertex_pair: Any = None,
     use_weight: bool = False,
     *,
+    top: int | None = None,
+    at_least: float | None = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -282,6 +316,11 @@ def cosine(
         vertices with a common neighbour.
     use_weight : bool
         Whether to use the weights of edges, which must not be negative.
+    top : int, optional
+        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
+        others.
+    at_least : float, optional
+        Of all pairs with a common neighbour, return those with at least this coefficient.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -298,18 +337,20 @@ def cosine(
     DataFrame
         Columns `first`, `second` and `cosine_coeff`, float64, from 0 to 1.  The given pairs in
         their order (of a Dask frame, within each of its partitions); otherwise with the smaller
-        vertex first, in ascending order.
+        vertex first, in ascending order.  With `top`, a pair is in the rows of each of its vertices
+        whose `top` it is among: by `first`, then falling coefficient, then `second`.
 
     Raises
     ------
     InputError
         If the frame or an argument is invalid, a vertex is unknown, or a weight is negative.
+    GraphMemoryError
+        If all pairs would not fit in memory; give `top` or `at_least`.
     ConvergenceError
         If the run is stopped early; `.result` has the pairs so far.
     """
-    return _similarity(
-        "cosine", graph, vertex_pair, use_weight, source, destination, weight, directed, options
-    )
+    loop = Similarity("cosine", vertex_pair, use_weight, top=top, at_least=at_least)
+    return _similarity(loop, graph, source, destination, weight, directed, options)
 
 
 @accepts_dask_frames
@@ -317,6 +358,8 @@ def adamic_adar(
     graph: Graph[FrameT] | FrameT,
     vertex_pair: Any = None,
     *,
+    top: int | None = None,
+    at_least: float | None = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -339,6 +382,11 @@ def adamic_adar(
         The pairs, with ids in columns `first` and `second` (`first_a`, `first_b` and so on for ids
         of several columns); or "edges" for all pairs of neighbours.  By default all pairs of
         vertices with a common neighbour.
+    top : int, optional
+        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
+        others.
+    at_least : float, optional
+        Of all pairs with a common neighbour, return those with at least this coefficient.
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -354,12 +402,15 @@ def adamic_adar(
     DataFrame
         Columns `first`, `second` and `adamic_adar_coeff`, float64.  The given pairs in
         their order (of a Dask frame, within each of its partitions); otherwise with the smaller
-        vertex first, in ascending order.
+        vertex first, in ascending order.  With `top`, a pair is in the rows of each of its vertices
+        whose `top` it is among: by `first`, then falling coefficient, then `second`.
 
     Raises
     ------
     InputError
         If the frame or an argument is invalid, a vertex is unknown.
+    GraphMemoryError
+        If all pairs would not fit in memory; give `top` or `at_least`.
     ConvergenceError
         If the run is stopped early; `.result` has the pairs so far.
 
@@ -367,16 +418,13 @@ def adamic_adar(
     ----------
     .. [1] L. A. Adamic and E. Adar, "Friends and neighbors on the Web", Social Networks, 2003.
     """
-    return _similarity(
-        "adamic_adar", graph, vertex_pair, False, source, destination, weight, directed, options
-    )
+    loop = Similarity("adamic_adar", vertex_pair, False, top=top, at_least=at_least)
+    return _similarity(loop, graph, source, destination, weight, directed, options)
 
 
 def _similarity(
-    measure: Measure,
+    loop: Similarity,
     graph: Graph[FrameT] | FrameT,
-    vertex_pair: Any,
-    use_weight: bool,
     source: Columns,
     destination: Columns,
     weight: Weight,
@@ -384,8 +432,7 @@ def _similarity(
     options: RunOptions,
 ) -> FrameT:
     """Run a measure, with the arguments of its function."""
-    loop = Similarity(measure, vertex_pair, use_weight)
-    if is_auto(weight) and not use_weight:
+    if is_auto(weight) and not loop.use_weight:
         weight = None
     opened = as_graph(
         graph,
@@ -393,15 +440,17 @@ def _similarity(
         destination=destination,
         weight=weight,
         directed=directed,
-        weighted=use_weight,
+        weighted=loop.use_weight,
     )
-    return run(loop, opened, **options).require_convergence(measure).frame
+    return run(loop, opened, **options).require_convergence(loop.name).frame
 
 
 class Similarity(BaseLoop):
-    """The measures as a loop for `run`: each step computes the next pairs.
+    """The measures as a loop for `run`: each step computes coefficients of pairs.
 
-    Ranks fetch the rows of the vertices of a step's pairs; the number of fetched arcs is bounded.
+    Given pairs are one piece; all pairs with a common neighbour come in pieces, see `similar_pairs`.
+    A piece is computed in batches: ranks fetch the rows of the vertices of a batch's pairs, and the number
+    of fetched arcs is bounded.
 
     Parameters
     ----------
@@ -409,6 +458,8 @@ class Similarity(BaseLoop):
     vertex_pair : DataFrame or "edges", optional
         See `jaccard`.
     use_weight : bool
+    top, at_least : int, float, optional
+        See `jaccard`.
     """
 
     checkpoints = "on one machine"
@@ -416,8 +467,18 @@ class Similarity(BaseLoop):
     by_vertex = False
     _scale = 1.0  # of weights
     _oriented: Oriented | None = None  # if the pairs are all edges, and neighbours are counted
+    _all: AllPairs | None = None  # if the pairs are all that have a common neighbour
+    _begun = 0  # the first owned vertex of the piece
 
-    def __init__(self, measure: Measure, vertex_pair: Any = None, use_weight: bool = False) -> None:
+    def __init__(
+        self,
+        measure: Measure,
+        vertex_pair: Any = None,
+        use_weight: bool = False,
+        *,
+        top: int | None = None,
+        at_least: float | None = None,
+    ) -> None:
         check_choice("measure", measure, get_args(Measure))
         check_flag("use_weight", use_weight)
         if use_weight and measure == "adamic_adar":
@@ -427,23 +488,56 @@ class Similarity(BaseLoop):
                 f"vertex_pair={shown(vertex_pair)}: give a frame with columns `first` and `second`, "
                 "'edges', or None for all pairs with a common neighbour"
             )
+        if top is not None:
+            check_count("top", top, 1)
+        if at_least is not None:
+            check_number("at_least", at_least, finite=True)
+        for name, limit in (("top", top), ("at_least", at_least)):
+            if limit is not None and vertex_pair is not None:
+                raise InputError(
+                    f"{name}={limit} chooses among all pairs with a common neighbour; leave out {name}= or "
+                    "vertex_pair="
+                )
         self.name, self._measure = f"{measure}", measure
-        self._given, self._use_weight = vertex_pair, use_weight
+        self._given, self.use_weight = vertex_pair, bool(use_weight)
+        self._top, self._at_least = top, at_least
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes of the rows of neighbours, and of pairs that are known before.
+
+        How many pairs have a common neighbour is known once there are rows: see `AllPairs`.
+        """
+        if isinstance(self._given, str):
+            return ROWS["similarity of edges"].of(sizes)
+        made, kept = ROWS["neighbours"].of(sizes), ROWS["neighbours kept"].of(sizes)
+        each = RESULTS["similarity"] + 2 * sizes.wide_ids
+        if self._given is not None:
+            count = len(self._given) if hasattr(self._given, "__len__") else 0
+            return max(made, kept + each * count)
+        if sizes.least:  # pieces are cut to fit, and `AllPairs` refuses rows that cannot
+            return made
+        return max(made, kept + ENTRY * ENTRIES + each * sizes.vertices * (self._top or 0))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and number the pairs."""
-        if self._use_weight:
+        if self.use_weight:
             self._scale = _check_weights(graph)
-        weight = graph.weight if self._use_weight else None
+        weight = graph.weight if self.use_weight else None
         self._fold = loops("similarity", on_device=on_device).fold
         given = neighbourhoods(graph, on_device=on_device, weight=weight)
         xp = given.xp
         values, self._sums, self._kind = self._prepare(given)
         rows = NeighbourRows(given.rows.offsets, given.rows.indices, values)
         self._near = near = replace(given, rows=rows)
+        # A GPU that has all rows fetches none, and finishes one batch before the next could be launched.
+        self._together = TOGETHER if on_device and near.halo.alone else 1
+        self._kept = [Kept(*(xp.zeros(0, kind) for kind in (np.int64, np.int64, np.float64)))]
         if self._given is None:
-            pairs = near.two_hop_pairs()
-        elif isinstance(self._given, str):
+            row = ROW + 2 * sizes_of(graph, on_device=on_device).wide_ids if graph.whole else ROW
+            self._all = AllPairs(self.name, near, self._top, self._at_least, row)
+            self._begin((self._kept[0].firsts, self._kept[0].seconds))
+            return
+        if isinstance(self._given, str):
             pairs = near.edges()
             if self._kind == "count":  # every triangle counts for three pairs
                 self._oriented = oriented(graph, on_device=on_device)
@@ -451,31 +545,52 @@ class Similarity(BaseLoop):
         else:
             named = graph.vertex_pairs(self._given, "vertex_pair")
             pairs = tuple(xp.asarray(end if on_device else as_host(end)) for end in named)
-        self._pairs = tuple(end.astype(np.int64) for end in pairs)
-        degrees = near.rows.degrees
-        self._bounds = [(0, len(self._pairs[0]))]  # all edges are done at once
+        self._begin(pairs)
+
+    def _begin(self, pairs: Sequence[Array]) -> None:
+        """Begin a piece: cut its pairs into batches; collective."""
+        near, last = self._near, len(pairs[0])
+        self._pairs = tuple(end.astype(np.int64, copy=False) for end in pairs)
+        self._bounds = [(0, last)]  # all edges are done at once
         if self._oriented is None:
-            lengths = sum(self._read(degrees, end) for end in self._pairs)
+            lengths = sum(self._read(near.rows.degrees, end) for end in self._pairs)
             if not len(lengths) or int(lengths.sum()) > ARCS_A_STEP:
                 self._bounds = batches(lengths, ARCS_A_STEP)
-        # A GPU that has all rows fetches none, and finishes one batch before the next could be launched.
-        self._together = TOGETHER if on_device and near.halo.alone else 1
         steps = max(near.halo.comm.allgather(len(self._bounds)))
-        last = len(self._pairs[0])
         self._bounds += [(last, last)] * (steps - len(self._bounds))
-        self._scores = xp.zeros(last, np.float64)
+        self._scores = near.xp.zeros(last, np.float64)
         self._done = 0
 
     @property
     def converged(self) -> bool:
         """Whether all pairs are computed."""
-        return self._done >= len(self._bounds)
+        done = self._done >= len(self._bounds)
+        return done and (self._all is None or not self._all.remaining)
 
     def step(self) -> Step:
-        """Compute the next pairs."""
+        """Count the pairs of a piece, or compute the next pairs."""
+        near = self._near
+        if self._all is not None:
+            self._all = copy(self._all)  # a step that is abandoned leaves the former one as it was
+            if self._all.counts:
+                read = self._all.count()
+                return Step(self._all.remaining + 1, read, direction="count", filter="list")
+            if self._done >= len(self._bounds):
+                self._begun = self._all.vertex
+                self._begin(self._all.next())
+        some, arcs = self._compute()
+        if self._all is not None and self._done >= len(self._bounds):
+            self._kept.append(self._all.keep(Kept(self._pairs[0], self._pairs[1], self._scores)))
+        left, read, sent = near.halo.totals(len(self._scores) - some.stop, arcs)
+        left += 0 if self._all is None else self._all.remaining
+        return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
+
+    def _compute(self) -> tuple[slice, int]:
+        """Compute the next pairs of the piece; return which, and the number of arcs read."""
         near, xp = self._near, self._near.xp
         end = min(self._done + self._together, len(self._bounds))
-        some = slice(self._bounds[self._done][0], self._bounds[end - 1][1])
+        first = self._bounds[self._done][0] if self._bounds else 0
+        some = slice(first, self._bounds[end - 1][1] if self._bounds else 0)
         ends = [end[some] for end in self._pairs]
         if self._oriented is not None:
             counts, arcs = self._oriented.common_neighbours(self._lister)
@@ -488,8 +603,7 @@ class Similarity(BaseLoop):
         over, under = SCORES[self._measure](xp, common, *(self._read(self._sums, e) for e in ends))
         self._scores[some] = xp.where(over > 0, over / xp.where(under > 0, under, 1), 0)
         self._done = end
-        left, read, sent = near.halo.totals(len(self._scores) - some.stop, arcs)
-        return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
+        return some, arcs
 
     def _prepare(self, near: Neighbourhoods) -> tuple[Array, Array, str]:
         """Return the values of the rows, each vertex's sum, and how neighbours are summed; collective."""
@@ -501,7 +615,7 @@ class Similarity(BaseLoop):
             shares = 1 / xp.log(xp.maximum(others, 2).astype(np.float64))
             shares = xp.where(others > 1, shares, 0)  # with one neighbour it is common to no pair
             return shares, degrees, "least"
-        if not self._use_weight:
+        if not self.use_weight:
             return None, degrees, "count"
         squared, weights = self._measure == "cosine", rows.values
         if squared:  # scaled by a power of two, which changes no bit, so that no product overflows
@@ -516,32 +630,65 @@ class Similarity(BaseLoop):
         return self._near.halo.fetch(column, numbers)
 
     def inputs(self) -> dict[str, Any]:
-        """Return the pairs, the measure, and the weights that are read."""
+        """Return the measure, the pairs or how they are chosen, and the weights that are read."""
+        weights = {} if not self.use_weight else {"weight": as_host(self._sums)}
+        if self._all is not None:
+            chosen = {"top": self._top, "at_least": self._at_least}
+            return {"measure": self._measure, "pairs": "all", **chosen, **weights}
         pairs = {name: as_host(end) for name, end in zip(PAIR, self._pairs, strict=True)}
-        weights = {} if not self._use_weight else {"weight": as_host(self._sums)}
         return {"measure": self._measure, **pairs, **weights}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the scores so far, and the number of steps done."""
-        return {"scores": as_host(self._scores), "done": np.array([self._done])}
+        """Return the scores so far, and the number of steps done; of all pairs also the pairs so far."""
+        if self._all is None:
+            return {"scores": as_host(self._scores), "done": np.array([self._done])}
+        kept = self._joined()
+        self._kept = [kept]
+        done = self._all.vertex if self._done >= len(self._bounds) else self._begun
+        pairs = {name: as_host(end) for name, end in zip(PAIR, kept[:2], strict=True)}
+        return {**pairs, "scores": as_host(kept.scores), "done": np.array([done])}
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
-        state.floats("scores", len(self._scores), 0)
-        state.number("done", 0, len(self._bounds))
+        if self._all is None:
+            state.floats("scores", len(self._scores), 0)
+            state.number("done", 0, len(self._bounds))
+            return
+        state.number("done", 0, graph.number_of_vertices)
+        count = state.length("scores")
+        state.floats("scores", count, 0)
+        for name in PAIR:
+            state.integers(name, count, 0, graph.number_of_vertices - 1)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume after some pairs."""
-        self._done = int(state["done"][0])
-        self._scores = self._near.xp.asarray(state["scores"].astype(np.float64))
+        xp = self._near.xp
+        scores = xp.asarray(state["scores"].astype(np.float64))
+        if self._all is None:
+            self._done, self._scores = int(state["done"][0]), scores
+            return
+        self._all.counts = False
+        self._all.rewind(int(state["done"][0]))
+        first, second = (xp.asarray(state[name].astype(np.int64)) for name in PAIR)
+        self._kept = [Kept(first, second, scores)]
+
+    def _joined(self) -> Kept:
+        """Return the pairs that are kept so far, of all pieces."""
+        return Kept(
+            *(self._near.xp.concatenate(column) for column in zip(*self._kept, strict=True))
+        )
 
     def columns(self) -> dict[str, Column]:
-        """Return one row for each pair that is computed."""
-        done = self._bounds[self._done - 1][1] if self._done else 0
-        ends = {
-            name: VertexNumbers(end[:done]) for name, end in zip(PAIR, self._pairs, strict=True)
-        }
-        return {**ends, f"{self._measure}_coeff": self._scores[:done]}
+        """Return one row for each pair that is computed; of all pairs those of whole pieces."""
+        if self._all is None:
+            done = self._bounds[self._done - 1][1] if self._done else 0
+            kept = Kept(
+                *(column[:done] for column in (self._pairs[0], self._pairs[1], self._scores))
+            )
+        else:
+            kept = self._joined()
+        ends = {name: VertexNumbers(end) for name, end in zip(PAIR, kept[:2], strict=True)}
+        return {**ends, f"{self._measure}_coeff": kept.scores}
 
 
 def _check_weights(graph: GraphView) -> float:

@@ -13,6 +13,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from cugraph_ws.algorithms.blocks import Lower, spanning_forest
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import frame_of_arcs
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
@@ -21,6 +22,7 @@ from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.looks import look
@@ -150,6 +152,10 @@ class SpanningForest(ListedEdges):
 
     name = "minimum_spanning_forest"
     reads_weights = True
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["minimum_spanning_forest"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the edges; on a GPU they are listed by the kernels."""

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import (
     LEAST,
     MOST,
@@ -32,6 +33,7 @@ from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.masks import count_true
@@ -101,6 +103,10 @@ class StronglyConnectedComponents(ArrayLoop):
     name = "strongly_connected_components"
     outputs: ClassVar = {"labels": True}
     kept: ClassVar = {"root": (NONE, MOST)}  # a vertex number of the component, the same for all
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["strongly_connected_components"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Mark the component of every vertex as unknown."""

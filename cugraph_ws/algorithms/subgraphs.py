@@ -7,6 +7,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from cugraph_ws.algorithms.bfs import BFS
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_flag, check_number, is_label, shown
@@ -15,6 +16,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.run import run
+from cugraph_ws.execution.run_memory import refuse_call
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO, is_auto
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -62,6 +64,8 @@ def subgraph(
     ------
     InputError
         If the frame or an argument is invalid, or a vertex is unknown.
+    GraphMemoryError
+        If marks of all edges would not fit in memory.
     """
     refuse_checkpoints(options, "subgraph has")
     choose_engine(Options(**options).engine)
@@ -69,6 +73,7 @@ def subgraph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
     opened.check_edge_names()
+    refuse_call("subgraph", ROWS["marks of edges"], opened, on_device=opened.device_resident)
     numbers = np.unique(as_host(opened.numbers(vertices, "vertices")))
     own = numbers[(numbers >= opened.low) & (numbers < opened.low + opened.owned)]
     marks = np.zeros(opened.owned, np.bool_)
@@ -127,6 +132,8 @@ def ego_graph(
     ------
     InputError
         If the frame or an argument is invalid, or a vertex is unknown.
+    GraphMemoryError
+        If marks of all edges would not fit in memory.
     ConvergenceError
         If the run is stopped early; `.result` has the distances so far.
     """
@@ -152,6 +159,7 @@ def ego_graph(
         raise InputError(
             "undirected=True: paths follow the edges of a directed graph; read them with directed=False"
         )
+    refuse_call("ego_graph", ROWS["marks of edges"], opened, on_device=opened.device_resident)
     if distance is None:
         result = run(BFS, opened, start=vertex, max_iter=int(radius), predecessors=False, **options)
     else:

@@ -7,12 +7,14 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.oriented import oriented
@@ -165,6 +167,10 @@ class TriangleCount(BaseLoop):
     by_vertex_state: tuple[str, ...] = ("counts",)
     _directions = False  # whether the directions of opposite edges are counted
     _counts: Array  # of owned vertices, in the order of numbers
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["triangle_count"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and orient the edges."""

@@ -8,6 +8,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
@@ -17,6 +18,7 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.oriented import oriented
@@ -215,6 +217,10 @@ class TrussNumber(BaseLoop):
         self._target = -1 if k is None else max(int(k) - 3, -1)
         self._all = k is None
         self._nothing = k is not None and k < 3  # every edge is in the 2-truss
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that a run takes; see `footprints`."""
+        return ROWS["truss_number"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Orient the edges, and count the triangles of each."""

@@ -524,16 +524,27 @@ MEASURES = {
 def _similarity_command(measure: Any) -> click.Command:
     """Return the command of a measure of similarity."""
 
-    def command(job: Job, pairs: Path | None, joined: bool, use_weight: bool = False) -> None:
+    def command(
+        job: Job,
+        pairs: Path | None,
+        joined: bool,
+        top: int | None,
+        at_least: float | None,
+        use_weight: bool = False,
+    ) -> None:
         from cugraph_ws.algorithms.similarity import Similarity
 
         if joined and pairs is not None:
             raise click.UsageError("give --pairs or --edges, not both")
+        if (joined or pairs is not None) and (top is not None or at_least is not None):
+            raise click.UsageError(
+                "--top and --at-least are for all pairs; leave out --pairs and --edges"
+            )
         with job.graph(weighted=use_weight) as graph:
             given: Any = "edges" if joined else None
             if pairs is not None:
                 given = job.read_vertices(pairs, ("first", "second"))
-            loop = Similarity(measure, given, use_weight)
+            loop = Similarity(measure, given, use_weight, top=top, at_least=at_least)
             job.run(graph, loop, rank_by=f"{measure}_coeff")
 
     command.__doc__ = f"""{MEASURES[measure]}
@@ -549,8 +560,14 @@ def _similarity_command(measure: Any) -> click.Command:
     file = click.option(
         "--pairs", type=A_FILE, metavar="FILE", help="Pairs in columns first and second."
     )
+    best = click.option(
+        "--top", type=click.IntRange(min=1), help="Of all pairs, the most similar of each vertex."
+    )
+    least = click.option(
+        "--at-least", type=float, help="Of all pairs, those of such a coefficient."
+    )
     made: click.Command = click.command(measure.replace("_", "-"))(
-        job_options(file(several(command)))
+        job_options(file(several(best(least(command)))))
     )
     return made
 

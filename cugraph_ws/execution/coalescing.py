@@ -23,6 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.device import as_host, device
@@ -63,6 +64,10 @@ class CoalescingLoop:
         self._number = self._active = 0  # supersteps; sum of their active vertices
 
     # ----------------------------------------------------------------------- the loop's interface
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that the run takes on this rank."""
+        return self._partitioned.memory(sizes)
 
     @property
     def converged(self) -> bool:

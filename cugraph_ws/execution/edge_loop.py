@@ -16,6 +16,7 @@ from cugraph_ws.execution.loop import BaseLoop, Column, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.vertex_loop import as_columns
 from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.vertices import PAIR
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import Neighbourhoods, batches, neighbourhoods
@@ -79,6 +80,16 @@ class EdgeLoop(BaseLoop):
         self._plain = options.engine == "python"
         saving = [name for name in ("checkpoint", "resume") if name in options.given("run")]
         self.saves = saving[0] if saving else ""
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that the run takes: the rows of neighbours, the pairs and their values."""
+        program = self.program
+        width = 8 * (len(program.edges) + len(program.state))
+        return (
+            (48 + 8 * len(program.constants)) * sizes.vertices
+            + (48 + width) * sizes.arcs
+            + sizes.csr
+        )
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, number the pairs, and bind the program."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, Self
@@ -13,6 +14,7 @@ from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -100,6 +102,8 @@ class Loop(Protocol):
     outputs : mapping of str to bool, optional
         For a result by vertex: its columns besides the ids, and whether each holds vertices.  If
         given, ids that a column would overwrite are refused before the run starts.
+    less_memory : str, optional
+        What a caller can do if a run does not fit in memory, for the error.
     checkpoints : {"everywhere", "on one machine", "none"}, optional
         Where a run has checkpoints; everywhere if not given.
     ends_within_steps : bool, optional
@@ -120,6 +124,23 @@ class Loop(Protocol):
     @property
     def diverged(self) -> bool:
         """Whether the state is no longer finite, so that further steps are pointless."""
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return what the run takes beside the built graph, at its maximum, with the result as a frame.
+
+        It is asked before `start`, of every run: a few operations on numbers.  A run that would not fit
+        is refused.
+
+        Parameters
+        ----------
+        sizes : Sizes
+            Of the graph, and whether the GPU's memory is asked for.
+
+        Returns
+        -------
+        float
+            Bytes.
+        """
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Check the arguments against the graph and allocate the state; collective.
@@ -154,13 +175,20 @@ class Loop(Protocol):
         """Return the result's columns; by vertex number if there is one row for each vertex."""
 
 
-class BaseLoop:
-    """Base of most loops that are not vertex programs; see `Loop`."""
+class BaseLoop(ABC):
+    """Base of most loops that are not vertex programs; see `Loop`.
+
+    A subclass without `memory` cannot be made.
+    """
 
     by_vertex = True
     diverged = False
     max_iter: int | None = None
     tol: float | None = None
+
+    @abstractmethod
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that the run takes beside the built graph; see `Loop.memory`."""
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:

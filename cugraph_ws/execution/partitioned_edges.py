@@ -10,6 +10,7 @@ import numpy.typing as npt
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.edge_loop import EdgeLoop
 from cugraph_ws.execution.loop import BaseLoop, Column, Step
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
@@ -39,6 +40,10 @@ class PartitionedEdges(BaseLoop):
         self.name = loop.name
         self._ranks = ThreadRanks(size)
         self._loops: list[EdgeLoop] = []
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that the run takes, with a copy of the rows of neighbours for the shards."""
+        return self._loop.memory(sizes) + (2 * sizes.arcs if sizes.directed else sizes.arcs) * 12
 
     @property
     def converged(self) -> bool:

@@ -17,6 +17,7 @@ from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.stall import Repetition
 from cugraph_ws.execution.vertex_loop import VertexLoop
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
@@ -50,6 +51,11 @@ class PartitionedLoop:
         self._ranks = ThreadRanks(size)
         self._loops: list[ShardedLoop] = []
         self._repetition: Repetition | None = None
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that the run takes, with a copy of the arcs and numbers for the shards."""
+        shards = (sizes.index * sizes.arcs + 16 * sizes.vertices) * (2 if sizes.directed else 1)
+        return self._loop.memory(sizes) + shards
 
     @property
     def converged(self) -> bool:

@@ -21,6 +21,7 @@ from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.stall import Repetition
 from cugraph_ws.execution.vertex_loop import VertexLoop, as_columns
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.reversed import reversed_view
 from cugraph_ws.partition.shard import ShardGraph
@@ -120,6 +121,12 @@ class PhasedLoop:
     def place(self) -> tuple[int, int]:
         """The index of the current phase, and the number of its next superstep."""
         return self._at, self._loop.number
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that the runs of all programs take, of which the first makes the CSR."""
+        first, *others = self._loops
+        later = replace(sizes, has_csr=True)
+        return first.memory(sizes) + sum(one.memory(later) for one in others)
 
     @property
     def outputs(self) -> dict[str, bool]:

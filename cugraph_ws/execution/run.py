@@ -29,6 +29,7 @@ from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
+from cugraph_ws.execution.run_memory import refuse_run
 from cugraph_ws.execution.stall import IDLE_SUPERSTEPS
 from cugraph_ws.execution.stop_requests import StopRequests
 from cugraph_ws.execution.stop_vote import StopVote
@@ -37,7 +38,6 @@ from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import as_graph
-from cugraph_ws.graph.memory import check_run_memory
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import columns_read, names_columns, reads_weights
 from cugraph_ws.program.decorator import VertexProgram
@@ -167,7 +167,7 @@ def run(
         On Ctrl-C; `.result` has the state so far.
     """
     options, parameters = Options.taken_from(parameters)
-    steps = ("start", "step", "columns")
+    steps = ("memory", "start", "step", "columns")
     if not programs_of(program) and not all(
         callable(getattr(program, name, None)) for name in steps
     ):
@@ -185,8 +185,6 @@ def run(
     if isinstance(loop, (VertexLoop, PhasedLoop, EdgeLoop)):
         loop = _over_ranks(loop, bound_graph, options.partitions)
     here = choose_engine(options.engine, bound_graph)
-    if here != "cuda" and bound_graph.whole:
-        check_run_memory(program, bound_graph)
     _refuse_checkpoints(loop, bound_graph, options)
     may_not_end = not all(one.built_in for one in programs_of(program))
     result = _drive(loop, bound_graph, options, on_device=here == "cuda", may_not_end=may_not_end)
@@ -308,6 +306,7 @@ def _watched(
     may_not_end: bool,
 ) -> Result:
     """Start a loop and step it, while looks ask `stops`."""
+    refuse_run(loop, graph, on_device=on_device)
     with watched_by(stops):
         try:
             loop.start(graph, on_device=on_device)

@@ -21,8 +21,10 @@ from cugraph_ws.execution.jumps import Jumps
 from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.plain_errors import naming_errors
+from cugraph_ws.execution.run_memory import program_memory
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import own_constants
 from cugraph_ws.partition.exchange import Exchange
@@ -116,6 +118,12 @@ class VertexLoop:
         if self._predecessors:
             columns[str(self._program.predecessor)] = True
         return columns
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that the run takes; see `program_memory`."""
+        return program_memory(
+            self._program, sizes, self._arguments, extrapolates=self._extrapolates
+        )
 
     @property
     def converged(self) -> bool:

@@ -389,7 +389,9 @@ def _scatter(
 def _turns(offsets: Array, low: int, high: int) -> Iterator[tuple[int, int]]:
     """Yield the rows [low, high) in ranges of about `_TURN` arcs."""
     while low < high:
-        last = int(np.searchsorted(offsets, int(offsets[low]) + _TURN, side="right")) - 1
+        end = min(int(offsets[low]) + _TURN, int(offsets[high]))
+        # of the offsets' own type: for another one NumPy would convert all of them
+        last = int(np.searchsorted(offsets, offsets.dtype.type(end), side="right")) - 1
         last = max(low + 1, min(last, high))
         yield low, last
         low = last

@@ -17,8 +17,7 @@ from cugraph_ws.frames.values import read_numbers
 from cugraph_ws.graph.adjacency import EdgeList
 from cugraph_ws.graph.arcs import Arcs
 from cugraph_ws.graph.duplicates import Merge
-from cugraph_ws.graph.footprints import IdShape
-from cugraph_ws.graph.memory import check_memory, estimate_of_build
+from cugraph_ws.graph.footprints import IdShape, check_memory, estimate_of_build
 from cugraph_ws.graph.numbering import Numbered, number_rows
 from cugraph_ws.graph.vertices import Vertices, id_columns
 from cugraph_ws.runtime.dispatch import provider

@@ -16,15 +16,19 @@ from cugraph_ws.arguments import (
     check_count,
     check_flag,
     check_number,
-    shown,
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_frame
 from cugraph_ws.frames.ids import agree, read_ids
 from cugraph_ws.graph.columns import AUTO, named_columns, weight_column
-from cugraph_ws.graph.footprints import IdShape, estimate_run, lists_messages, shape_of_ids
+from cugraph_ws.graph.footprints import (
+    IdShape,
+    MemoryEstimate,
+    Sizes,
+    estimate_of_build,
+    shape_of_ids,
+)
 from cugraph_ws.graph.interning import count_distinct
-from cugraph_ws.graph.memory import MemoryEstimate, estimate_of_build
 from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["estimate_memory"]
@@ -40,11 +44,12 @@ def estimate_memory(
     number_of_vertices: int | None = None,
     weighted: bool = False,
     directed: bool = True,
-    attributes: int | Sequence[str] = 0,
+    attributes: int | Sequence[str] | None = 0,
     dense: bool = True,
     text_bytes: float | None = None,
     engine: Literal["cpu", "cuda"] = "cpu",
     program: Any = None,
+    sources: int = 1,
     layout: Literal["csc", "gshards", "windows"] = "csc",
 ) -> MemoryEstimate:
     """Estimate how much memory a graph and a run take.
@@ -71,19 +76,22 @@ def estimate_memory(
         Whether there is a weight column.
     directed : bool
         False counts every edge in both directions.
-    attributes : int or sequence of str
-        The number of further edge columns, or their names.
+    attributes : int or sequence of str, optional
+        The number of further edge columns, or their names; None for none.
     dense : bool
         Without a frame: whether ids are integers 0 … n-1.  If not, they are assumed to be hashed.
     text_bytes : float, optional
         Without a frame: mean length of text ids, in bytes.
     engine : {"cpu", "cuda"}
         Which memory: "cuda" estimates a graph that is built on a GPU.
-    program : VertexProgram or Loop, optional
-        The program to run on the graph, or an instance of a Loop; its memory is in `run`.  That
-        estimate is for the CPU.  It includes the state of vertices and edges, the frontier, the
-        predecessors, the CSR if the program reads it, the messages of the longest row if they are
-        listed (without a frame, rows are assumed to be short), and the result.
+    program : function, VertexProgram or Loop, optional
+        What is to be run on the graph: a function as `ws.louvain` or its name, a program, or an instance
+        of a loop.  Its memory beside the built graph is in `run`, with the result as a frame: within
+        25 % from some tens of megabytes on where sizes decide, within a factor of two where the data
+        do.  Messages that are listed are those of the longest row; without a frame, rows are assumed
+        to be short.
+    sources : int
+        Starts, seeds or sources of such a function.
     layout : {"csc", "gshards", "windows"}
         The `layout` given to `run`; all but `csc` need engine="cuda".
 
@@ -114,10 +122,11 @@ def estimate_memory(
     number_of_vertices = _whole("number_of_vertices", number_of_vertices)
     if text_bytes is not None:
         check_number("text_bytes", text_bytes, finite=True)
-    if program is not None and not hasattr(program, "name"):
-        raise InputError(
-            f"program={shown(program)} is neither a vertex program nor a loop; give what is to be run"
-        )
+    check_count("sources", sources, 1)
+    rows = provider("rows of runs")
+    loop = None if program is None else rows.loop_of(program, int(sources))
+    if attributes is None:
+        attributes = 0
     if isinstance(attributes, int):
         check_count("attributes", attributes)
     else:
@@ -133,7 +142,7 @@ def estimate_memory(
             attributes,
             number_of_vertices,
             weighted=weighted,
-            listed=None if program is None or not lists_messages(program) else directed,
+            listed=None if loop is None or not rows.lists_messages(program) else directed,
         )
     else:
         if number_of_edges is None:
@@ -156,14 +165,20 @@ def estimate_memory(
             ),
             input=sizes.input,
         )
-    if program is None:
+    if loop is None:
         return estimate
-    each = sum(shape.each if shape.each else 8 for shape in sizes.ids)
-    arcs = sizes.edges * (1 if directed else 2)
-    run = estimate_run(
-        program, sizes.vertices, arcs, directed=directed, each=each, longest=sizes.longest
+    run = loop.memory(
+        Sizes(
+            vertices=sizes.vertices,
+            arcs=sizes.edges * (1 if directed else 2),
+            directed=directed,
+            weighted=sizes.value_bytes > 0,
+            id_bytes=sum(shape.each if shape.each else 8 for shape in sizes.ids),
+            longest=sizes.longest,
+            on_device=engine == "cuda",
+        )
     )
-    return replace(estimate, run=run)
+    return replace(estimate, run=int(run))
 
 
 @dataclass(frozen=True)

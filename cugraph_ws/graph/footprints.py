@@ -1,4 +1,4 @@
-"""Memory of the steps of a build, by formulas: the model behind `estimate_memory`.
+"""What a graph takes while it is built on the CPU, by formulas; and the sizes that runs' memory depends on.
 
 All are bytes, without the input.  E edges, A arcs (2 E for an undirected graph), n vertices; i
 bytes per vertex number (4; 8 above 2³¹), v bytes of values per arc; K bytes of ids kept; C bytes
@@ -9,50 +9,41 @@ above 2³¹ arcs); x bytes of the cursors of all threads but one, at most 2 A.
     numbering by a range          per integer of the range, a byte for each thread; i more with gaps
     numbering by hashing          C = 8 E; the distinct values so far, and a table of 6 to 12 n
       integers are sorted         C + 16 n: ids, codes and ranks
-      text of b bytes in all      C + 16 n + 1.25 b: it is put in order in four turns
+      text of b bytes in all      C + 18 n + 1.5 b: it is put in order in four turns
     edges placed by source        K + C + c n + i A + v A + x
       if C is own and v = 0       K + 8.25 E + c n + x: columns shrink as rows fill
     transposition to the CSC      K + c n + 8 n + 2 (i A + v A) + x
 
 Scattering values takes a copy of one thread's cursors as well, c n.
-
-A run of a vertex program on the CPU, without the built graph; S bytes of state per vertex:
-
-    with a frontier               S n, lists and marks 15 n; with priorities 8 n
-      predecessors                20 n
-      directed                    the CSR, 8 n + i A, and 8 A for each edge column that is read
-    without                       3 S n with new values and the result; 8 n for each constant
-      sums of out-weights         of a directed graph, the CSR and its weights
-      jumps                       24 n, and 8 n for each pointer
-      extrapolation               32 n for vectors, and 16 n while they are combined
-      lists of messages           the messages of the longest row, and 16 bytes each to sort floats
-      modes                       the same messages, and 16 bytes for each slot of its table, 25 if weighted
-      state on edges, e bytes     2 e A with its result, which takes 22 A and 4 ids per arc besides
-    the result                    S n, predecessors 16 n, and the ids once or twice
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph.adjacency import TURNS, cursor_dtype, index_dtype, pieces_of
 from cugraph_ws.graph.interning import BLOCK, IdShape, count_distinct, table_slots
-from cugraph_ws.kernels.cpu.interface import CHUNK
+from cugraph_ws.graph.numbering import count_in_range
+from cugraph_ws.runtime.memory import available_memory, format_bytes
 from cugraph_ws.runtime.threads import number_of_threads
 
 __all__ = [
     "Build",
+    "Bytes",
     "IdShape",
+    "MemoryEstimate",
     "Numbers",
+    "Row",
+    "Sizes",
+    "check_memory",
     "estimate_build",
-    "estimate_run",
-    "lists_messages",
+    "estimate_of_build",
     "shape_of_ids",
 ]
 
@@ -199,133 +190,204 @@ def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
     """
     if text is None:
         held, settling = 8 * distinct, 16 * distinct
-    else:  # the order and its inverse, old and new ends, and the texts, a fourth of them twice
-        held, settling = 4 * distinct + text, 16 * distinct + text + text // 4
+    else:  # the order and its inverse, old and new ends, and the texts, half of them twice
+        held, settling = 4 * distinct + text, 18 * distinct + text + text // 2
     slots = table_slots(distinct, text=text is not None)
     return max(settling, held + held // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
 
 
-def estimate_run(
-    program: Any,
-    vertices: int,
-    arcs: int,
-    *,
-    directed: bool,
-    each: float = 8,
-    has_csr: bool = False,
-    longest: int = 0,
-    extrapolated: bool = True,
-) -> int:
-    """Estimate the memory of a run on the CPU without the built graph, with its result.
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """Bytes that a graph and its construction take; `str()` of it is readable.
 
-    Parameters
+    Attributes
     ----------
-    program : VertexProgram, Phases or Loop
-    vertices, arcs : int
-        Of the graph; an undirected edge is two arcs.
-    directed : bool
-    each : float
-        Bytes of one id, as listed in results.
-    has_csr : bool
-        Whether the CSR already exists.
-    longest : int
-        Arcs of the longest row, for programs that list its messages.
-    extrapolated : bool
-        Whether to count the vectors of extrapolation, which a run does without if memory is short.
+    input : int
+        The columns of the edge frame that are read.
+    numbering : int
+        Vertex ids that are kept; none for integers 0 … n-1.
+    csc, csr : int
+        One adjacency, and the other if it is separate (0 for an undirected graph).
+    values : int
+        Weights and attributes, in one order.
+    peak : int
+        Maximum until the CSC is built, without the input.
+    run : int
+        Maximum of a run without the built graph, including its result; 0 if no program was
+        given.
+    layout : int
+        Most bytes while a further layout of the arcs is made, besides the built graph; 0 for the
+        CSC.
+    """
+
+    input: int
+    numbering: int
+    csc: int
+    csr: int
+    values: int
+    peak: int
+    run: int = 0
+    layout: int = 0
+
+    def __str__(self) -> str:
+        text = (
+            f"input {format_bytes(self.input)}, numbering {format_bytes(self.numbering)}, "
+            f"CSC {format_bytes(self.csc)}, CSR {format_bytes(self.csr)}, "
+            f"values {format_bytes(self.values)}, peak {format_bytes(self.peak)} beside the input"
+        )
+        if self.layout:
+            text += f", layout {format_bytes(self.layout)} beside the graph"
+        return f"{text}, run {format_bytes(self.run)} beside the graph" if self.run else text
+
+
+def estimate_of_build(
+    edges: int, vertices: int, ids: Sequence[IdShape], *, both: bool, **values: int
+) -> MemoryEstimate:
+    """Estimate the memory of a build on the CPU; see `estimate_build`.
 
     Returns
     -------
-    int
-        An upper bound in bytes for the arrays of the built-in programs, at most a fourth too
-        high except for programs that need less than a CSR.
+    MemoryEstimate
+        Without the input.
     """
-    if hasattr(program, "programs"):  # phases; the CSR is made once
-        return sum(
-            estimate_run(
-                one,
-                vertices,
-                arcs,
-                directed=directed,
-                each=each,
-                has_csr=has_csr or place > 0,
-                longest=longest,
-                extrapolated=False,
-            )
-            for place, one in enumerate(program.programs)
-        )
-    csr = 0
-    if directed and not has_csr:
-        csr = _OFFSET * vertices + index_dtype(vertices).itemsize * arcs
-    own = getattr(program, "footprint", None)
-    if own is not None or not isinstance(getattr(program, "state", None), dict):
-        by_vertex, by_arc, reads_csr = own or _LOOPS.get(program.name, (32, 0, True))
-        return by_vertex * vertices + by_arc * arcs + (csr if reads_csr else 0)
-    state = sum(_width_of(field.type) for field in program.state.values())
-    kept = sum(_width_of(field.type) for field in getattr(program, "edge_state", {}).values())
-    # The state of edges; while its frame is made, also a copy of it, and numbers and ids of both ends
-    by_arc = int(2 * kept + 22 + 4 * max(each, 8)) * arcs if kept else 0
-    follows = program.predecessor is not None
-    values = 8 * len(program.edges) * arcs if directed else 0
-    if "active" in program.functions:
-        work = state + 15 + 8 * ("priority" in program.functions) + 20 * follows
-        taken = work * vertices + csr + values
-    else:
-        sums = [
-            one for one in program.constants.values() if getattr(one, "source", "") == "out_weight"
-        ]
-        taken = (3 * state + 8 * len(program.constants) + 16) * vertices
-        pointers = {one.pointer for one in program.constants.values() if hasattr(one, "pointer")}
-        taken += (24 + 8 * len(pointers)) * vertices if pointers else 0
-        if program.listing is not None:
-            taken += _bytes_of_lists(program, longest)
-        vectors = 48 * vertices * (extrapolated and program.extrapolation is not None)
-        taken += max((csr + values) * bool(sums), vectors)  # sums are made before the run
-    listed = (2 * state + 16 * follows + each * (1 + follows)) * vertices
-    most = max(taken, listed + csr + values if "active" in program.functions else listed)
-    return int(most) + by_arc
-
-
-def lists_messages(program: Any) -> bool:
-    """Return whether a program, or one of several in phases, lists the messages of a row."""
-    several = getattr(program, "programs", (program,))
-    return any(getattr(one, "listing", None) is not None for one in several)
-
-
-def _bytes_of_lists(program: Any, longest: int) -> int:
-    """Return the bytes of the messages of a row, with those that sorting or counting takes.
-
-    Numbers are counted with eight bytes, and weights as floats: types are known once the program is bound.
-    """
-    returned = (
-        node.value
-        for node in ast.walk(ast.parse(program.sources["compute"].text))
-        if isinstance(node, ast.Return)
+    built = estimate_build(edges, vertices, ids, both=both, **values)
+    return MemoryEstimate(
+        input=0,
+        numbering=built.ids,
+        csc=built.adjacency,
+        csr=0 if both else built.adjacency,
+        values=built.values,
+        peak=built.peak,
     )
-    parts = max((len(one.elts) for one in returned if isinstance(one, ast.Tuple)), default=1)
-    listing = program.listing
-    if listing.kind != "list":  # see `empty_table` in `kernels/cpu/modes.py`
-        slots = 1 + (1 << max(1, (2 * longest - 1).bit_length())) if longest else 0
-        chunked = listing.kind == "weighted mode" and longest > CHUNK
-        return 8 * parts * longest + (25 if chunked else 16) * slots
-    keys = len(range(parts)[: listing.sorted_by])
-    return (8 * parts + (16 if keys else 0) + (16 if keys > 1 else 0)) * longest
 
 
-# bytes per vertex, bytes per arc, and whether the CSR is read
-_LOOPS = {
-    "weakly_connected_components": (16, 0, False),
-    "core_number": (20, 0, True),
-    "belief_propagation": (48, 52, True),  # for two states
-    "triangle_count": (96, 40, True),
-    "clustering_coefficient": (96, 48, True),
-    "truss_number": (96, 72, True),
-    **dict.fromkeys(("jaccard", "overlap", "sorensen", "cosine", "adamic_adar"), (48, 48, True)),
-}
+def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None:
+    """Raise GraphMemoryError if a graph would not fit.
+
+    Parameters
+    ----------
+    estimate : MemoryEstimate
+    available : int, optional
+        Bytes that were available before the build began; by default those available now.
+
+    Raises
+    ------
+    GraphMemoryError
+        Gives the estimate and the remedies.
+    """
+    if available is None:
+        available = available_memory()
+    if estimate.peak > available:
+        raise GraphMemoryError(
+            f"the graph needs {format_bytes(estimate.peak)} while it is built and "
+            f"{format_bytes(available)} are available ({estimate}); leave out weight= and "
+            f"attributes=, release the input with consume=True, or use a larger machine"
+        )
 
 
-def _width_of(kind: Any) -> int:
-    """Return the bytes of a state field; eight if its type comes from the graph."""
-    return int(kind.dtype.itemsize) if hasattr(kind, "dtype") else 8
+@dataclass(frozen=True)
+class Sizes:
+    """What the memory of a run depends on, as far as it is known before it starts.
+
+    Attributes
+    ----------
+    vertices, arcs : int
+        Of the graph; an undirected edge is two arcs.
+    directed, weighted : bool
+    id_bytes : float
+        Bytes of one id, as listed in results.
+    has_csr : bool
+        Whether the CSR exists already.
+    longest : int
+        Arcs of the longest row; 0 if unknown.
+    on_device : bool
+        Whether the memory is the GPU's.
+    least : bool
+        Whether to leave out what a run does without if memory is short.
+    """
+
+    vertices: int
+    arcs: int
+    directed: bool
+    weighted: bool = False
+    id_bytes: float = 8
+    has_csr: bool = False
+    longest: int = 0
+    on_device: bool = False
+    least: bool = False
+
+    def longest_row(self) -> int:
+        """Arcs of the longest row of in-neighbours, or 0."""
+        return self.longest
+
+    def columns(self, most: int, each: float, *, rest: float = 0) -> int:
+        """Return how many columns by vertex a batch has: `most`, as the memory at the time is not known."""
+        return most
+
+    @property
+    def index(self) -> int:
+        """Bytes of a vertex number in the rows of the graph."""
+        return index_dtype(self.vertices).itemsize
+
+    @property
+    def csr(self) -> int:
+        """Bytes of the CSR that a run makes of a directed graph, if there is none."""
+        if not self.directed or self.has_csr:
+            return 0
+        return _OFFSET * self.vertices + self.index * self.arcs
+
+    @property
+    def wide_ids(self) -> float:
+        """Bytes that a column of ids takes in a result for each row, beyond those of 64-bit integers.
+
+        Ids are decoded, and then copied to the caller's kind of frame.
+        """
+        return 2 * (self.id_bytes - 8)
+
+
+class Bytes(NamedTuple):
+    """Bytes for each vertex, for each arc, and for each arc of a weighted graph besides."""
+
+    vertex: float
+    arc: float
+    weighted: float = 0
+
+    def of(self, sizes: Sizes) -> float:
+        """Return the bytes for a graph."""
+        arc = self.arc + self.weighted * sizes.weighted
+        return self.vertex * sizes.vertices + arc * sizes.arcs
+
+
+class Row(NamedTuple):
+    """What a run takes at its maximum, with its result, as measured by `python -m bench runs`.
+
+    Attributes
+    ----------
+    directed, undirected : Bytes
+        Of a directed graph with the CSR; of an undirected graph, whose arcs are twice the edges.
+    before : Bytes
+        Of an undirected graph, in an earlier part of the run.
+    result : float
+        Least bytes for each vertex: those of the result while it is made a frame.
+    ids : int
+        Columns of vertices in the result, of 64-bit ids.
+    """
+
+    directed: Bytes
+    undirected: Bytes
+    before: Bytes = Bytes(0, 0)
+    result: float = 48
+    ids: int = 1
+
+    def of(self, sizes: Sizes) -> float:
+        """Return the bytes for a graph."""
+        parts = (self.directed,) if sizes.directed else (self.undirected, self.before)
+        most = max(self.result * sizes.vertices, *(part.of(sizes) for part in parts))
+        return most + self.ids * sizes.wide_ids * sizes.vertices
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes for a graph, as the method of a loop."""
+        return self.of(sizes)
 
 
 def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = None) -> IdShape:
@@ -338,15 +400,15 @@ def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = N
     dense_up_to : int
         Largest range of integers to number by a table over the range.
     known : int, optional
-        Number of ids; estimated if not given.
+        Number of ids; estimated if not given.  Integers of a range are counted.
 
     Returns
     -------
     IdShape
-        Its number of ids is an estimate, accurate to about 2 %.
+        Of hashed ids, their number is an estimate, accurate to about 2 %.
     """
-    distinct = count_distinct(columns) if known is None else known
     if not all(isinstance(column, np.ndarray) for column in columns):
+        distinct = count_distinct(columns) if known is None else known
         return IdShape("text", distinct, 8 + _mean_bytes(columns))
     filled = [column for column in columns if len(column)]
     if not filled:
@@ -355,6 +417,7 @@ def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = N
     low = min(int(column.min()) for column in filled)
     span = max(int(column.max()) for column in filled) - low + 1
     if span > max(dense_up_to, 1) or low + span - 1 > np.iinfo(np.int64).max:
+        distinct = count_distinct(columns) if known is None else known
         return IdShape("integers", distinct, dtype.itemsize)
     wide = dtype.itemsize == 8 or dtype == np.uint32
     width = 8 if wide else 4
@@ -363,10 +426,10 @@ def shape_of_ids(columns: Sequence[Any], dense_up_to: int, known: int | None = N
         for column in columns
         if dtype.itemsize != width or not column.flags.c_contiguous
     )
-    # the number is an estimate: a range with hardly any gap is taken to have none
-    if distinct >= 0.97 * span and low == 0:
+    distinct = count_in_range(columns, low, span)  # exact: a range without gaps needs no table
+    if distinct == span and low == 0:
         return IdShape("dense", distinct, 0, span, copied)
-    return IdShape("sparse", min(distinct, span), dtype.itemsize, span, copied)
+    return IdShape("sparse", distinct, dtype.itemsize, span, copied)
 
 
 def _mean_bytes(columns: Sequence[pa.ChunkedArray]) -> float:

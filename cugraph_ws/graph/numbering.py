@@ -106,9 +106,9 @@ class Numbered:
         kind: IdKind = "sparse" if self.numbering.nbytes else "dense"
         return IdShape(kind, size, self.numbering.nbytes / max(1, size), len(self.table))
 
-    def numbers(self, which: int, first: int = 0, last: int | None = None) -> Array:
-        """Return the vertex numbers of the rows `first` to `last` - 1 of column `which`."""
-        shifted = self.columns[which][first:last].astype(np.int64)
+    def numbers(self, which: int, first: int = 0, last: int | None = None, step: int = 1) -> Array:
+        """Return the vertex numbers of every `step`-th row from `first` to `last` - 1 of column `which`."""
+        shifted = self.columns[which][first:last:step].astype(np.int64)
         if self.low:
             shifted -= self.low
         return self.table[shifted] if len(self.table) else shifted
@@ -290,8 +290,11 @@ def _number_pairs(
             return _number_few_pairs(head, dense, dense_up_to)
     last = _coder(part, watch) if dense is None else None
     check_pairs(head.numbering.size, _CODES)
-    samples = [head.numbers(which)[:: len(part[which]) // 256 + 1] for which in range(len(part))]
-    pairs = IntegerCoder([one.astype(np.int64) * _CODES for one in samples], watch)
+    samples = [
+        head.numbers(which, step=len(column) // 256 + 1).astype(np.int64) * _CODES
+        for which, column in enumerate(part)
+    ]
+    pairs = IntegerCoder(samples, watch)
     columns = []
     for which, column in enumerate(part):
         codes = head.columns[which] if head.own else np.empty(len(column), np.int32)
@@ -416,8 +419,7 @@ def _number_by_table(columns: Sequence[Array], dense_up_to: int) -> Numbered | N
     span = high - low + 1
     if high > _INT64_MAX or span > max(dense_up_to, 1):
         return None
-    wide = filled[0].dtype.itemsize == 8 or filled[0].dtype == np.uint32
-    columns = [_signed(column, np.dtype(np.int64 if wide else np.int32)) for column in columns]
+    columns = _as_read(columns)
     present = _presence(columns, low, span)
     size = int(np.count_nonzero(present))
     if size == span:
@@ -459,6 +461,30 @@ def _writable_alias(array: Array) -> Array:
     return.
     """
     return array if array.flags.writeable else np.asarray(_Alias(array))
+
+
+def count_in_range(columns: Sequence[Array], low: int, span: int) -> int:
+    """Return how many of the integers `low`, low + 1, … below `low + span` occur.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray
+        Integers of one dtype, all of them in the range and in that of int64.
+    low, span : int
+
+    Returns
+    -------
+    int
+    """
+    filled = [column for column in columns if len(column)]
+    return int(np.count_nonzero(_presence(_as_read(filled), low, span))) if filled else 0
+
+
+def _as_read(columns: Sequence[Array]) -> list[Array]:
+    """Return integers of one dtype as the kernels of tables read them."""
+    kind = next((column.dtype for column in columns if len(column)), np.dtype(np.int64))
+    wide = kind.itemsize == 8 or kind == np.uint32
+    return [_signed(column, np.dtype(np.int64 if wide else np.int32)) for column in columns]
 
 
 def _presence(columns: Sequence[Array], low: int, span: int) -> npt.NDArray[np.uint8]:

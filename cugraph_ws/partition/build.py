@@ -27,7 +27,7 @@ from cugraph_ws.graph.columns import Columns, named_columns
 from cugraph_ws.graph.duplicates import Merge
 from cugraph_ws.graph.edges import Duplicates, Loops, check_duplicates, refuse_loops
 from cugraph_ws.graph.estimates import estimate_memory
-from cugraph_ws.graph.memory import MemoryEstimate, check_memory
+from cugraph_ws.graph.footprints import MemoryEstimate, check_memory
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.agreement import attempt, in_order

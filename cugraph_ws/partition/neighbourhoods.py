@@ -150,36 +150,6 @@ class Neighbourhoods:
         up = owners < others
         return owners[up], others[up]
 
-    def two_hop_pairs(self) -> tuple[Array, Array]:
-        """Return the pairs of vertices that have a common neighbour; collective.
-
-        Returns
-        -------
-        firsts, seconds : array of int64
-            Distinct pairs of an owned vertex and one of greater number, in order.
-        """
-        xp, alone, degrees = self.xp, self.halo.alone, self.rows.degrees
-        owners, others = self._pairs()
-        lengths = degrees[others] if alone else self.halo.fetch(degrees, others)
-        ends = xp.zeros(len(lengths) + 1, np.int64)
-        ends[1:] = xp.cumsum(lengths)
-        ends = xp.take(ends, self.rows.offsets)  # by owned vertex
-        bounds = batches(ends[1:] - ends[:-1])
-        rounds = max(self.halo.comm.allgather(len(bounds)))
-        bounds += [(self.owned, self.owned)] * (rounds - len(bounds))
-        found = [xp.empty(0, np.int64)]
-        for low, high in bounds:
-            arcs = slice(*as_host(self.rows.offsets[[low, high]]).tolist())
-            rows, which = self.of_distinct(others[arcs])
-            begins = rows.offsets[which]
-            _, arc, places = flattened(xp, begins, rows.offsets[which + 1] - begins)
-            firsts = owners[arcs][arc]
-            seconds = xp.take(rows.indices, places).astype(np.int64)
-            up = firsts < seconds
-            found.append(xp.unique(firsts[up] * self.vertices + seconds[up]))
-        keys = xp.concatenate(found)
-        return keys // max(self.vertices, 1), keys % max(self.vertices, 1)
-
     def _pairs(self) -> tuple[Array, Array]:
         """Return the owned vertex and the neighbour of each arc of the rows."""
         rows = row_numbers(self.xp, self.rows.offsets, len(self.rows.indices))

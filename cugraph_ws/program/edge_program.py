@@ -115,11 +115,6 @@ class EdgeProgram(Snapshot):
         read = self.sources["common"].attributes
         return not any(read[name] for name in read if name != "p")
 
-    @property
-    def footprint(self) -> tuple[int, int, bool]:
-        """Bytes of a run per vertex and per arc, and whether it reads the CSR."""
-        return 48 + 8 * len(self.constants), 48 + 8 * (len(self.edges) + len(self.state)), True
-
     def read_sources(self) -> None:
         """Read and check the source of every function."""
         p, own, attributes = set(self.parameter_names), set(self.constants), set(self.edges)

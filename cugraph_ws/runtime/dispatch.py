@@ -34,6 +34,8 @@ PROVIDERS = {
     # runs of vertex programs: `set_up`
     "cpu runs": "cugraph_ws.backends.cpu.setup",
     "cuda runs": "cugraph_ws.backends.cuda.setup",
+    # what runs take, by function, program or loop: `loop_of`, `lists_messages`
+    "rows of runs": "cugraph_ws.algorithms.rows_of_runs",
     # what calls are listed to launch: `jobs_of`
     "listed programs": "cugraph_ws.backends.cuda.listed_programs",
     # a rank's rows of all neighbours on the device: `symmetrised`

@@ -138,6 +138,10 @@ class SavedState:
             self.refuse(name, f"has {len(array)} rows, not {length}")
         return array
 
+    def length(self, name: str) -> int:
+        """Return the length of an array, 0 if it is missing; what it holds is still to be checked."""
+        return len(self._arrays[name]) if name in self._arrays else 0
+
     def require(self, name: str, truth: Any, what: str) -> None:
         """Refuse an array unless a condition is true.
 

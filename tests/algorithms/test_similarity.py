@@ -18,7 +18,7 @@ from verify import Edges
 from whole import build as build_shard
 
 import cugraph_ws as ws
-from cugraph_ws.algorithms import similarity
+from cugraph_ws.algorithms import similar_pairs, similarity
 from cugraph_ws.backends.cuda.loops import similarity as on_gpu
 from cugraph_ws.partition import neighbourhoods
 from cugraph_ws.partition.partitioned_frame import Partitions
@@ -198,6 +198,8 @@ def test_checkpoints_go_from_engine_to_engine(
 ) -> None:
     monkeypatch.setattr(similarity, "ARCS_A_STEP", 200)
     monkeypatch.setattr(similarity, "TOGETHER", 3)
+    for name in ("ENTRIES", "ENTRIES_ON_DEVICE"):  # pairs are returned once their piece is done
+        monkeypatch.setattr(similar_pairs, name, 100)
     path = tmp_path / "state.parquet"
     with build(DENSE) as graph:
         whole = ws.run(ws.Similarity("overlap"), graph)

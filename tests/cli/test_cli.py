@@ -215,6 +215,10 @@ def the_graph(**arguments) -> ws.Graph:
         ("k-truss -k 3 --weight w", lambda: ws.k_truss(the_graph(weight="w"), 3)),
         ("jaccard", lambda: ws.jaccard(the_graph())),
         (
+            "overlap --top 1 --at-least 0.5",
+            lambda: ws.overlap(the_graph(), top=1, at_least=0.5),
+        ),
+        (
             "cosine --edges --use-weight --weight w",
             lambda: ws.cosine(the_graph(weight="w"), "edges", use_weight=True),
         ),
@@ -586,6 +590,7 @@ def test_outputs_are_checked_before_inputs_are_read(capsys):
         ["k-core", "edges.parquet", "--trace", "t.csv"],
         ["k-truss", "edges.parquet", "-k", "3", "--trace", "t.csv"],
         ["jaccard", "edges.parquet", "--edges", "--pairs", "edges.parquet"],
+        ["jaccard", "edges.parquet", "--edges", "--top", "1"],
         ["belief-propagation", "edges.parquet", "--coupling", "1"],
         ["maximal-bipartite-matching", "edges.parquet"],
         ["maximal-bipartite-matching", "edges.parquet", "--left", "a", "--left-column", "left"],

@@ -9,6 +9,7 @@ import numpy as np
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import BaseLoop, Step
 from cugraph_ws.frames.base import VertexNumbers
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
 
@@ -21,6 +22,9 @@ class GreatestAncestor(BaseLoop):
     name = "greatest_ancestor"
     outputs: ClassVar = {"ancestor": True}
     by_vertex_state = ("label",)
+
+    def memory(self, sizes: Sizes) -> float:
+        return 40 * sizes.vertices
 
     def start(self, graph: Any, *, on_device: bool = False) -> None:
         self._part = part = Part(graph, on_device=on_device)

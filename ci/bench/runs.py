@@ -1,0 +1,413 @@
+"""Compare the memory that `ws.estimate_memory` predicts for a run with the memory that it takes.
+
+Functions run on graphs of several shapes, one after the other in a new process (Linux).  On the CPU the peak
+is that of resident memory beside the built graph, with the result; see `bench estimates` for how it is read.
+With `--engine cuda` it is that of the memory allocated by RMM.  A function runs once on a small graph of the
+shape before it is measured: the pages of its code and of libraries are not the run's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from bench.cpu.estimates import on_gpu, resident
+from bench.places import environment
+from bench.tables import Table
+
+__all__ = ["CASES", "SHAPES", "edges", "main", "measure", "opened", "scaled"]
+
+K = 1000
+
+
+class Shape(NamedTuple):
+    """A graph: how its edges are drawn, and how they are read."""
+
+    kind: str
+    vertices: int
+    edges: int
+    directed: bool
+    weighted: bool
+
+
+SHAPES = {
+    "random": Shape("random", 200 * K, 1000 * K, True, True),
+    "powers": Shape("powers", 130 * K, 800 * K, False, False),
+    "sparse undirected": Shape("random", 500 * K, 500 * K, False, True),
+    "sparse": Shape("random", 500 * K, 500 * K, True, True),
+    "dense": Shape("random", 40 * K, 1600 * K, True, True),
+    "dense undirected": Shape("random", 40 * K, 800 * K, False, False),
+    "random undirected": Shape("random", 200 * K, 700 * K, False, True),
+    "random plain": Shape("random", 300 * K, 1200 * K, True, False),
+    "powers directed": Shape("powers", 130 * K, 1000 * K, True, True),
+    "powers wide": Shape("powers", 500 * K, 1000 * K, True, False),
+    "grid": Shape("grid", 160 * K, 0, False, True),
+    "grid directed": Shape("grid", 160 * K, 0, True, False),
+    "tree": Shape("tree", 500 * K, 0, False, False),
+    "hubs": Shape("hubs", 250 * K, 750 * K, False, True),
+    "hubs directed": Shape("hubs", 250 * K, 750 * K, True, False),
+    "clusters": Shape("clusters", 150 * K, 900 * K, False, True),
+}
+
+
+def edges(shape: Shape) -> Any:
+    """Return the edge frame of a shape; ids are 0 … n-1, and every vertex has an edge."""
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(7)
+    n, m = shape.vertices, shape.edges
+    every = np.arange(n)
+    if shape.kind == "grid":
+        side = int(n**0.5)
+        places = np.arange(side * side).reshape(side, side)
+        one = np.concatenate([places[:, :-1].ravel(), places[:-1].ravel()])
+        other = np.concatenate([places[:, 1:].ravel(), places[1:].ravel()])
+    elif shape.kind == "tree":
+        one, other = every[1:], (every[1:] - 1) // 3
+    elif shape.kind == "clusters":
+        one = rng.integers(0, n, m)
+        other = one // 50 * 50 + rng.integers(0, 50, m)
+    else:
+        one, other = rng.integers(0, n, (2, m))
+        if shape.kind == "powers":
+            one, other = ((n * (draw / n) ** 3).astype(np.int64) for draw in (one, other))
+            one, other = np.concatenate([one, every[1:]]), np.concatenate([other, every[:-1]])
+        if shape.kind == "hubs":
+            other = np.where(other < n // 2, other % 20, other)
+    ends = np.unique(np.concatenate([one, other]), return_inverse=True)[1].reshape(2, -1)
+    frame = {"source": ends[0], "destination": ends[1]}
+    if shape.weighted:
+        frame["weight"] = rng.integers(1, 9, ends.shape[1]) / 8
+    return pd.DataFrame(frame)
+
+
+Call = Callable[[Any, Any, Any, dict[str, Any]], Any]
+
+
+class Case(NamedTuple):
+    """A function as it is called.
+
+    Attributes
+    ----------
+    call : callable
+        Takes the library, a graph, what `input` returned, and options.
+    program : str or callable, optional
+        What the estimate is of, or a function that returns it given the library and the input; by
+        default the function with the case's name.
+    sources : int
+        Starts, seeds or sources.
+    input : callable, optional
+        Makes another argument, given the number of vertices, before memory is measured.
+    edges : {"all", "acyclic", "sides", "light"}
+        Which edges the graph has: all, those to greater vertices, those between two sides, or all with
+        small weights.
+    decided : bool
+        Whether the data decide how much it takes, so that an estimate may be twice as much.
+    """
+
+    call: Call
+    program: Any = None
+    sources: int = 1
+    input: Callable[[int], Any] | None = None
+    edges: str = "all"
+    decided: bool = False
+
+
+def column(name: str) -> Callable[[int], Any]:
+    """Return a function that makes a frame with a number for every vertex."""
+
+    def made(n: int) -> Any:
+        import numpy as np
+        import pandas as pd
+
+        return pd.DataFrame({"vertex": np.arange(n), name: np.ones(n)})
+
+    return made
+
+
+def communities(n: int) -> Any:
+    """Return a frame of communities of 50 vertices."""
+    import numpy as np
+    import pandas as pd
+
+    return pd.DataFrame({"vertex": np.arange(n), "partition": np.arange(n) // 50})
+
+
+def pairs(n: int) -> Any:
+    """Return a frame of random pairs, five for each vertex."""
+    import numpy as np
+    import pandas as pd
+
+    ends = np.random.default_rng(3).integers(0, n, (2, 5 * n))
+    return pd.DataFrame({"first": ends[0], "second": ends[1]})
+
+
+def priors(n: int) -> Any:
+    """Return a frame of beliefs of two vertices."""
+    import pandas as pd
+
+    return pd.DataFrame({"vertex": [0, 1], "no": [0.4, 0.5], "yes": [0.6, 0.5]})
+
+
+def every_other(n: int) -> Any:
+    """Return every other vertex."""
+    import numpy as np
+
+    return np.arange(0, n, 2)
+
+
+def quiet(call: Callable[[], Any]) -> Any:
+    """Return the result of a call, also if it has not converged."""
+    from cugraph_ws import ConvergenceError
+
+    try:
+        return call()
+    except ConvergenceError as error:
+        return error.result.frame
+
+
+MATRIX = [[1.3, 1.0], [1.0, 1.3]]
+CASES: dict[str, Case] = {
+    "adamic_adar top": Case(
+        lambda ws, g, _, o: ws.adamic_adar(g, top=3, **o),
+        lambda ws, _: ws.Similarity("adamic_adar", top=3), decided=True,
+    ),
+    "articulation_points": Case(lambda ws, g, _, o: ws.articulation_points(g, **o)),
+    "belief_propagation": Case(
+        lambda ws, g, given, o: quiet(lambda: ws.belief_propagation(g, given, MATRIX, max_iter=3, **o)),
+        input=priors,
+    ),
+    "betweenness_centrality": Case(
+        lambda ws, g, _, o: ws.betweenness_centrality(g, 8, **o), sources=8, decided=True
+    ),
+    "betweenness_centrality 1": Case(
+        lambda ws, g, _, o: ws.betweenness_centrality(g, 1, **o), "betweenness_centrality",
+        decided=True,
+    ),
+    "betweenness_centrality weighted": Case(
+        lambda ws, g, _, o: ws.betweenness_centrality(g, 2, weighted=True, **o),
+        lambda ws, _: ws.algorithms.betweenness.WeightedBetweenness(2), decided=True,
+    ),
+    "bfs": Case(lambda ws, g, _, o: ws.bfs(g, 0, **o)),
+    "bridges": Case(lambda ws, g, _, o: ws.bridges(g, **o)),
+    "circuit": Case(
+        lambda ws, g, _, o: quiet(lambda: ws.circuit(g, {0: 1.0, 1: 0.0}, max_iter=5, **o))
+    ),
+    "closeness_centrality": Case(
+        lambda ws, g, _, o: ws.closeness_centrality(g, list(range(64)), **o), sources=64, decided=True
+    ),
+    "closeness_centrality weighted": Case(
+        lambda ws, g, _, o: ws.closeness_centrality(g, list(range(4)), weighted=True, **o),
+        lambda ws, _: ws.algorithms.closeness.WeightedDistanceSums(list(range(4))), decided=True,
+    ),
+    "clustering_coefficient": Case(lambda ws, g, _, o: ws.clustering_coefficient(g, **o)),
+    "coloring": Case(lambda ws, g, _, o: ws.coloring(g, **o)),
+    "coloring by seed": Case(
+        lambda ws, g, _, o: ws.coloring(g, seed=1, **o), lambda ws, _: ws.Coloring(1)
+    ),
+    "conductance": Case(lambda ws, g, given, o: ws.conductance(g, given), input=communities),
+    "core_number": Case(lambda ws, g, _, o: ws.core_number(g, **o)),
+    "cosine of pairs": Case(
+        lambda ws, g, given, o: ws.cosine(g, given, **o),
+        lambda ws, given: ws.Similarity("cosine", given), input=pairs,
+    ),
+    "edge_betweenness_centrality": Case(
+        lambda ws, g, _, o: ws.edge_betweenness_centrality(g, 4, **o), sources=4, decided=True
+    ),
+    "ego_graph": Case(lambda ws, g, _, o: ws.ego_graph(g, 0, 3, **o), decided=True),
+    "eigenvector_centrality": Case(
+        lambda ws, g, _, o: quiet(lambda: ws.eigenvector_centrality(g, max_iter=60, **o)),
+        decided=True,
+    ),
+    "harmonic_centrality": Case(
+        lambda ws, g, _, o: ws.harmonic_centrality(g, k=64, **o), sources=64, decided=True
+    ),
+    "heat": Case(
+        lambda ws, g, given, o: quiet(lambda: ws.heat(g, given, max_iter=5, **o)),
+        input=column("temperature"), edges="light",
+    ),
+    "hits": Case(lambda ws, g, _, o: quiet(lambda: ws.hits(g, max_iter=60, **o)), decided=True),
+    "jaccard of edges": Case(
+        lambda ws, g, _, o: ws.jaccard(g, "edges", **o), lambda ws, _: ws.Similarity("jaccard", "edges")
+    ),
+    "katz_centrality": Case(lambda ws, g, _, o: ws.katz_centrality(g, 1e-4, **o)),
+    "label_propagation": Case(
+        lambda ws, g, _, o: quiet(lambda: ws.label_propagation(g, max_iter=6, **o)), decided=True
+    ),
+    "leiden": Case(lambda ws, g, _, o: ws.leiden(g, **o), decided=True),
+    "louvain": Case(lambda ws, g, _, o: ws.louvain(g, **o), decided=True),
+    "maximal_bipartite_matching": Case(
+        lambda ws, g, given, o: ws.maximal_bipartite_matching(g, given, **o),
+        input=every_other, edges="sides",
+    ),
+    "maximal_independent_set": Case(lambda ws, g, _, o: ws.maximal_independent_set(g, **o)),
+    "minimum_spanning_forest": Case(
+        lambda ws, g, _, o: ws.minimum_spanning_forest(g, **o), decided=True
+    ),
+    "modularity": Case(lambda ws, g, given, o: ws.modularity(g, given), input=communities),
+    "multi_source_bfs": Case(
+        lambda ws, g, _, o: ws.multi_source_bfs(g, list(range(8)), **o), sources=8
+    ),
+    "multi_source_sssp": Case(
+        lambda ws, g, _, o: ws.multi_source_sssp(g, list(range(8)), **o), sources=8
+    ),
+    "neural_network": Case(
+        lambda ws, g, given, o: ws.neural_network(g, given, **o),
+        input=column("activation"), edges="acyclic",
+    ),
+    "pagerank": Case(lambda ws, g, _, o: ws.pagerank(g, **o), decided=True),
+    "personalized_pagerank": Case(
+        lambda ws, g, _, o: ws.personalized_pagerank(g, list(range(8)), tol=1e-2, **o), sources=8
+    ),
+    "personalized_pagerank columns": Case(
+        lambda ws, g, _, o: ws.personalized_pagerank(g, list(range(8)), tol=1e-2, format="columns", **o),
+        lambda ws, _: ws.PersonalizedPageRank(list(range(8)), format="columns"), decided=True,
+    ),
+    "personalized_pagerank top": Case(
+        lambda ws, g, _, o: ws.personalized_pagerank(g, list(range(8)), tol=1e-2, top=10, **o),
+        lambda ws, _: ws.PersonalizedPageRank(list(range(8)), top=10),
+    ),
+    "sssp": Case(lambda ws, g, _, o: ws.sssp(g, 0, **o)),
+    "strongly_connected_components": Case(
+        lambda ws, g, _, o: ws.strongly_connected_components(g, **o)
+    ),
+    "subgraph": Case(lambda ws, g, given, o: ws.subgraph(g, given), input=every_other, decided=True),
+    "topological_levels": Case(
+        lambda ws, g, _, o: ws.topological_levels(g, **o), edges="acyclic"
+    ),
+    "triangle_count": Case(lambda ws, g, _, o: ws.triangle_count(g, **o)),
+    "truss_number": Case(lambda ws, g, _, o: ws.truss_number(g, **o), decided=True),
+    "weakly_connected_components": Case(
+        lambda ws, g, _, o: ws.weakly_connected_components(g, **o)
+    ),
+    "widest_path": Case(lambda ws, g, _, o: ws.widest_path(g, 0, **o)),
+}  # fmt: skip
+
+
+def measure(
+    names: Sequence[str], shapes: Sequence[str], engine: str = "cpu", scale: float = 1.0
+) -> list[dict[str, Any]]:
+    """Run functions on shapes in a new process; return predicted and measured bytes.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Keys of `CASES`.
+    shapes : sequence of str
+        Keys of `SHAPES`.
+    engine : {"cpu", "cuda"}
+    scale : float
+        Factor of the vertices and edges.
+
+    Returns
+    -------
+    list of dict
+        One for each call, with the shape's sizes; or with the text of its error.
+    """
+    command = [
+        sys.executable, "-m", "bench", "runs", "--engine", engine, "--scale", str(scale), "--child",
+        "--functions", *names, "--shapes", *shapes,
+    ]  # fmt: skip
+    surroundings = environment(MALLOC_MMAP_THRESHOLD_=str(1 << 16))
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    rows: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    return rows
+
+
+def child(names: Sequence[str], shapes: Sequence[str], engine: str, scale: float) -> None:
+    """Print a line of JSON for each call."""
+    frames = {key: edges(scaled(SHAPES[key], scale)) for key in shapes}
+    small = {key: edges(scaled(SHAPES[key], scale / 50)) for key in shapes}
+    for name in names:
+        for key in shapes:
+            one(name, SHAPES[key], small[key], engine)  # loads code
+            row = one(name, SHAPES[key], frames[key], engine)
+            print(json.dumps({"function": name, "shape": key, **row}), flush=True)
+
+
+def scaled(shape: Shape, scale: float) -> Shape:
+    """Return a shape with more or fewer vertices and edges."""
+    return shape._replace(vertices=int(shape.vertices * scale), edges=int(shape.edges * scale))
+
+
+def opened(name: str, shape: Shape, frame: Any) -> tuple[Any, Any]:
+    """Return a new graph of a shape, with the edges that a function can read, and its other argument."""
+    import cugraph_ws as ws
+
+    case = CASES[name]
+    if case.edges == "sides":
+        frame = frame.assign(source=2 * frame.source, destination=2 * frame.destination + 1)
+    if case.edges == "acyclic":
+        ends = frame[["source", "destination"]].to_numpy()
+        frame = frame.assign(source=ends.min(axis=1), destination=ends.max(axis=1))
+        frame = frame[frame.source < frame.destination]
+    if case.edges == "light":
+        frame = frame.assign(weight=1 / 4096)
+    weight = "weight" if "weight" in frame else None
+    graph = ws.Graph(frame, weight=weight, directed=shape.directed or case.edges == "acyclic")
+    if case.edges == "sides":
+        return graph, frame.source.unique()
+    return graph, None if case.input is None else case.input(graph.number_of_vertices)
+
+
+def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
+    """Run a function on a new graph of a shape."""
+    import cugraph_ws as ws
+
+    case = CASES[name]
+    graph, given = opened(name, shape, frame)
+    n, arcs, directed = graph.number_of_vertices, graph.number_of_arcs, graph.directed
+    weighted = graph.weight is not None
+    _ = graph.on_device() if engine == "cuda" else graph.csc
+    program = case.program or name
+    told = ws.estimate_memory(
+        number_of_edges=arcs if directed else arcs // 2,
+        number_of_vertices=n,
+        weighted=weighted,
+        directed=directed,
+        engine=engine,  # type: ignore[arg-type]
+        program=program(ws, given) if callable(program) else program,
+        sources=case.sources,
+    ).run
+    row = {"vertices": n, "arcs": arcs, "directed": directed, "weighted": weighted, "told": told}
+    try:
+        with (on_gpu if engine == "cuda" else resident)() as taken:
+            result = case.call(ws, graph, given, {"engine": engine})
+            row["taken"] = taken()
+        del result
+    except ws.InputError as error:  # a shape that the function refuses
+        row["error"] = str(error)
+    graph.close()
+    return row
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table, or, as a child, JSON."""
+    parser = argparse.ArgumentParser(prog="bench runs", description=__doc__)
+    parser.add_argument("--engine", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor of the edges and vertices")
+    parser.add_argument("--functions", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args(arguments)
+    if asked.child:
+        warnings.simplefilter("ignore")
+        child(asked.functions, asked.shapes, asked.engine, asked.scale)
+        return 0
+    rows = []
+    for row in measure(asked.functions, asked.shapes, asked.engine, asked.scale):
+        sizes = [row["function"], row["shape"], f"{row['vertices']:,}", f"{row['arcs']:,}"]
+        told, taken = row["told"] / 2**20, row.get("taken", 0) / 2**20
+        ratio = f"{told / taken:.2f}" if taken else "refused"
+        rows.append([*sizes, f"{told:.1f}", f"{taken:.1f}", ratio])
+    columns = ["function", "shape", "vertices", "arcs", "told, MiB", "taken, MiB", "told / taken"]
+    print(Table("Peak memory of runs beside the graph", columns, rows).markdown(), end="")
+    return 0

@@ -1,0 +1,70 @@
+"""The table of what algorithms with loops of their own take, on the CPU and on a GPU.
+
+Bytes at a run's maximum beside the built graph, with the result as a frame, for each vertex and each arc (an
+undirected edge is two); the third number is for each arc of a weighted graph besides.  They are measured by
+`python -m bench runs`, which prints how far an estimate is from the peak; vertex programs have a formula, in
+`execution/run_memory.py`.
+"""
+
+from __future__ import annotations
+
+from cugraph_ws.graph.footprints import Bytes, Row
+
+__all__ = ["RESULTS", "ROWS"]
+
+MERGED = Bytes(
+    11, 17.3
+)  # while repeated neighbours are taken out of the rows of an undirected graph
+
+#            directed graphs, with the CSR    undirected graphs
+ROWS = {
+    # arcs as keys both ways: messages, places, and the table of the next ones
+    "belief_propagation": Row(Bytes(106, 100), Bytes(75, 41)),
+    # levels, paths and dependencies are by source
+    "betweenness_centrality": Row(Bytes(20, 4), Bytes(12, 0), result=0),
+    "weighted_betweenness_centrality": Row(Bytes(20, 4, 8), Bytes(12, 0), result=0),
+    # edges once, the forest, the nearest common ancestors of the others' ends
+    "biconnectivity": Row(Bytes(216, 138), Bytes(216, 68)),
+    "clustering_coefficient": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
+    "coloring": Row(Bytes(9, 141), Bytes(82, 8), MERGED),
+    "coloring by seed": Row(Bytes(100, 4), Bytes(92, 0)),
+    "conductance": Row(Bytes(26, 42), Bytes(26, 42)),
+    "core_number": Row(Bytes(50, 4), Bytes(41, 0)),
+    # bits of 64 searches, and the arcs of a level
+    "distance_sums": Row(Bytes(200, 30), Bytes(215, 24)),
+    "weighted_distance_sums": Row(Bytes(40, 30, 8), Bytes(40, 20)),
+    "eigenvector_centrality": Row(Bytes(100, 0), Bytes(100, 0)),
+    "ego_graph": Row(Bytes(60, 30), Bytes(60, 30)),
+    "hits": Row(Bytes(107, 4, 8), Bytes(99, 0)),
+    "label_propagation": Row(Bytes(20, 17, 28), Bytes(4, 3.5, 21)),
+    # arcs both ways as keys with weights, sorted
+    "leiden": Row(Bytes(25, 233), Bytes(15, 122)),
+    "louvain": Row(Bytes(25, 233), Bytes(15, 122)),
+    "maximal_bipartite_matching": Row(Bytes(76, 0), Bytes(59, 0)),
+    "maximal_independent_set": Row(Bytes(111, 22.4), Bytes(100, 18.4)),
+    # every edge once with its weight, and the order of those that are sorted
+    "marks of edges": Row(Bytes(2, 8), Bytes(2, 9)),  # the least that subgraphs take
+    "minimum_spanning_forest": Row(Bytes(56, 142), Bytes(56, 70)),
+    "modularity": Row(Bytes(26, 42), Bytes(26, 42)),
+    # rows of distinct neighbours: keys of the arcs of both directions, sorted
+    "neighbours": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
+    "neighbours kept": Row(Bytes(16, 18), Bytes(16, 0)),
+    "personalized_pagerank": Row(Bytes(30, 4, 8), Bytes(22, 0)),
+    "scores": Row(Bytes(0, 0), Bytes(0, 0)),  # a result with a float for each vertex
+    "similarity of edges": Row(Bytes(9, 141), Bytes(76, 38.5)),
+    "strongly_connected_components": Row(Bytes(95, 4.8), Bytes(84, 0)),
+    "subgraph": Row(Bytes(60, 30), Bytes(60, 30)),
+    "triangle_count": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
+    "truss_number": Row(Bytes(47, 141), Bytes(70, 57.5)),
+    "weakly_connected_components": Row(Bytes(54, 0), Bytes(50, 0)),
+}
+
+# Bytes of each row of a result that has not one for each vertex, from where it is computed to the frame
+RESULTS = {
+    "edge_betweenness": 130,
+    "multi_source_bfs": 87,
+    "multi_source_sssp": 101,
+    "personalized_pagerank": 65,
+    "personalized_pagerank columns": 24,
+    "similarity": 80,
+}

@@ -1,0 +1,351 @@
+"""What a run takes, asked of its loop before it starts: the refusal, and the row of vertex programs.
+
+Every loop has a method `memory`, its row: the bytes of its arrays at their maximum beside the built graph,
+with the result as a frame.  This file has the row of all vertex programs; other loops state theirs.
+
+A run of a vertex program on the CPU; S bytes of state per vertex, n vertices, A arcs:
+
+    state and result              2 S n, and 16 n for ids: as decoded, and as the frame has them
+      constants by vertex         12 n each that is given or from the graph: values, and which are given
+      sets of vertices            2 n each
+    with a frontier               13 n for lists and marks
+      priorities                  8 n
+      predecessors                33 n with their ids
+      directed                    the CSR, 8 n + i A, and 8 A for each edge column that is read
+    without
+      sums of weights             24 n + 8 A before there is a state; of a directed graph, the CSR and its
+                                  weights
+      jumps                       24 n, 8 n for each pointer and 16 n for each jump
+      extrapolation               48 n: vectors, and what they are combined in
+      lists of messages           the messages of the longest row, and 16 bytes each to sort floats
+      modes                       the same messages, and 16 bytes for each slot of its table, 25 if weighted
+    state on edges, e bytes       2 e A with its result, which takes 22 A and 4 ids per arc besides
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.graph.footprints import Row, Sizes
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.kernels.cpu.interface import CHUNK
+from cugraph_ws.program.declarations import Jump, VertexSet, VertexValue
+from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.memory import LIMIT, available_memory, format_bytes
+
+__all__ = [
+    "GraphSizes",
+    "columns_that_fit",
+    "lists_messages",
+    "program_memory",
+    "refuse_beyond_memory",
+    "refuse_call",
+    "refuse_run",
+    "room_for_runs",
+    "sizes_of",
+    "width_of_batch",
+]
+
+SMALL = 1 << 24  # bytes that every machine has: a query would take as long as a small search
+MARGIN = 1.05  # allocators round up, and small arrays are not counted
+NOTHING_GIVEN: Mapping[str, Any] = MappingProxyType({})
+REMEDY = "close other graphs, use directed=False where edges go both ways, or a larger machine"
+
+
+@dataclass(frozen=True)
+class GraphSizes(Sizes):
+    """The sizes of a built graph, of which runs take the least that they can do with."""
+
+    graph: Any = None
+    least: bool = True
+
+    def longest_row(self) -> int:
+        """Arcs of the longest row of in-neighbours."""
+        return int(self.graph.in_degrees.max(initial=0))
+
+    def columns(self, most: int, each: float, *, rest: float = 0) -> int:
+        """Return how many columns by vertex fit; see `columns_that_fit`."""
+        return columns_that_fit(self.vertices, most, each, rest=rest, on_device=self.on_device)
+
+
+def sizes_of(graph: GraphView, *, on_device: bool = False) -> GraphSizes:
+    """Return the sizes of a built graph.
+
+    Parameters
+    ----------
+    graph : GraphView
+        A whole graph.
+    on_device : bool
+        Whether runs take the GPU's memory.
+
+    Returns
+    -------
+    GraphSizes
+    """
+    whole: Any = graph
+    ids = whole._vertices.numbering
+    return GraphSizes(
+        vertices=graph.number_of_vertices,
+        arcs=graph.number_of_arcs,
+        directed=graph.directed,
+        weighted=graph.weight is not None,
+        id_bytes=ids.nbytes / max(1, ids.size) or 8,
+        has_csr=bool(getattr(whole._arcs, "has_csr", False)) and not on_device,
+        on_device=on_device,
+        graph=graph,
+    )
+
+
+def refuse_run(loop: Any, graph: GraphView, *, on_device: bool) -> None:
+    """Raise GraphMemoryError if a run would not fit beside its graph.
+
+    Parameters
+    ----------
+    loop : Loop
+        Not started.
+    graph : GraphView
+        On a cluster nothing is refused here: a rank's loops bound what they take themselves.
+    on_device : bool
+        Whether it is the GPU's memory.
+
+    Raises
+    ------
+    GraphMemoryError
+        Gives the estimate, what is available, and the remedies.
+    """
+    if not graph.whole:
+        return
+    needed = loop.memory(sizes_of(graph, on_device=on_device))
+    remedy = getattr(loop, "less_memory", "")
+    refuse_beyond_memory(loop.name, needed, on_device=on_device, remedy=remedy)
+
+
+def refuse_call(name: str, row: Row, graph: GraphView, *, on_device: bool = False) -> None:
+    """Raise GraphMemoryError if a call without a loop would not fit beside its graph.
+
+    Parameters
+    ----------
+    name : str
+        The function.
+    row : Row
+        What it takes.
+    graph : GraphView
+        As in `refuse_run`.
+    on_device : bool
+
+    Raises
+    ------
+    GraphMemoryError
+    """
+    if graph.whole:
+        needed = row.of(sizes_of(graph, on_device=on_device))
+        refuse_beyond_memory(name, needed, on_device=on_device)
+
+
+def refuse_beyond_memory(
+    name: str, needed: float, *, on_device: bool = False, remedy: str = ""
+) -> None:
+    """Raise GraphMemoryError if so many bytes are not available beside the graph.
+
+    Parameters
+    ----------
+    name : str
+        What needs them.
+    needed : float
+    on_device : bool
+        Whether it is the GPU's memory.
+    remedy : str
+        What else the caller can do.
+
+    Raises
+    ------
+    GraphMemoryError
+    """
+    if _is_small(needed, on_device):
+        return
+    available = room_for_runs(on_device=on_device)
+    if needed > available:
+        memory = " of GPU memory" if on_device else ""
+        limit = f", or raise {LIMIT} if that is what is set" if not on_device else ""
+        raise GraphMemoryError(
+            f"{name} needs {format_bytes(needed)}{memory} beside the graph and "
+            f"{format_bytes(available)} are available; {remedy or REMEDY}{limit}"
+        )
+
+
+def columns_that_fit(
+    vertices: int, most: int, each: float, *, rest: float = 0, on_device: bool
+) -> int:
+    """Return how many columns by vertex fit in memory: the width of a batch of sources.
+
+    Parameters
+    ----------
+    vertices, most : int
+        Rows of a column; most columns.
+    each : float
+        Bytes of each entry.
+    rest : float
+        Bytes of everything else.
+    on_device : bool
+        Whether in the GPU's memory.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    if _is_small(rest + most * each * vertices, on_device):
+        return most
+    room = room_for_runs(on_device=on_device) - rest
+    return max(1, min(most, int(room // max(each * vertices, 1))))
+
+
+def width_of_batch(
+    part: Any, most: int, each: float, cells: int, row: Row, *, kept: float = 0
+) -> int:
+    """Return how many sources a batch has, so that it fits in memory on all ranks; collective.
+
+    Parameters
+    ----------
+    part : Part
+    most : int
+        Most sources.
+    each : float
+        Bytes of a batch by vertex and source.
+    cells : int
+        Most entries of a matrix by vertex and source.
+    row : Row
+        What a run takes beside its batches.
+    kept : float
+        Bytes of results of earlier batches.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    size = max(part.size, 1)
+    if part.graph.whole:
+        kept += row.of(sizes_of(part.graph, on_device=part.on_device))
+    own = columns_that_fit(size, most, each, rest=kept, on_device=part.on_device)
+    widths: list[int] = part.graph.comm.allgather(min(own, cells // size))
+    return max(1, min(widths))
+
+
+def _is_small(needed: float, on_device: bool) -> bool:
+    """Return whether so many bytes are there in any case, so that none need be asked for."""
+    return needed < SMALL and (on_device or LIMIT not in os.environ)
+
+
+def room_for_runs(*, on_device: bool) -> int:
+    """Return the bytes that a run may take.
+
+    Parameters
+    ----------
+    on_device : bool
+        Whether of the GPU's memory.
+
+    Returns
+    -------
+    int
+    """
+    return device().free_memory() if on_device else available_memory()
+
+
+def program_memory(
+    program: Any,
+    sizes: Sizes,
+    given: Mapping[str, Any] = NOTHING_GIVEN,
+    *,
+    extrapolates: bool = False,
+) -> float:
+    """Return what a run of a vertex program takes beside the built graph, with its result.
+
+    Parameters
+    ----------
+    program : VertexProgram
+    sizes : Sizes
+    given : mapping of str to Any
+        The caller's arguments.
+    extrapolates : bool
+        Whether vectors are kept for extrapolation, which a run does without if memory is short.
+
+    Returns
+    -------
+    float
+        Bytes.
+    """
+    vertices, arcs, each = sizes.vertices, sizes.arcs, max(sizes.id_bytes, 8)
+    state = sum(_width_of(field.type) for field in program.state.values())
+    follows = program.predecessor is not None
+    sums = [getattr(one, "source", "") for one in program.constants.values()]
+    constants = sum(_width_of_constant(name, one, given) for name, one in program.constants.items())
+    by_vertex = 2 * state + 2 * each + constants
+    read = [name for name in program.edges if name != "weight" or sizes.weighted]
+    csr = 0.0  # and the edge columns in its order
+    if sizes.directed and ("active" in program.functions or ("out_weight" in sums and read)):
+        csr = sizes.csr + 8 * len(read) * arcs
+    more = 0.0
+    if "active" in program.functions:
+        by_vertex += 13 + 8 * ("priority" in program.functions) + (17 + 2 * each) * follows
+    else:
+        jumps = [one for one in program.constants.values() if isinstance(one, Jump)]
+        if jumps:
+            by_vertex += 24 + 8 * len({one.pointer for one in jumps}) + 16 * len(jumps)
+        by_vertex += 48 if extrapolates and not sizes.least else 0
+        if program.listing is not None:
+            more = _bytes_of_lists(program, sizes.longest_row())
+    kept = sum(_width_of(field.type) for field in program.edge_state.values())
+    by_arc = 2 * kept + 22 + 4 * each if kept else 0
+    summing = 0.0
+    if sizes.weighted and {"in_weight", "out_weight"} & set(sums):
+        summing = 24 * vertices + 8 * arcs  # before there is a state
+    return max(summing, MARGIN * (by_vertex * vertices + csr) + by_arc * arcs + more)
+
+
+def lists_messages(program: Any) -> bool:
+    """Return whether a program, or one of several in phases, lists the messages of a row."""
+    several = getattr(program, "programs", (program,))
+    return any(getattr(one, "listing", None) is not None for one in several)
+
+
+def _bytes_of_lists(program: Any, longest: int) -> int:
+    """Return the bytes of the messages of a row, with those that sorting or counting takes.
+
+    Numbers are counted with eight bytes, and weights as floats: types are known once the program is bound.
+    """
+    returned = (
+        node.value
+        for node in ast.walk(ast.parse(program.sources["compute"].text))
+        if isinstance(node, ast.Return)
+    )
+    parts = max((len(one.elts) for one in returned if isinstance(one, ast.Tuple)), default=1)
+    listing = program.listing
+    if listing.kind != "list":  # see `empty_table` in `kernels/cpu/modes.py`
+        slots = 1 + (1 << max(1, (2 * longest - 1).bit_length())) if longest else 0
+        chunked = listing.kind == "weighted mode" and longest > CHUNK
+        return 8 * parts * longest + (25 if chunked else 16) * slots
+    keys = len(range(parts)[: listing.sorted_by])
+    return (8 * parts + (16 if keys else 0) + (16 if keys > 1 else 0)) * longest
+
+
+def _width_of_constant(name: str, constant: Any, given: Mapping[str, Any]) -> int:
+    """Return the bytes by vertex of a constant of a program; a number that is given for all takes none."""
+    names = {name, *(str(getattr(constant, one, "")) for one in ("argument", "alias"))}
+    known = [value for one, value in given.items() if one in names]
+    if isinstance(constant, VertexSet):
+        return 2 if known or not constant.optional else 0
+    required = isinstance(constant, VertexValue) and constant.default is None
+    by_vertex = any(hasattr(value, "__len__") for value in known)
+    return 12 if required or by_vertex or hasattr(constant, "source") else 0
+
+
+def _width_of(kind: Any) -> int:
+    """Return the bytes of a state field; eight if its type comes from the graph."""
+    return int(kind.dtype.itemsize) if hasattr(kind, "dtype") else 8
