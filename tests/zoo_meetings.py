@@ -122,7 +122,7 @@ meet("Flood", "A search whose start is infinitely far from the others: they have
 meet("CappedFlood", "The same, but infinity sends 5.", "x: ws.nullable(ws.float64, math.inf)", "min", more=START,
      init="0.0 if own.start else math.inf", starts="state.x == 0.0", compute="min(src.x + edge.weight, 5.0)",
      apply=LEAST, given=from_some, message=float)  # fmt: skip
-meet("NobodyStarts", "No vertex starts, so nothing happens.", X, "min", starts="state.x > 100", compute="src.x",
+meet("NoOneStarts", "No vertex starts, so nothing happens.", X, "min", starts="state.x > 100", compute="src.x",
      apply=LEAST)  # fmt: skip
 meet("StartsNullable", "A nullable field of which null does not start.", "x: ws.nullable(ws.int64, -1)", "max",
      init="vertex % 4 - 1", starts="state.x > 1", compute="src.x - 1", apply=MOST)  # fmt: skip
@@ -197,9 +197,9 @@ meet("Turned", "A helper's factor is negative.", F, "min", init="float(vertex)",
      apply=LEAST, message=float, more="max_iter = 3")  # fmt: skip
 meet("PerDegree", "A quotient by a degree, which may be 0.", F, "min", more="degree: ws.out_degree",
      init="float(vertex)", compute="src.x / src.degree", apply=LEAST, message=float)  # fmt: skip
-meet("NotANumber", "A first state that is NaN in some vertices.", F, "min",
+meet("NotANumberAtFirst", "A first state that is NaN in some vertices.", F, "min",
      init="math.inf - math.inf if vertex % 3 == 1 else float(vertex)", compute="src.x + 1.0", apply=LEAST,
-     message=float, breaks="`x` is not proved to be a number")  # fmt: skip
+     message=float, compiled=True, breaks="`x` is not proved to be a number")  # fmt: skip
 meet("FlagOfNumber", "Whether a number that may be negative is not 0.", X, "max", init="vertex % 4 - 2",
      compute="bool(src.x)", apply=MOST, message=bool)  # fmt: skip
 

@@ -181,7 +181,7 @@ class Roots:
 
 
 @entry()
-class Collatz:
+class CollatzSteps:
     """Steps until 1: a loop that takes long for some, and ends for all that occur."""
 
     x: ws.int64
