@@ -122,7 +122,7 @@ meet("Flood", "A search whose start is infinitely far from the others: they have
 meet("CappedFlood", "The same, but infinity sends 5.", "x: ws.nullable(ws.float64, math.inf)", "min", more=START,
      init="0.0 if own.start else math.inf", starts="state.x == 0.0", compute="min(src.x + edge.weight, 5.0)",
      apply=LEAST, given=from_some, message=float)  # fmt: skip
-meet("NoOneStarts", "No vertex starts, so nothing happens.", X, "min", starts="state.x > 100", compute="src.x",
+meet("NobodyStartsAMinimum", "No vertex starts, so nothing happens.", X, "min", starts="state.x > 100", compute="src.x",
      apply=LEAST)  # fmt: skip
 meet("StartsNullable", "A nullable field of which null does not start.", "x: ws.nullable(ws.int64, -1)", "max",
      init="vertex % 4 - 1", starts="state.x > 1", compute="src.x - 1", apply=MOST)  # fmt: skip

@@ -23,6 +23,7 @@ from cugraph_ws.algorithms.louvain import (
     without_gaps,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.keywords import REFUSED, refuse_unknown, takes_names_of_others
 from cugraph_ws.frames.types import FrameT
@@ -134,11 +135,11 @@ def leiden(
     """
     refuse_unknown(leiden, options)
     if theta is not None:
-        raise InputError(f"leiden: theta={theta!r}: {REFUSED['theta']}")
+        raise InputError(f"leiden: theta={shown(theta)}: {REFUSED['theta']}")
     if random_state is not None:
-        if seed != 0:
+        if not (type(seed) is int and seed == 0):
             raise InputError(
-                f"seed={seed!r} and random_state={random_state!r} are names of the same number; give one"
+                f"seed={shown(seed)} and random_state={shown(random_state)} are names of the same number; give one"
             )
         seed = random_state
     levels = levels_wanted(max_level, max_iter)

@@ -22,7 +22,7 @@ from cugraph_ws.algorithms.options import (
     Weight,
     refuse_negative,
 )
-from cugraph_ws.arguments import check_count, check_flag, check_number
+from cugraph_ws.arguments import check_count, check_flag, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -196,7 +196,7 @@ def levels_wanted(max_level: int | None, max_iter: int | None) -> int:
     """
     if max_level is not None and max_iter is not None:
         raise InputError(
-            f"max_level={max_level!r} and max_iter={max_iter!r} are names of the same limit; give one"
+            f"max_level={shown(max_level)} and max_iter={shown(max_iter)} are names of the same limit; give one"
         )
     limits = [limit for limit in (max_level, max_iter) if limit is not None]
     return limits[0] if limits else LEVELS

@@ -201,7 +201,7 @@ def _tree_of_result(result: Result) -> _Tree:
     predecessor = result.arrays.get(PREDECESSOR)
     if not isinstance(predecessor, VertexNumbers):
         raise InputError(
-            f"result: it has no column {PREDECESSOR!r}, only {', '.join(result.arrays)}; run a "
+            f"result: it has no column {PREDECESSOR!r}, only {listed(result.arrays)}; run a "
             f"program that declares `{PREDECESSOR}: ws.predecessor`"
         )
     if result.graph.any_rank(len(predecessor.numbers) != result.graph.owned):

@@ -9,7 +9,7 @@ import numpy as np
 from cugraph_ws.algorithms.bfs import BFS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.algorithms.sssp import SSSP
-from cugraph_ws.arguments import check_count, check_flag, check_number
+from cugraph_ws.arguments import check_count, check_flag, check_number, is_label, shown
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -134,9 +134,11 @@ def ego_graph(
         check_count("radius", radius)
     else:
         check_number("radius", radius)
-        if not is_auto(weight) and weight != distance:
+        if not is_label(distance):
+            raise InputError(f"distance={shown(distance)} must be the name of a column")
+        if not is_auto(weight) and (not is_label(weight) or weight != distance):
             raise InputError(
-                f"distance={distance!r} and weight={weight!r} name different columns; give one"
+                f"distance={shown(distance)} and weight={shown(weight)} name different columns; give one"
             )
         weight = distance
     check_flag("center", center)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Unpack
 
-import numpy as np
-
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.errors import InputError
@@ -148,10 +146,11 @@ def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
 
 
 def _before(graph: GraphView, marks: Any, number: int) -> int:
-    """Return the least in-neighbour of a vertex among those marked; collective."""
+    """Return the least in-neighbour of a vertex among those marked, or -1; collective."""
     least, place = -1, number - graph.low
     if 0 <= place < graph.owned:
         rows = graph.csc
         others = rows.indices[rows.offsets[place] : rows.offsets[place + 1]]
-        least = int(np.min(graph.positions[others[marks[others]]], initial=-1))
+        marked = graph.positions[others[marks[others]]]
+        least = int(marked.min()) if len(marked) else -1
     return max(graph.comm.allgather(least))

@@ -11,13 +11,12 @@ import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import is_number, shown
+from cugraph_ws.arguments import is_number, listed, shown
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
@@ -290,13 +289,16 @@ def _edge_bounds(
     kinds: tuple[str, ...],
     missing: tuple[float | None, ...],
 ) -> tuple[tuple[str, Any, Any], ...]:
-    """Return for each edge attribute its type, and its least and greatest value; None without any edge."""
+    """Return for each edge attribute its type, and its least and greatest value.
+
+    Without any edge no message is sent, so that any values do: 1 is one that proofs about messages like.
+    """
     bounds = []
     for column, kind, default in zip(columns, kinds, missing, strict=True):
         ends: list[Any] = [default, default]
         if column is not None:  # `check_edge_values` has asked for them already
             found = (graph.least_edge_value(column), graph.greatest_edge_value(column))
-            ends = [None if end is None else end[0].item() for end in found]
+            ends = [1 if end is None else end[0].item() for end in found]
         bounds.append((kind, ends[0], ends[1]))
     return tuple(bounds)
 
@@ -335,15 +337,19 @@ class _Sample:
             name if name is not None else stand_in or 0.0  # one of both is given
             for name, stand_in in zip(columns, missing, strict=True)
         ]
+        self._arcs: Examples | None = None
 
-    @cached_property
+    @property
     def arcs(self) -> Examples:
-        """The arcs, with edge attributes in the types that the program sees; collective."""
-        dtypes = [np.dtype(kind) for kind in self.kinds]
-        return [
-            arc._replace(edge=tuple(dtype.type(x) for dtype, x in zip(dtypes, arc.edge, strict=True)))
-            for arc in self.graph.examples(self.constants, self.edges)
-        ]  # fmt: skip
+        """The arcs, with edge attributes in the types that the program sees; collective when first read."""
+        # Not a `cached_property`, whose lock before Python 3.12 would keep ranks in threads from meeting
+        if self._arcs is None:
+            dtypes = [np.dtype(kind) for kind in self.kinds]
+            self._arcs = [
+                arc._replace(edge=tuple(dtype.type(x) for dtype, x in zip(dtypes, arc.edge, strict=True)))
+                for arc in self.graph.examples(self.constants, self.edges)
+            ]  # fmt: skip
+        return self._arcs
 
     @property
     def arcs_or_one(self) -> Examples:
@@ -496,9 +502,9 @@ def edge_columns(
         elif declared.default is not None:
             column = None
         else:
-            have = ", ".join(graph.edge_attributes) or "none"
             raise InputError(
-                f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {have}); "
+                f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: "
+                f"{listed(graph.edge_attributes)}); "
                 f"build it with weight={name!r} or attributes=[{name!r}]"
             )
         columns.append(column)
@@ -518,12 +524,13 @@ def edge_columns(
 def _refuse_other_column(program: Any, graph: GraphView, name: str) -> None:
     """Refuse to read the weight as an attribute whose name was perhaps meant for another column."""
     have = list(graph.edge_attributes)
-    near = difflib.get_close_matches(name, have, 1, cutoff=0.75)
+    texts = [one for one in have if isinstance(one, str)]  # columns may be named by numbers
+    near = difflib.get_close_matches(name, texts, 1, cutoff=0.75)
     if name in ANY_WEIGHT or not (near or len(have) > 1):
         return
     remedy = f"did you mean {near[0]!r}? Otherwise" if near else "declare one of these, or"
     raise InputError(
-        f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {', '.join(have)}); "
+        f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: {listed(have)}); "
         f"{remedy} name it `weight`, which is the graph's weight {graph.weight!r}, or build the graph with "
         f"attributes=[{name!r}]"
     )

@@ -328,6 +328,7 @@ class _Program:
     def function_of(self, definitions: Sequence[tuple[str, ast.FunctionDef]]) -> Any:
         """Compile definitions as plain Python for trials, with the user's file and lines."""
         space: dict[str, Any] = {"math": math, "np": np, **plain_functions(self.program.name)}
+        space["__name__"] = self.program.functions["apply"].__module__  # theirs too
         space["ws_finite"] = lambda a: a  # a trial's values may be none that occur
         for file, one in definitions:
             tree = ast.fix_missing_locations(ast.Module([one], []))

@@ -118,18 +118,20 @@ def parallel(
     numbers = iter(range(len(todo)))  # next() on a range iterator is atomic under the GIL
 
     def work() -> None:
-        for number in numbers:
-            if looks:
-                look()
-            results[number] = function(*todo[number])
+        try:
+            for number in numbers:
+                if looks:
+                    look()
+                results[number] = function(*todo[number])
+        finally:
+            for _ in numbers:  # after an error, all threads end with the tasks that they have begun
+                pass
 
     # Each thread looks for the caller's run.
     helpers = [_pool.submit(copy_context().run, work) for _ in range(min(threads, len(todo)) - 1)]
     try:
         work()
     finally:
-        for _ in numbers:  # after an error, threads end with the tasks that they have begun
-            pass
         for helper in helpers:
             helper.exception()  # waits
     for helper in helpers:

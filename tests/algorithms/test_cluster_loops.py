@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -413,13 +414,17 @@ def test_ranks_return_their_own_rows(size, directed):
 
 @pytest.mark.parametrize("size", [2, 7])
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("search", [ws.multi_source_bfs, ws.multi_source_sssp])
+@pytest.mark.parametrize(
+    "search",
+    [partial(ws.multi_source_bfs, depth_limit=6), partial(ws.multi_source_sssp, cutoff=6)],
+    ids=["bfs", "sssp"],
+)
 def test_searches_from_many_sources(size, directed, search):
     edges = SHAPES["random sparse"] if directed else undirected(SHAPES["random sparse"])
     sources = [5, 0, 59, 5]
     with build(edges) as graph:
-        expected = search(graph, sources, 6)
-        parts = on_shards(graph, size, lambda shard: search(shard, sources, 6), seed=size)
+        expected = search(graph, sources)
+        parts = on_shards(graph, size, lambda shard: search(shard, sources), seed=size)
     blocks = [
         part.iloc[place * (len(part) // 4) : (place + 1) * (len(part) // 4)]
         for place in range(4)

@@ -138,7 +138,12 @@ def test_checkpoints_go_from_engine_to_engine(engines, coupling, directed, tmp_p
     with graph_of(edges, 3, strengths) as graph, emulated(seed=6):
         expected, _ = beliefs(graph, 3, coupling)
         _, first = beliefs(
-            graph, 3, coupling, engine=engines[0], checkpoint=path, progress=lambda made: False
+            graph,
+            3,
+            coupling,
+            engine=engines[0],
+            checkpoint=path,
+            progress=lambda made: made.superstep < 1,
         )
         assert first.iterations == 1
         found, second = beliefs(graph, 3, coupling, engine=engines[1], resume=path)

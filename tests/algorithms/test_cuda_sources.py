@@ -190,7 +190,12 @@ def test_checkpoints_go_from_engine_to_engine(program, engines, tmp_path, monkey
     with build(TIES) as graph, emulated(seed=5):
         expected = search(program, graph, sources)
         first = search(
-            program, graph, sources, engine=engines[0], checkpoint=path, progress=lambda made: False
+            program,
+            graph,
+            sources,
+            engine=engines[0],
+            checkpoint=path,
+            progress=lambda made: made.superstep < 1,
         )
         assert first.stopped == "callback"
         assert 0 < len(first.arrays["vertex"].numbers) < 20 * 40

@@ -130,7 +130,9 @@ def test_it_stops_when_no_label_changes() -> None:
 def test_a_stopped_run_resumes(tmp_path: Any) -> None:
     edges = edge_frame(rmat(6, 4, seed=9))
     path = tmp_path / "state.parquet"
-    stopped = ws.run(ws.LabelPropagation(5), edges, progress=lambda _: False, checkpoint=path)
+    stopped = ws.run(
+        ws.LabelPropagation(5), edges, progress=lambda update: update.superstep < 1, checkpoint=path
+    )
     assert stopped.iterations == 1
     resumed = ws.run(ws.LabelPropagation(5), edges, resume=path)
     assert resumed.frame.equals(ws.label_propagation(edges, 5))

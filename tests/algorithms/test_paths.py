@@ -187,12 +187,12 @@ def test_unknown_targets_are_refused():
 
 def test_results_without_predecessors_are_refused():
     edges = frame(CHAIN)
-    with pytest.raises(ws.InputError, match="no column 'predecessor', only vertex, pagerank"):
+    with pytest.raises(ws.InputError, match="no column 'predecessor', only 'vertex', 'pagerank'"):
         shortest_path(ws.pagerank(edges), "c")
     found = ws.bfs(ws.Graph.from_arrays([0], [1]), 0, engine="python").set_index("vertex")
     with pytest.raises(ws.InputError, match=r"no column 'vertex', only .*reset_index"):
         ws.shortest_path(found, 1)
-    with pytest.raises(ws.InputError, match="no column 'predecessor', only labels; run a"):
+    with pytest.raises(ws.InputError, match="no column 'predecessor', only 'labels'; run a"):
         shortest_path(ws.run(WeaklyConnectedComponents(), edges), "c")
     with pytest.raises(ws.InputError, match=r"result: .* DataFrame"):
         shortest_path({"vertex": [1]}, 1)

@@ -253,7 +253,7 @@ def test_rounds_go_on_from_a_checkpoint(
     path = tmp_path / "state.parquet"
     with build(SHAPES["path"]) as graph:
         with pytest.raises(ws.ConvergenceError):
-            function(graph, checkpoint=path, progress=lambda update: False)
+            function(graph, checkpoint=path, progress=lambda update: update.superstep < 1)
         assert function(graph, resume=path).equals(function(graph))
     with pytest.raises(ws.InputError, match="seed"):
         function(edge_frame(SHAPES["clique"]), seed=-1)

@@ -136,7 +136,11 @@ def test_checkpoints_go_from_engine_to_engine(
     with build(DENSE) as graph:
         whole = ws.run(ws.TrussNumber(k), graph)
         first = ws.run(
-            ws.TrussNumber(k), graph, engine=engines[0], checkpoint=path, progress=lambda _: False
+            ws.TrussNumber(k),
+            graph,
+            engine=engines[0],
+            checkpoint=path,
+            progress=lambda update: update.superstep < 1,
         )
         assert first.iterations == 1
         second = ws.run(ws.TrussNumber(k), graph, engine=engines[1], resume=path)

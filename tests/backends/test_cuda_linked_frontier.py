@@ -89,6 +89,7 @@ class Ceiling:
         return src.level
 
     combine = max
+    asynchronous = True  # no level is better than one that is settled
 
     def apply(old, gathered):
         return max(old.level, gathered)

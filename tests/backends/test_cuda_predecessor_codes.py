@@ -364,6 +364,7 @@ class Plain:
     init = at_the_start
     compute = a_hop_on
     combine = min
+    asynchronous = True
     apply = the_nearer
     settled = is_reached
 

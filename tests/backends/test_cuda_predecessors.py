@@ -85,6 +85,7 @@ class Threes:
         return src.level + 3
 
     combine = min
+    asynchronous = True  # a vertex is reached once, by equal messages
 
     def apply(old, gathered):
         return min(old.level, gathered)
@@ -115,6 +116,7 @@ class Stairs:
         return src.level // 2 * 2 + 2
 
     combine = min
+    asynchronous = True  # a vertex is reached once, by equal messages
 
     def apply(old, gathered):
         return min(old.level, gathered)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from programs import Fading, Nearest, Paths, Peel, Rank, Reached, Widest, values_of
 from shapes import SHAPES, build, grid, random_edges, rmat
+from stopping import EndsAfter
 from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
@@ -25,13 +26,7 @@ LONG = grid(12, 11, drop=0.1, seed=45)
 
 def interrupted(make, path: Path, stop_after: int, **options: Any) -> ws.Result:
     """Run until a superstep, write a checkpoint, and go on from it in a second run."""
-    calls = []
-
-    def callback(update):
-        calls.append(update)
-        return len(calls) < stop_after
-
-    first = make(progress=callback, checkpoint=path, **options)
+    first = make(progress=EndsAfter(stop_after), checkpoint=path, **options)
     assert first.stopped == "callback", "stopped too late to prove anything"
     assert path.exists()
     return make(resume=path, **options)
@@ -362,13 +357,13 @@ class TestFiles:
     def test_a_path_that_cannot_be_written_is_refused_before_the_run(self, tmp_path, where):
         (tmp_path / "file").write_text("")
         (tmp_path / "folder").mkdir()
-        supersteps = []
+        updates = []
         with build(LONG) as graph, pytest.raises(ws.FileError, match="checkpoint="):
             ws.run(
                 ws.BFS, graph, start=0, engine="python", fused=False,
-                checkpoint=tmp_path / where, progress=supersteps.append,
+                checkpoint=tmp_path / where, progress=updates.append,
             )  # fmt: skip
-        assert supersteps == []
+        assert not any(update.superstep for update in updates)
         assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]
 
     def test_a_full_disk_leaves_the_checkpoint_before(self, tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ import pytest
 from emulator.device import emulated
 from programs import values_of
 from shapes import SHAPES, build, random_edges, undirected
+from stopping import EndsAfter
 from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
@@ -234,13 +235,7 @@ def written(tmp_path_factory) -> dict[str, Path]:
         for engine in ("python", "cuda"):
             path = folder / f"{name} {engine}.parquet"
             with build(edges) as graph, emulated(seed=1):
-                left = iter(range(calls - 1, -1, -1))
-                run(
-                    graph,
-                    engine=engine,
-                    checkpoint=path,
-                    progress=lambda _, left=left: next(left) > 0,
-                )
+                run(graph, engine=engine, checkpoint=path, progress=EndsAfter(calls))
             found[f"{name} {engine}"] = path
     core.WORK_A_STEP = arcs
     return found
@@ -440,7 +435,7 @@ def in_parts(tmp_path_factory) -> dict[str, Path]:
     found = {}
     for name in RUNS:
         path = folder / f"{name}.parquet"
-        on_shares(name, checkpoint=path, progress=lambda update: False)
+        on_shares(name, checkpoint=path, progress=lambda update: update.superstep < 1)
         found[name] = path
     return found
 
@@ -536,7 +531,7 @@ def test_only_parts_are_removed(tmp_path):
     """Other files in the folder stay; the parts of the previous checkpoint are removed."""
     path = tmp_path / "state.parquet"
     folder = tmp_path / "state.parquet.parts"
-    on_shares("sssp", checkpoint=path, progress=lambda update: False)
+    on_shares("sssp", checkpoint=path, progress=lambda update: update.superstep < 1)
     before = {one.name for one in folder.iterdir()}
     (folder / "notes.txt").write_text("mine")
     on_shares("sssp", checkpoint=path)

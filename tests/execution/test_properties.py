@@ -22,6 +22,7 @@ from shapes import (
     undirected,
     vertex_frame,
 )
+from stopping import EndsAfter
 from verify import Array, Edges
 
 import cugraph_ws as ws
@@ -269,12 +270,11 @@ def test_the_number_of_threads_does_not_matter(call, edges, threads):
 @pytest.mark.parametrize("call", ["sssp", "widest_path", "pagerank", "components", "core_number"])
 def test_an_interrupted_run_resumes_to_the_same_answer(call, tmp_path):
     function, arguments, name = CALLS[call]
-    stops = iter([True, True, False])
     with build(grid(20, 20, 0.1, seed=22)) as graph:
         whole = function(graph, *arguments)
         options = {"checkpoint": tmp_path / "state.parquet", "every": 1}
         with contextlib.suppress(ws.ConvergenceError):
-            function(graph, *arguments, progress=lambda update: next(stops, False), **options)
+            function(graph, *arguments, progress=EndsAfter(3), **options)
         resumed = function(graph, *arguments, resume=options["checkpoint"])
     assert_same(call, column(resumed, name, UNREACHED), column(whole, name, UNREACHED))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -99,21 +100,26 @@ def test_no_task_begins_after_the_look_that_ends_the_run(
         assert serial(abs, [(-1,), (-2,)], looks=False) == [1, 2]
 
 
-def test_after_an_error_no_further_task_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("of_caller", [True, False], ids=["caller", "helper"])
+def test_after_an_error_no_further_task_begins(
+    monkeypatch: pytest.MonkeyPatch, of_caller: bool
+) -> None:
     monkeypatch.setenv("CUGRAPH_WS_THREADS", "2")
     monkeypatch.setattr(threads.numba.config, "DISABLE_JIT", 0)
-    gate, done = threading.Event(), []
+    caller, both, done = threading.current_thread(), threading.Barrier(2), []
 
     def work(task: int) -> None:
-        if task == 0:
-            gate.wait(30)
+        fails = (threading.current_thread() is caller) == of_caller
+        if fails or not done:
+            both.wait(30)
+        if fails:
             raise ZeroDivisionError
-        gate.set()
+        time.sleep(1e-3)
         done.append(task)
 
     with pytest.raises(ZeroDivisionError):
-        parallel(work, [(task,) for task in range(100_000)])
-    assert len(done) < 99_999
+        parallel(work, [(task,) for task in range(2000)])
+    assert len(done) < 1999
 
 
 @pytest.mark.skipif(threads.numba.config.DISABLE_JIT, reason="nothing is compiled")

@@ -43,6 +43,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from stopping import EndsAfter
 
 import cugraph_ws as ws
 
@@ -208,23 +209,12 @@ def plain(result: Any) -> bytes:
     return b"|".join(told)
 
 
-class Stopper:
-    """Ends a run after some calls."""
-
-    def __init__(self, calls: int) -> None:
-        self.left = calls
-
-    def __call__(self, update: Any) -> bool:
-        self.left -= 1
-        return self.left > 0
-
-
 def prepare_checkpoints(folder: Path) -> dict[str, Any]:
     """Write a checkpoint of each run, and compute its answer; this compiles everything."""
     prepared = {}
     for name, (graph, make, calls) in runs().items():
         path = folder / f"{name}.parquet"
-        make(graph, progress=Stopper(calls), checkpoint=path)
+        make(graph, progress=EndsAfter(calls), checkpoint=path)
         expected = plain(make(graph))
         if plain(make(graph, resume=path)) != expected:
             raise SystemExit(f"{name}: a whole checkpoint gives another answer")

@@ -341,7 +341,11 @@ def test_checkpoints_go_from_engine_to_engine(place, engines, tmp_path):
     case, path = ON_LARGE[place], tmp_path / "state.parquet"
     graph = large_graph("rmat")
     first = case.run(
-        graph, engine=engines[0], fused=False, progress=lambda update: False, checkpoint=path
+        graph,
+        engine=engines[0],
+        fused=False,
+        progress=lambda update: update.superstep < 1,
+        checkpoint=path,
     )
     resumed = case.run(graph, engine=engines[1], fused=False, resume=path)
     assert resumed.iterations >= first.iterations

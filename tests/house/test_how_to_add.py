@@ -69,7 +69,9 @@ def test_one_loop_runs_on_every_backend(edges: Any, engine: str) -> None:
 def test_frames_checkpoints_and_traces_need_no_more_code(tmp_path: Any) -> None:
     frame = edge_frame(GRAPHS[0])
     path = tmp_path / "state.parquet"
-    stopped = ws.run(GreatestAncestor(), frame, progress=lambda _: False, checkpoint=path)
+    stopped = ws.run(
+        GreatestAncestor(), frame, progress=lambda update: update.superstep < 1, checkpoint=path
+    )
     assert not stopped.converged
     whole = ws.run(GreatestAncestor(), frame)
     resumed = ws.run(GreatestAncestor(), frame, resume=path)

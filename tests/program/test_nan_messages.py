@@ -13,7 +13,7 @@ import pytest
 import reference
 from emulator.device import emulated
 from shapes import random_edges, undirected
-from zoo import difference, found_by, graph_of, reference_graph, shown
+from zoo import attributes_of, difference, found_by, graph_of, reference_graph, shown
 from zoo_meetings import write
 
 import cugraph_ws as ws
@@ -215,7 +215,14 @@ def difference_to(old, gathered):
 )
 def test_nan_is_looked_for_unless_it_is_proved_impossible(program: Any, proved: bool) -> None:
     given = {"start": [0]} if "start" in program.constants else {}
-    graph = graph_of(EDGES[0])
+    edges = EDGES[0]
+    column = next(iter(program.edges), "weight")
+    frame = {
+        "source": edges.source,
+        "destination": edges.destination,
+        column: attributes_of(edges)["weight"],
+    }
+    graph = ws.Graph(pd.DataFrame(frame), weight=column)
     bound = bind(program, graph, given)
     assert bound.never_nan == proved
     texts = {

@@ -19,6 +19,7 @@ from cuda_cases import set_classes
 from emulator.device import emulated
 from phased import PHASED, Along, Authorities, Distance, Entry, Hubs, Return, Settle
 from shapes import SHAPES, frame, random_edges, undirected, vertex_frame
+from stopping import EndsAfter
 from thread_ranks import over_links, share
 from verify import Edges
 from zoo import (
@@ -307,13 +308,7 @@ def test_a_checkpoint_of_other_phases_or_values_is_refused(tmp_path: Path) -> No
 
 
 def test_a_callback_stops_in_the_middle_of_a_round() -> None:
-    seen = []
-
-    def stop(update: Any) -> bool:
-        seen.append(update.superstep)
-        return len(seen) < 3
-
-    found = ws.run(HITS, graph("random"), engine="python", progress=stop)
+    found = ws.run(HITS, graph("random"), engine="python", progress=EndsAfter(3))
     expected = expected_of(next(n for n, e in enumerate(PHASED) if e.program is HITS), "random", 3)
     assert (found.stopped, found.iterations) == ("callback", 3)
     assert difference(found_by(HITS, found), expected.states, 1e-12) is None

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from emulator.device import emulated
 from programs import values_of
+from thread_ranks import on_ranks, share
 from zoo_meetings import write
 
 import cugraph_ws as ws
@@ -304,3 +305,27 @@ def test_a_limit_of_all_supersteps_ends_within_a_phase(engine):
     result = ws.run(phases, frame, max_iter=3, engine=engine)
     assert result.iterations == 3
     assert sum(values_of(result)["far"]) == 4
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_in_threads_try_a_program_together(ranks):
+    """On arcs of all ranks, none of which waits for another one's trial."""
+
+    @ws.vertex_program
+    class Rises:
+        x: ws.int64
+        asynchronous = True
+        combine = max
+
+        def init(vertex):
+            return vertex
+
+        def compute(src):
+            return src.x % 5  # whether it rises is not proved
+
+        def apply(old, gathered):
+            return max(old.x, gathered)
+
+    graph = ws.Graph(CIRCLE)
+    found = on_ranks(ranks, lambda comm: ws.run(Rises, share(graph, comm), engine="cpu").frame)
+    assert pd.concat(found)["x"].eq(1).all()

@@ -222,7 +222,9 @@ def _overrun(way: Callable[[Call], Any], call: Call) -> tuple[float, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line for each function and graph; return 1 if a call went on for too long."""
-    parser = argparse.ArgumentParser(prog="stops", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="bench stops", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=list(GRAPHS))
     parser.add_argument("--only", nargs="+", metavar="FUNCTION", help="names that begin so")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))

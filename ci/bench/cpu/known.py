@@ -302,6 +302,10 @@ def _betweenness(graphs: Graphs) -> Work:
         kind = networkit.centrality.EstimateBetweenness
         return kind(graphs.simple.networkit, drawn, False, True).run()
 
+    # A path that starts at a source is none through it: sources have one search less.
+    searches = np.full(graphs.n, float(drawn))
+    searches[graphs.sources] -= 1
+
     def agree(ours: Array, theirs: Array) -> float | None:
         return nearly(ours, theirs) if theirs.size else None
 
@@ -315,7 +319,7 @@ def _betweenness(graphs: Graphs) -> Work:
             NETWORKIT: (by_networkit, lambda found: np.empty(0)),
             IGRAPH: (
                 lambda: graphs.simple.igraph.betweenness(directed=False, sources=listed),
-                np.array,
+                lambda found: np.array(found) / searches,
             ),
         },
         agree,

@@ -16,6 +16,7 @@ from typing import Any
 from cugraph_ws.backends.cuda.codegen import Variant, interface_source, module_source
 from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.infinity import Kinds, saturated
 from cugraph_ws.runtime.compile_ahead import (
     LIST,
     Capability,
@@ -68,10 +69,9 @@ def text_of(listed: list[Any]) -> str:
     """
     module, name, types, variant, loops = listed
     program = getattr(importlib.import_module(module), name)
-    exact: dict[str, Any] = {key: tupled(value) for key, value in types.items()}
-    return module_source(
-        interface_source(program, Types(**exact), Variant(**variant)), tuple(loops)
-    )
+    exact = Types(**{key: tupled(value) for key, value in types.items()})
+    program = saturated(program, Kinds(exact.state, exact.edges, exact.constants, exact.parameters))
+    return module_source(interface_source(program, exact, Variant(**variant)), tuple(loops))
 
 
 @lru_cache
