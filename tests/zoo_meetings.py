@@ -199,7 +199,7 @@ meet("PerDegree", "A quotient by a degree, which may be 0.", F, "min", more="deg
      init="float(vertex)", compute="src.x / src.degree", apply=LEAST, message=float)  # fmt: skip
 meet("NotANumberAtFirst", "A first state that is NaN in some vertices.", F, "min",
      init="math.inf - math.inf if vertex % 3 == 1 else float(vertex)", compute="src.x + 1.0", apply=LEAST,
-     message=float, breaks="`x` is not proved to be a number")  # fmt: skip
+     message=float, compiled=True, breaks="`x` is not proved to be a number")  # fmt: skip
 meet("FlagOfNumber", "Whether a number that may be negative is not 0.", X, "max", init="vertex % 4 - 2",
      compute="bool(src.x)", apply=MOST, message=bool)  # fmt: skip
 

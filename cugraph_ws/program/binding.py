@@ -46,6 +46,7 @@ from cugraph_ws.program.order import (
     Facts,
     goes_by_levels,
     may_gather_from_all,
+    says_whether_changed,
     why_in_order,
     why_not_proved,
 )
@@ -271,7 +272,7 @@ def bind(
         never_nan = is_never_nan(program, types)
         proved = why_not_proved(declared_program, facts) is None
         _doubt(program, tuple(state), found, sample, proved=proved)
-        _warn_of_starts(declared_program, graph)
+        _warn_of_senders(declared_program, graph)
         declared_program.memory[key] = program, types, prepares, never_nan
     keep_bound(declared_program, key, graph)
     program, types, prepares, never_nan = declared_program.memory[key]
@@ -404,15 +405,28 @@ def _doubt(
         warn_caller(f"{doubt}; ws.check compares runs of the program with its definition")
 
 
-def _warn_of_starts(program: VertexProgram, graph: GraphView) -> None:
-    """Warn if all vertices send in every superstep, although the program says which ones start."""
-    gathers = program.all_send and program.contributors is None
-    if gathers and "starts" in program.functions and graph.comm.rank == 0:
-        warn_caller(
-            f"{program.name} declares `starts`, but gathers from all in-neighbours, so that all vertices send in "
-            "every superstep; declare contributors = 'active' to send from active ones only, or contributors = "
-            "'all' if all are to send"
-        )
+def _warn_of_senders(program: VertexProgram, graph: GraphView) -> None:
+    """Warn if all vertices send in every superstep, although the program says which ones are active.
+
+    `active` that plainly says what holds without it is no doubt.  Lists and state on edges take all messages in
+    any case, so that `active` can mean no more than the end of the run.
+    """
+    if not program.all_send or program.contributors is not None or graph.comm.rank:
+        return
+    takes_all = program.listing is not None or bool(program.edge_state)
+    named, ends = "starts", ""
+    if "starts" not in program.functions:
+        if "active" not in program.functions or takes_all or says_whether_changed(program):
+            return
+        named, ends = "active", ", and `active` says only when the run ends"
+    silent = ", with `apply` of those without messages," if program.idempotent else ""
+    remedy = f"contributors = 'all' if all are to send{silent} or leave `{named}` out"
+    if not takes_all:
+        remedy = f"contributors = 'active' to send from active ones only, or {remedy}"
+    warn_caller(
+        f"{program.name} declares `{named}`, but gathers from all in-neighbours, so that all vertices send in "
+        f"every superstep{ends}; declare {remedy}"
+    )
 
 
 def _prepares(program: VertexProgram, types: Types) -> bool:

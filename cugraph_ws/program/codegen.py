@@ -696,7 +696,10 @@ def loop_text(loop: str) -> str:
 
 
 def program_text(
-    program: Any, decorators: str, records: dict[str, tuple[str, ...]] | None = None
+    program: Any,
+    decorators: str,
+    records: dict[str, tuple[str, ...]] | None = None,
+    spelling: Callable[[str], str] = str,
 ) -> list[str]:
     """Write the start of every generated module: imports, named tuples, the user's functions.
 
@@ -708,6 +711,8 @@ def program_text(
         The import that provides `inline` and `jit`.
     records : dict of tuple of str, optional
         The named tuples that its functions see, and their fields; by default a vertex program's.
+    spelling : callable
+        Writes the text of a function in another way.
 
     Returns
     -------
@@ -718,7 +723,7 @@ def program_text(
         part
         for name, source in program.sources.items()
         for part in _definitions(
-            compiled_text(source.text) if name == "gather_list" else source.text
+            spelling(compiled_text(source.text) if name == "gather_list" else source.text)
         )
     ]
     return [

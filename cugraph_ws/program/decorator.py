@@ -375,7 +375,8 @@ def vertex_program(cls: type) -> VertexProgram:
 
     ``contributors`` says which vertices send: "all", or "active" ones.  Without it, only active vertices
     send if `combine` is `any`, or if it is `min` or `max` and the program has `starts` or is
-    `asynchronous`; otherwise all do.
+    `asynchronous`; otherwise all do, and ``active`` says only when the run ends: it ends when no vertex
+    is active.  A warning tells so, unless ``active`` plainly says that the state has changed.
 
     A program with fields `ws.edge_state` keeps a state for each edge, which `compute` reads.  After
     each superstep ``update_edge(src, dst, edge, p)`` returns the edge's new state: it sees the new

@@ -18,7 +18,14 @@ from cugraph_ws.program.ranges import Range
 from cugraph_ws.program.terms import CONSTANTS, Facts, Terms
 from cugraph_ws.runtime.parsing import parse
 
-__all__ = ["Facts", "goes_by_levels", "may_gather_from_all", "why_in_order", "why_not_proved"]
+__all__ = [
+    "Facts",
+    "goes_by_levels",
+    "may_gather_from_all",
+    "says_whether_changed",
+    "why_in_order",
+    "why_not_proved",
+]
 
 STEPS = (
     3  # how often `compute` moves an end of the range of states, in the search for one that stays
@@ -103,6 +110,41 @@ def goes_by_levels(program: VertexProgram, facts: Facts) -> bool:
         program.memory[key] = _settles_at_once(program, facts)
     levels: bool = program.memory[key]
     return levels
+
+
+def says_whether_changed(program: VertexProgram) -> bool:
+    """Return whether `active` plainly says what holds without it: that the state has changed.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        A program with `active`.
+    """
+    result = as_expression(function_of(program, "active").node.body)
+    parts = result.values if isinstance(result, ast.BoolOp) else [result]
+    if isinstance(result, ast.BoolOp) and not isinstance(result.op, ast.Or):
+        parts = []
+    compared = {
+        field
+        for part in parts
+        for field in program.state
+        if isinstance(part, ast.Compare)
+        and len(part.ops) == 1
+        and isinstance(part.ops[0], ast.NotEq)
+        and any(
+            is_field(part.left, one, field) and is_field(part.comparators[0], other, field)
+            for one, other in (("old", "new"), ("new", "old"))
+        )
+    }
+    if len(compared) == len(parts) == len(program.state):
+        return True
+    field = next(iter(program.state))
+    picks = len(program.state) == 1 and program.combine in ("min", "max")
+    return (
+        picks
+        and _keeps_the_better(program, field)
+        and _tells_change(program, field, program.combine)
+    )
 
 
 # -------------------------------------------------------------------------- the hypotheses, one by one

@@ -146,17 +146,34 @@ def test_a_search_that_had_not_begun(tmp_path):
 
 @pytest.mark.parametrize(
     "mode",
-    [{"direction": "pull"}, {"priorities": False}, {"direction": "gather"}, {"partitions": 2}],
+    [
+        {"direction": "pull"},
+        {"direction": "push"},
+        {"priorities": False},
+        {"direction": "gather"},
+        {"partitions": 2},
+        {"fused": True},
+        {"engine": "python"},
+    ],
     ids=str,
 )
 def test_a_run_may_go_on_in_another_way(mode, tmp_path):
     """Vertices that wait in a bucket are not forgotten where there are none."""
     path = tmp_path / "state.parquet"
+    reports = []
     with build(LONG) as graph:
         whole = ws.run(ws.SSSP, graph, source=0, engine="python")
-        ws.run(ws.SSSP, graph, source=0, engine="python", fused=False, max_iter=4, checkpoint=path)
+        stopped = ws.run(
+            ws.SSSP, graph, source=0, engine="cpu", direction="push", fused=False, checkpoint=path,
+            progress=lambda update: reports.append(update) or len(reports) < 7,
+        )  # fmt: skip
+        assert not stopped.synchronous
+        assert stopped.stopped == "callback"
+        queue = pq.read_table(path)["_queue"].to_numpy()
+        assert np.count_nonzero(queue == -1) > 3, "vertices wait"
+        assert np.count_nonzero(queue > 0) == 1, "and one is active"
         resumed = ws.run(
-            ws.SSSP, graph, source=0, engine="python", resume=path, max_iter=500, **mode
+            ws.SSSP, graph, source=0, resume=path, **{"engine": "cpu", "fused": False, **mode}
         )
     assert resumed.stopped == "converged"
     assert values_of(resumed) == values_of(whole)

@@ -77,7 +77,8 @@ def _member(choose: Choices, combine: str, real: bool, null: str, width: int) ->
         lambda: f"src.x + {edge}",
         lambda: f"src.x * {choose.pick('abs(edge.k)', 'edge.k', '2', '(edge.k > 1)')}",
         lambda: f"min(src.x, {edge})",
-        lambda: number(choose, ["src.x", edge, "1", "3"], 2, real),
+        # floats send floats, since silence is the identity of the messages' type
+        lambda: number(choose, ["src.x", edge, *(("1.0", "3.0") if real else ("1", "3"))], 2, real),
         lambda: f"{choose.pick('9', '4')} - src.x",
     )()
     if combine == "any":  # messages of one superstep are alike

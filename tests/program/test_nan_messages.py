@@ -14,6 +14,7 @@ import reference
 from emulator.device import emulated
 from shapes import random_edges, undirected
 from zoo import attributes_of, difference, found_by, graph_of, reference_graph, shown
+from zoo_meetings import write
 
 import cugraph_ws as ws
 from cugraph_ws.execution.options import Options
@@ -280,3 +281,49 @@ def test_infinite_attributes() -> None:
     program = relaxed(longer)
     assert not bind(program, ws.Graph(edges, attributes=["length"]), {}).never_nan
     assert bind(program, ws.Graph(edges[:1], attributes=["length"]), {}).never_nan
+
+
+@pytest.mark.parametrize("pick", ["min", "max"])
+def test_min_and_max_of_a_users_function_keep_a_nan_that_comes_first(pick: str) -> None:
+    """As in Python, on a GPU as well, whose own functions prefer numbers."""
+    program = write(
+        "First", "A state that may be NaN, and a limit of messages that may.", "x: ws.float64\ny: ws.float64", pick,
+        init="math.nan if vertex % 2 == 1 else float(vertex), 1.0", more="max_iter = 2",
+        compute=f"{pick}(src.x, 3.0, edge.weight) + {pick}(2, src.y)", apply=f"{pick}(old.x, gathered), {pick}(gathered, old.x)",
+    )  # fmt: skip
+    edges = EDGES[0]
+    expected = reference.run(program, reference_graph(edges), max_iter=2, message=float)
+    with emulated(), graph_of(edges) as graph:
+        for engine in ("python", "cpu", "cuda"):
+            result = ws.run(program, graph, engine=engine)
+            wrong = difference(
+                found_by(program, result), shown(program, expected.states, edges.n), 0.0
+            )
+            assert wrong is None, (engine, wrong)
+
+
+def test_and_in_edge_programs() -> None:
+    @ws.edge_program
+    class Least:
+        """The least of two shares, of which one may be NaN."""
+
+        least: ws.float64
+        most: ws.float64
+        degree: ws.neighbour_count
+        combine = sum
+
+        def common():
+            return 1.0
+
+        def value(u, v, common):
+            share = math.nan if u.degree % 2 == 1 else common / v.degree
+            return min(share, common), max(common, share)
+
+    with emulated(), graph_of(EDGES[1]) as graph:
+        values = [
+            ws.run(Least, graph, engine=engine).frame[["least", "most"]].to_numpy()
+            for engine in ("python", "cpu", "cuda")
+        ]
+    assert np.isnan(values[0]).any()
+    for one in values[1:]:
+        np.testing.assert_array_equal(one, values[0])

@@ -15,8 +15,9 @@ import pytest
 from cuda_cases import set_classes
 from emulator.device import emulated
 from program import test_zoo
+from program.whole_zoo import all_in_order, in_order
 from programs import Hops, Labels, Nearest, Peel, Reached, Widest
-from zoo import PERMUTED, ZOO, Entry, remembering
+from zoo import Entry, remembering
 from zoo_meetings import HYPOTHESES, MEETINGS, write
 
 import cugraph_ws as ws
@@ -413,46 +414,34 @@ def test_a_search_in_place_goes_by_levels_only_if_what_changes_is_settled(case: 
 # ------------------------------------------------------------------------------------------- one function decides
 
 
-ALL: list[Entry] = [*ZOO, *PERMUTED, *MEETINGS]
-
-
-def synchronous(entry: Entry, name: str, **options: Any) -> None:
-    """Run a program, and compare its supersteps with the reference's."""
-    outcome, limit = test_zoo.expected_of(test_zoo.ALL.index(entry), name, None)
-    result = ws.run(
-        entry.program,
-        test_zoo.graph(name),
-        max_iter=limit,
-        **entry.given(test_zoo.GRAPHS[name].n),
-        **options,
-    )
-    assert result.synchronous, (entry, options)
-    if result.converged and outcome.converged:
-        assert result.iterations == outcome.supersteps, (entry, options)
-
-
-@pytest.fixture
-def all_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binding, "why_in_order", lambda program, facts: "the test says so")
-
-
-@pytest.mark.parametrize("entry", [entry for entry in ALL if entry.compiled], ids=str)
+@pytest.mark.parametrize("entry", [entry for entry in test_zoo.ALL if entry.compiled], ids=str)
 def test_what_one_function_says_every_engine_does(
-    entry: Entry, all_in_order: None, monkeypatch: pytest.MonkeyPatch
+    entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turn = itertools.cycle([{}, {"partitions": 2}, {"fused": False}])
-    for name in ("two components", "random"):
-        synchronous(entry, name, engine="cpu", **next(turn))
     set_classes(monkeypatch, block=64, hub=24, chunk=16, middle=6)
-    with emulated(seed=1):
-        synchronous(entry, "two components", engine="cuda")
+    turn = itertools.cycle([{}, {"partitions": 2}, {"fused": False}])
+    with all_in_order():
+        for name in ("two components", "random"):
+            assert in_order(entry, name, "cpu", **next(turn))
+        with emulated(seed=1):
+            assert in_order(entry, "two components", "cuda")
 
 
-def test_and_so_does_every_program_of_the_zoo(all_in_order: None) -> None:
-    """With the loops of the CPU as plain Python, and what is not bound as a reference is."""
-    with remembering():
-        for entry in ALL:
-            synchronous(entry, "two components", engine="python")
+def test_and_so_does_every_program_of_the_zoo() -> None:
+    """With the loops of the CPU as plain Python, and what is not bound as a reference is.
+
+    `python tests/program/whole_zoo.py order` runs all of them on all engines.
+    """
+    with remembering(), all_in_order():
+        for entry in test_zoo.ALL:
+            assert in_order(entry, "two components", "python")
+
+
+def test_the_trace_shows_what_is_out_of_order() -> None:
+    """Without the test's word, a search that is free of order is pushed."""
+    entry = next(entry for entry in MEETINGS if entry.program is SHOPS)
+    with pytest.raises(AssertionError, match="Shops on random"):
+        in_order(entry, "random", "cpu")
 
 
 # -------------------------------------------------------------------------------------------------- in place

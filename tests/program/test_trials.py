@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import threading
+import warnings
 
 import pandas as pd
 import pytest
 from emulator.device import emulated
 from programs import values_of
 from thread_ranks import on_ranks, share
+from zoo_meetings import write
 
 import cugraph_ws as ws
 import cugraph_ws.execution.run
@@ -212,6 +214,73 @@ def test_who_starts_is_not_ignored_in_silence():
 def test_a_program_that_says_who_sends_is_not_warned_of(contributors, expected):
     result = ws.run(starting(contributors), CIRCLE, engine="python")
     assert values_of(result)["x"] == expected
+
+
+def telling(active, combine="min", contributors=None, apply="min(old.x, gathered)"):
+    more = {} if contributors is None else {"more": f"contributors = {contributors!r}"}
+    state = "x: ws.int64\ny: ws.int64" if "old.y" in apply else "x: ws.int64"
+    first = "vertex, 0" if "old.y" in apply else "vertex"
+    return write(
+        "Told", "Who is active is told.", state, combine, init=first, compute="src.x",
+        apply=apply, active=active, **more,
+    )  # fmt: skip
+
+
+TWICE = "min(old.x, gathered), old.y + 1"
+
+
+@pytest.mark.filterwarnings("default:.*declares `active`:cugraph_ws.GraphWarning")
+@pytest.mark.parametrize(
+    ("given", "warned"),
+    [
+        ({"active": "old.x - new.x > 1"}, True),
+        ({"active": "old.x - new.x > 1", "contributors": "active"}, False),
+        ({"active": "old.x - new.x > 1", "contributors": "all"}, False),
+        ({"active": "new.x < old.x"}, False),
+        ({"active": "new.x != old.x"}, False),
+        ({"active": "new.x > old.x"}, True),
+        ({"active": "new.x < old.x", "apply": "gathered"}, True),
+        ({"active": "new.x != old.x", "apply": "gathered"}, False),
+        ({"active": "old.x != new.x", "combine": "sum", "apply": "min(gathered, 9)"}, False),
+        ({"active": "new.x > old.x", "combine": "sum", "apply": "min(gathered, 9)"}, True),
+        ({"active": "new.x != old.x", "apply": TWICE}, True),
+        ({"active": "new.x != old.x or new.y != old.y", "apply": TWICE}, False),
+        ({"active": "new.x != old.x and new.y != old.y", "apply": TWICE}, True),
+        ({"active": "new.x < 1", "combine": "ws.mode()", "apply": "gathered"}, False),
+    ],
+    ids=str,
+)
+def test_nor_is_who_is_active(given, warned):
+    """Without `contributors` all vertices send, whatever `active` says: it says when the run ends."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ws.run(telling(**given), CIRCLE, engine="python", max_iter=1)
+    texts = [str(one.message) for one in caught]
+    assert len(texts) == warned
+    for text in texts:
+        assert "Told declares `active`, but gathers from all in-neighbours" in text
+        assert "`active` says only when the run ends; declare contributors = 'active'" in text
+
+
+@pytest.mark.parametrize(("contributors", "expected"), [(None, [0, 6]), ("active", [0, 4])])
+def test_an_inactive_vertex_sends_unless_the_program_says_otherwise(contributors, expected):
+    """Vertex 0 hears nothing, so that it is active in the first superstep only."""
+    program = write(
+        "Heard", "Counts messages.", "x: ws.int64", "sum", init="0", compute="1", apply="old.x + gathered",
+        active="new.x > old.x", more=f"contributors = {contributors!r}" if contributors else "",
+    )  # fmt: skip
+    frame = pd.DataFrame({"source": [0, 1], "destination": [1, 1]})
+    for engine in ("python", "cpu"):
+        result = ws.run(program, frame, engine=engine, max_iter=3)
+        assert values_of(result)["x"] == expected
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("program", [ws.BFS, ws.SSSP, ws.WidestPath, ws.PageRank], ids=repr)
+def test_the_librarys_programs_say_who_sends(program):
+    assert program.contributors is not None or not (
+        program.all_send and "active" in program.functions
+    )
 
 
 @ws.vertex_program

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.backends.cuda.user_min_max import spelling_of
 from cugraph_ws.kernels.cuda.layout import CODES
 from cugraph_ws.program.codegen import (
     Access,
@@ -244,7 +245,11 @@ def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
         fixed["ORDERED"] = variant.ordered
     parts = [
         f'"""CUDA kernels of the vertex program {program.name}, generated."""',
-        *program_text(program, "from cugraph_ws.kernels.cuda.primitives import *"),
+        *program_text(
+            program,
+            "from cugraph_ws.kernels.cuda.primitives import *",
+            spelling=spelling_of(program, types),
+        ),
         adaptors(combined, types, DeviceAccess(variant), fixed=fixed),
         _lane_adaptors(program, types, variant),
     ]

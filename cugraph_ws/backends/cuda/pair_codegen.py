@@ -12,6 +12,7 @@ from cugraph_ws.backends.cuda.codegen import (
     program_kernels,
     shuffle_text,
 )
+from cugraph_ws.backends.cuda.user_min_max import spelling_of
 from cugraph_ws.program.codegen import program_text
 from cugraph_ws.program.edge_codegen import EdgeTypes, pair_adaptors, pair_records
 from cugraph_ws.program.edge_program import EdgeProgram
@@ -55,7 +56,10 @@ def _interface(program: EdgeProgram, types: EdgeTypes) -> str:
     text = [
         f'"""CUDA kernels of the edge program {program.name}, generated."""',
         *program_text(
-            program, "from cugraph_ws.kernels.cuda.primitives import *", pair_records(program)
+            program,
+            "from cugraph_ws.kernels.cuda.primitives import *",
+            pair_records(program),
+            spelling_of(program, types),
         ),
         pair_adaptors(program, types, DeviceAccess(Variant())),
         f"@inline\ndef shuffle_message(mask, gathered, source):\n    return {shuffled}",
