@@ -117,7 +117,9 @@ def test_a_misspelt_attribute_is_refused() -> None:
 
 def test_one_of_several_columns_must_have_the_name() -> None:
     graph = ws.Graph(EDGES.assign(km=[1, 2, 3]), attributes=["km"])
-    with pytest.raises(ws.InputError, match=r"Toll reads .*'toll'.*'weight', 'km'.*name it `weight`"):
+    with pytest.raises(
+        ws.InputError, match=r"Toll reads .*'toll'.*'weight', 'km'.*name it `weight`"
+    ):
         ws.run(Toll, graph, engine="python")
     assert ws.run(Short, graph, engine="python").frame["x"].tolist() == [0.0, 5.0, 2.0]
 
