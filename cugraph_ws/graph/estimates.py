@@ -16,6 +16,7 @@ from cugraph_ws.arguments import (
     check_count,
     check_flag,
     check_number,
+    shown,
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_frame
@@ -122,6 +123,8 @@ def estimate_memory(
     number_of_vertices = _whole("number_of_vertices", number_of_vertices)
     if text_bytes is not None:
         check_number("text_bytes", text_bytes, finite=True)
+        if text_bytes >= 2**31:
+            raise InputError(f"text_bytes={shown(text_bytes)} must be below 2**31")
     check_count("sources", sources, 1)
     rows = provider("rows of runs")
     loop = None if program is None else rows.loop_of(program, int(sources))

@@ -116,6 +116,8 @@ def test_hashed_ids_and_text_without_a_frame():
     assert dense.input == hashed.input == 16 * 10**6
     with pytest.raises(InputError, match=r"text_bytes=-1 must be a number, 0 or more"):
         estimate_memory(number_of_edges=1, text_bytes=-1)
+    with pytest.raises(InputError, match=r"text_bytes=1e\+308 must be below 2\*\*31"):
+        estimate_memory(number_of_edges=1, text_bytes=1e308)
 
 
 @pytest.mark.parametrize("places", [24, 13])
