@@ -110,11 +110,11 @@ def hears_all(program: Any) -> bool:
     """Return whether every vertex sends in every superstep, active or not.
 
     Without `contributors`, a minimum or maximum takes messages of active vertices only if the program says which
-    vertices start, or that the order of messages does not matter.
+    vertices start, or that the order of messages does not matter, and has no state on edges.
     """
     if program.contributors is not None:
         return bool(program.contributors == "all")
-    if program.combine in ("min", "max"):
+    if program.combine in ("min", "max") and not program.edge_state:
         return "starts" not in program.functions and not program.asynchronous
     return bool(program.combine != "any")
 

@@ -284,11 +284,11 @@ class VertexProgram(Snapshot):
 
         This depends on what is declared alone.  Without `contributors`, all send messages that count each, or
         that are folded by the user's own function, and those of min and max unless the program has `starts` or is
-        declared `asynchronous`.
+        declared `asynchronous`.  With state on edges all send.
         """
         if self.contributors is not None:
             return self.contributors == "all"
-        if self.combine in ("min", "max"):
+        if self.combine in ("min", "max") and not self.edge_state:
             return "starts" not in self.functions and not self.asynchronous
         return self.combine != "any"
 
@@ -375,7 +375,7 @@ def vertex_program(cls: type) -> VertexProgram:
 
     ``contributors`` says which vertices send: "all", or "active" ones.  Without it, only active vertices
     send if `combine` is `any`, or if it is `min` or `max` and the program has `starts` or is
-    `asynchronous`; otherwise all do, and ``active`` says only when the run ends: it ends when no vertex
+    `asynchronous`, and no state on edges; otherwise all do, and ``active`` says only when the run ends: it ends when no vertex
     is active.  A warning tells so, unless ``active`` plainly says that the state has changed.
 
     A program with fields `ws.edge_state` keeps a state for each edge, which `compute` reads.  After

@@ -96,6 +96,45 @@ def test_the_reference_by_hand():
     assert [int(x) for x in two.edges["total"]] == [-101, -101, -2]
 
 
+@ws.vertex_program
+class Kept:
+    """The least state of an edge into a vertex; two vertices start."""
+
+    x: ws.int64
+    kept = ws.edge_state(ws.int64)
+    combine = min
+    max_iter = 1
+
+    def init(vertex):
+        return vertex
+
+    def starts(state):
+        return state.x >= 2
+
+    def init_edge(dst):
+        return dst.x * 10
+
+    def compute(edge):
+        return edge.kept
+
+    def apply(old, gathered):
+        return gathered
+
+    def update_edge(edge):
+        return edge.kept
+
+
+@pytest.mark.parametrize("direction", ["auto", "gather"])
+@pytest.mark.parametrize("engine", ["python", "cpu", "cuda"])
+def test_all_send_whichever_vertices_start(engine, direction):
+    frame = pd.DataFrame({"source": [3, 0, 2, 1], "destination": [0, 1, 1, 3]})
+    with emulated():
+        result = ws.run(Kept, frame, engine=engine, direction=direction)
+        assert result.arrays["x"].tolist() == [0, 10, 2, 30]
+        with pytest.raises(ws.InputError, match="Kept gathers from all in-neighbours"):
+            ws.run(Kept, frame, engine=engine, direction="push")
+
+
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_an_edge_that_changes_keeps_a_run_going(engine):
     """No vertex is active after the first superstep, in which all edges are closed."""
