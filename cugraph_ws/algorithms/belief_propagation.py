@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import length_hint
 from typing import Any, Unpack
 
 import numpy as np
@@ -388,4 +389,4 @@ def _number_of_states(priors: Any, coupling: Any) -> int:
             if isinstance(priors, (list, tuple))
             else list(getattr(priors, "columns", ()))[1:]
         )
-    return max(2, len(known) if hasattr(known, "__len__") else 2)
+    return max(2, length_hint(known))

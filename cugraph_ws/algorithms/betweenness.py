@@ -6,6 +6,7 @@ back to the first.  A vertex has a row with a column for each source of the batc
 
 from __future__ import annotations
 
+from operator import length_hint
 from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
@@ -262,7 +263,7 @@ class Betweenness(ArrayLoop):
         """Return the number of sources, at most."""
         if self._k is None:
             return sizes.vertices
-        return int(self._k) if self._counted else len(self._k)
+        return int(self._k) if self._counted else length_hint(self._k, sizes.vertices)
 
     @property
     def checkpoints(self) -> str:

@@ -7,6 +7,7 @@ the edges serves all searches of the batch (Then et al.: The more the merrier, V
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import length_hint
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -289,8 +290,7 @@ class DistanceSums(ArrayLoop):
         """Return from how many vertices searches start, at most."""
         if self._k is not None:
             return self._k
-        known = self._vertices is not None and hasattr(self._vertices, "__len__")
-        return len(self._vertices) if known else sizes.vertices
+        return length_hint(self._vertices, sizes.vertices)
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import length_hint
 from typing import Any, Unpack
 
 import numpy as np
@@ -153,7 +154,7 @@ class MultiSource(BaseLoop):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of the rows of the result, one for each start and vertex, and of a search."""
-        starts = len(self._starts) if hasattr(self._starts, "__len__") else 1
+        starts = length_hint(self._starts, 1)
         each = RESULTS.get(self.name, RESULTS["multi_source_sssp"]) + 3 * sizes.wide_ids
         return each * starts * sizes.vertices + program_memory(self._program, sizes)
 

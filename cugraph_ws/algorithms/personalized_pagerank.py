@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import length_hint
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -201,9 +202,9 @@ class PersonalizedPageRank(ArrayLoop):
     @property
     def outputs(self) -> dict[str, bool]:
         """The columns of a result by vertex."""
-        if not self.by_vertex or not hasattr(self._seeds, "__len__"):
+        if not self.by_vertex:
             return {}
-        return {f"pagerank_{place}": False for place in range(len(self._seeds))}
+        return {f"pagerank_{place}": False for place in range(length_hint(self._seeds))}
 
     @property
     def converged(self) -> bool:
@@ -212,7 +213,7 @@ class PersonalizedPageRank(ArrayLoop):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of a block of seeds, and of the ranks of all as rows of a result."""
-        seeds = len(self._seeds) if hasattr(self._seeds, "__len__") else 1
+        seeds = length_hint(self._seeds, 1)
         kept = 0 if self._top is not None else 8 * seeds
         rest = MEMORY.of(sizes) + kept * sizes.vertices
         block = BLOCK * sizes.columns(min(WIDTH, seeds), BLOCK, rest=rest)

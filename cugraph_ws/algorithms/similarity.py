@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from operator import length_hint
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
@@ -512,8 +513,7 @@ class Similarity(BaseLoop):
         made, kept = ROWS["neighbours"].of(sizes), ROWS["neighbours kept"].of(sizes)
         each = RESULTS["similarity"] + 2 * sizes.wide_ids
         if self._given is not None:
-            count = len(self._given) if hasattr(self._given, "__len__") else 0
-            return max(made, kept + each * count)
+            return max(made, kept + each * length_hint(self._given))
         if sizes.least:  # pieces are cut to fit, and `AllPairs` refuses rows that cannot
             return made
         return max(made, kept + ENTRY * ENTRIES + each * sizes.vertices * (self._top or 0))

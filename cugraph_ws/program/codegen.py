@@ -214,7 +214,7 @@ def identity_text(program: Any, types_: Any) -> str:
 
 def _infinite_parts(program: Any) -> list[int]:
     """Return the places of a message's parts that are integers and may be infinite."""
-    return [place for place, one in enumerate(getattr(program, "infinite_message", ())) if one]
+    return [place for place, one in enumerate(program.infinite_message) if one]
 
 
 def _extreme(combine: str, kind: str) -> str:
@@ -892,7 +892,7 @@ def fitting(
 
     `more` are names and types of further fields.
     """
-    infinite = getattr(program, "infinite", ())
+    infinite = program.infinite
     named = [*zip(program.state, types_.state, strict=True), *more]
     fields: list[tuple[str, np.dtype[Any]]] = [(name, np.dtype(kind)) for name, kind in named]
 

@@ -217,6 +217,24 @@ def test_integers_of_too_many_digits_are_refused(call):
         call()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ws.multi_source_bfs(EDGES, np.array(0)),
+        lambda: ws.personalized_pagerank(EDGES, np.array(0)),
+        lambda: ws.jaccard(EDGES, np.array(0)),
+        lambda: ws.belief_propagation(EDGES, np.array(0), np.array(0)),
+        lambda: ws.closeness_centrality(EDGES, vertices=np.array(0)),
+        lambda: ws.betweenness_centrality(EDGES, k=np.array(0)),
+        lambda: ws.edge_betweenness_centrality(EDGES, k=np.array(0)),
+    ],
+)
+def test_arrays_without_a_length_are_refused(call):
+    """The memory of a run is asked for before its arguments are read."""
+    with pytest.raises(ws.InputError):
+        call()
+
+
 @pytest.mark.parametrize("name", [0, -1, 1.5, math.nan, None, True, b"x", HUGE], ids=shown)
 def test_columns_of_any_name_hold_values(name):
     frame = pd.DataFrame({"vertex": [0, 1, 2], name: [0, 0, 1]})
