@@ -40,12 +40,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.looks import look
 
-__all__ = [
-    "Betweenness",
-    "WeightedBetweenness",
-    "betweenness_centrality",
-    "edge_betweenness_centrality",
-]
+__all__ = ["Betweenness", "betweenness_centrality", "edge_betweenness_centrality"]
 
 Array = Any  # NumPy's or CuPy's
 

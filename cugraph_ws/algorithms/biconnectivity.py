@@ -24,7 +24,7 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 
-__all__ = ["Biconnectivity", "articulation_points", "bridges"]
+__all__ = ["articulation_points", "bridges"]
 
 Array = Any  # NumPy's or CuPy's
 

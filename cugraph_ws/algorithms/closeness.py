@@ -37,13 +37,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.looks import look
 
-__all__ = [
-    "DistanceSums",
-    "WeightedDistanceSums",
-    "closeness_centrality",
-    "harmonic_centrality",
-    "sampled",
-]
+__all__ = ["DistanceSums", "closeness_centrality", "harmonic_centrality"]
 
 Array = Any  # NumPy's or CuPy's
 

@@ -25,7 +25,7 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["CoreNumber", "core_number", "k_core", "own_degree_type"]
+__all__ = ["CoreNumber", "core_number", "k_core"]
 
 Array = Any  # NumPy's or CuPy's
 DegreeType = Literal["both", "in", "out"]

@@ -45,18 +45,7 @@ from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = [
-    "Level",
-    "Louvain",
-    "both_ways",
-    "communities",
-    "contract",
-    "levels_wanted",
-    "louvain",
-    "merge",
-    "row_sums",
-    "without_gaps",
-]
+__all__ = ["Louvain", "louvain"]
 
 Array = Any  # NumPy's or CuPy's
 

@@ -49,7 +49,7 @@ from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["MultiSource", "Search", "multi_source_bfs", "multi_source_sssp"]
+__all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]
 
 FIELDS = ("distance", "valid", "predecessor")
 BATCHED: tuple[Any, ...] = (BFS, SSSP)  # programs with kernels for batches

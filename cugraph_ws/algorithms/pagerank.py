@@ -22,7 +22,7 @@ from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
 from cugraph_ws.program.linear import Extrapolate, linear
 from cugraph_ws.runtime.masks import any_true
 
-__all__ = ["PageRank", "check_surfer", "pagerank"]
+__all__ = ["PageRank", "pagerank"]
 
 
 def _shares(xp: Any, ranks: Any, constants: Mapping[str, Any]) -> dict[str, Any]:

@@ -48,15 +48,7 @@ from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = [
-    "Measure",
-    "Similarity",
-    "adamic_adar",
-    "cosine",
-    "jaccard",
-    "overlap",
-    "sorensen",
-]
+__all__ = ["Similarity", "adamic_adar", "cosine", "jaccard", "overlap", "sorensen"]
 
 Array = Any  # NumPy's or CuPy's
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar"]

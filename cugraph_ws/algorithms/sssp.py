@@ -75,7 +75,7 @@ class SSSP:
     columns="vertex, distance, predecessor",
     example=lambda ids: {"start": ids[0]},
     weights="read",
-    note="Exact for integers.",
+    note="Lengths are 0 or more; exact for integers.",
 )
 @takes_names_of_others
 @takes_source_for_start

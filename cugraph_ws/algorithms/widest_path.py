@@ -23,7 +23,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import takes_source_for_start
 from cugraph_ws.program.decorator import VertexProgram, vertex_program
 
-__all__ = ["WidestPath", "program_of_widths", "widest_path"]
+__all__ = ["WidestPath", "widest_path"]
 
 
 @vertex_program
