@@ -12,12 +12,11 @@ import re
 from pathlib import Path
 
 import cugraph_ws  # noqa: F401 - declares the algorithms
-from cugraph_ws.algorithms.registry import ALGORITHMS, Algorithm
+from cugraph_ws.algorithms.registry import ALGORITHMS, GROUPS, Algorithm
 
 ROOT = Path(__file__).parents[1]
 ACCESSOR = ROOT / "cugraph_ws" / "accessor.py"
 README = ROOT / "README.md"
-GROUPS = ("paths", "centrality", "communities", "structure", "similarity", "simulation")
 SHOWN = 3  # arguments of a function that the README shows
 EVERYWHERE = {"graph", "source", "destination", "weight", "directed", "options", "engine"}
 

@@ -11,14 +11,15 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
-__all__ = ["ALGORITHMS", "Algorithm", "algorithm"]
+__all__ = ["ALGORITHMS", "GROUPS", "Algorithm", "algorithm"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Arguments = Mapping[str, Any]
 
 Group = Literal["paths", "centrality", "communities", "structure", "similarity", "simulation"]
+GROUPS: tuple[Group, ...] = get_args(Group)
 Weights = Literal["ignored", "kept", "read", "required", "weighted", "use_weight"]
 Checkpoints = Literal["everywhere", "on one machine", "nowhere"]
 
@@ -105,6 +106,27 @@ class Algorithm:
     def summary(self) -> str:
         """The first paragraph of its docstring, in one line."""
         return " ".join(str(self.function.__doc__).partition("\n\n")[0].split())
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether it reads the column of weights in any call."""
+        return self.weights in ("kept", "read", "required")
+
+    def described(self, parameter: str) -> str:
+        """Return what its docstring says of a parameter; "" if it says nothing.
+
+        Parameters
+        ----------
+        parameter : str
+
+        Returns
+        -------
+        str
+        """
+        text = re.search(
+            rf"^{parameter}\b.*\n((?:    .*\n)+)", self.function.__doc__ or "", re.MULTILINE
+        )
+        return " ".join(text[1].split()) if text else ""
 
     def arguments(self, ids: Sequence[Any]) -> dict[str, Any]:
         """Return the arguments of a small call, besides the graph.

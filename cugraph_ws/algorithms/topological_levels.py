@@ -66,7 +66,7 @@ def topological_levels(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Give every vertex its level: the greatest number of edges on a path to it.
+    """Give every vertex of a graph without cycles its level: the most edges on a path to it.
 
     Every edge leads to a higher level, so an order by level is a topological order.
 
