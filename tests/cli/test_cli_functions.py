@@ -83,7 +83,7 @@ def weighted(**options: Any) -> ws.Graph:
         ("ego-graph --vertex a --radius 2 --no-center --weight w",
          lambda: ws.ego_graph(weighted(), "a", 2, center=False)),
         ("multi-source-bfs --start b --start a --depth-limit 2",
-         lambda: ws.multi_source_bfs(EDGES, ["b", "a"], 2)),
+         lambda: ws.multi_source_bfs(EDGES, ["b", "a"], depth_limit=2)),
         ("multi-source-sssp --start b --start a --weight w --cutoff 2.5",
          lambda: ws.multi_source_sssp(weighted(), ["b", "a"], cutoff=2.5)),
     ],
