@@ -116,6 +116,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "k_truss": {"k": 3},
     **{key: {"max_level": 2} for key in ("leiden", "louvain")},
     "pagerank": EXTRAPOLATED,
+    "subgraph": {"vertices": [HUB, 1]},
 }  # fmt: skip
 
 
