@@ -15,7 +15,7 @@ from cugraph_ws.arguments import check_count, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.types import FrameT
@@ -121,7 +121,7 @@ def belief_propagation(
     return result.require_convergence("belief_propagation").frame
 
 
-class BeliefPropagation(BaseLoop):
+class BeliefPropagation(Loop):
     """The algorithm as a loop for `run`: each step sends all messages once.
 
     The checkpoint of a whole graph stores messages by receiver.  Ranks store them by arc, so that a
@@ -208,6 +208,11 @@ class BeliefPropagation(BaseLoop):
         return Step(
             vertices, self._arcs, self._residual, direction="gather", filter="all", bytes_sent=sent
         )
+
+    @property
+    def arc_inputs(self) -> tuple[str, ...]:
+        """Names of the arrays of `inputs` with an entry for each arc."""
+        return (self.coupling,) if isinstance(self.coupling, str) else ()
 
     def inputs(self) -> dict[str, Any]:
         """Return priors, couplings and damping, bitwise equal on all engines; collective."""

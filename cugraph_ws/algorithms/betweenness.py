@@ -27,7 +27,7 @@ from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import Checkpointed, Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.base import Masked
@@ -266,7 +266,7 @@ class Betweenness(ArrayLoop):
         return int(self._k) if self._counted else length_hint(self._k, sizes.vertices)
 
     @property
-    def checkpoints(self) -> str:
+    def checkpoints(self) -> Checkpointed:
         """Where a run has checkpoints: nowhere if edges are scored."""
         return "none" if self._edges else "everywhere"
 

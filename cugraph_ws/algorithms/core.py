@@ -13,7 +13,7 @@ from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Result, Step
+from cugraph_ws.execution.loop import Loop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -184,7 +184,7 @@ def _run(
     return run(CoreNumber(degree_type, k), graph, **options).require_convergence("core_number")
 
 
-class CoreNumber(BaseLoop):
+class CoreNumber(Loop):
     """The algorithm as a loop for `run`, on one rank or several.
 
     A single rank peels several levels in a step.  With several ranks, each peels in a step all

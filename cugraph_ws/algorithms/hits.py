@@ -146,6 +146,7 @@ class HITS(ArrayLoop):
 
     name = "hits"
     reads_weights = True
+    converged = False
     outputs: ClassVar = {"hubs": False, "authorities": False}
     kept: ClassVar = {"hubs": None, "authorities": None}
 

@@ -167,6 +167,7 @@ class _GreedyLoop(ArrayLoop):
     _rows: Array  # owned undecided vertices that may have the highest priority among neighbours
 
     _seed: int | None
+    converged = False
 
     def __init__(self, seed: int = 0) -> None:
         check_count("seed", seed, most=GREATEST_SEED)

@@ -13,7 +13,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_ne
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -120,7 +120,7 @@ def label_propagation(
     return result.require_convergence("label_propagation").frame
 
 
-class LabelPropagation(BaseLoop):
+class LabelPropagation(Loop):
     """The algorithm as a loop for `run`: each step is an iteration, on one rank or several.
 
     Labels are vertex numbers, by position.  Ranks send each other the labels that changed.

@@ -28,7 +28,7 @@ from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.keywords import refuse_unknown, takes_names_of_others
-from cugraph_ws.execution.loop import BaseLoop, Result, Step
+from cugraph_ws.execution.loop import Loop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -273,7 +273,7 @@ class Level(NamedTuple):
         return self.offsets, self.indices, self.weights
 
 
-class Louvain(BaseLoop):
+class Louvain(Loop):
     """The algorithm as a loop for `run`: each step is a sweep over the vertices of a level.
 
     A checkpoint has the finished levels; a resumed run repeats the sweeps of the level after them,
@@ -287,6 +287,7 @@ class Louvain(BaseLoop):
 
     name = "louvain"
     checkpoints = "on one machine"
+    converged = False
     ends_within_steps = True
     outputs: ClassVar = {"partition": False}
     reads_weights = True

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import BaseLoop, Column
+from cugraph_ws.execution.loop import Column, Loop
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
 from cugraph_ws.partition.neighbourhoods import row_numbers
@@ -511,7 +511,7 @@ def order_of_pairs(xp: Any, first: Array, second: Array, size: int) -> Array:
     return xp.lexsort(xp.stack((second, first)))
 
 
-class ArrayLoop(BaseLoop):
+class ArrayLoop(Loop):
     """Base of loops for `run` whose state is arrays by vertex.
 
     A subclass has `start` and `step`, sets `converged`, keeps the arrays named in `kept` as

@@ -192,7 +192,12 @@ class PersonalizedPageRank(ArrayLoop):
             raise InputError("top= returns different vertices for each seed; use format='long'")
         self._seeds, self._alpha, self._bound = seeds, float(alpha), float(tol)
         self._limit, self._top = int(max_iter), top
-        self.by_vertex = format == "columns"
+        self._wide = format == "columns"
+
+    @property
+    def by_vertex(self) -> bool:
+        """Whether each seed's ranks are a column."""
+        return self._wide
 
     @property
     def vertices_given(self) -> dict[str, Any]:

@@ -102,6 +102,7 @@ class StronglyConnectedComponents(ArrayLoop):
 
     name = "strongly_connected_components"
     outputs: ClassVar = {"labels": True}
+    converged = False
     kept: ClassVar = {"root": (NONE, MOST)}  # a vertex number of the component, the same for all
 
     def memory(self, sizes: Sizes) -> float:
