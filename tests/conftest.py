@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import math
 import os
 import pkgutil
 import re
@@ -24,6 +25,7 @@ from shapes import SHAPES, hub
 from verify import Edges
 
 import cugraph_ws
+from cugraph_ws.execution import stop_requests
 
 # Without the compiler a loop over edges is some hundred times slower: sizes follow.
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -228,3 +230,9 @@ def usual_handler() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def only_after_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have progress reported after each step only, also if one takes longer than a tenth of a second."""
+    monkeypatch.setattr(stop_requests, "EVERY", math.inf)
