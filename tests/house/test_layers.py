@@ -19,7 +19,7 @@ KERNELS = Path(cugraph_ws.__file__).parents[1] / "kernels"
 # What a row imports is in its own row or in one above it.
 LAYERS = (
     "errors", "runtime", "kernels", "arguments", "frames", "graph", "program", "contract", "partition",
-    "backends", "execution", "algorithms", "dask", "accessor", "cli", "",
+    "backends", "execution", "accelerators", "algorithms", "dask", "accessor", "cli", "",
 )  # fmt: skip
 
 
@@ -128,9 +128,13 @@ def test_own_files_are_imported_by_name_in_few_places() -> None:
     named = [
         name
         for name, path in modules().items()
-        if re.search(r"import_module\((f?\"cugraph_ws|PROVIDERS)", path.read_text("utf-8"))
+        if re.search(
+            r"import_module\((f?\"cugraph_ws|PROVIDERS|ACCELERATORS|kernel_module)",
+            path.read_text("utf-8"),
+        )
     ]
     assert sorted(named) == [
+        "cugraph_ws.accelerators",
         "cugraph_ws.backends",
         "cugraph_ws.runtime.compile_worker",
         "cugraph_ws.runtime.device",
