@@ -13,8 +13,15 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from cugraph_ws.contract import Accelerator, BetweenSupersteps, DeviceLayouts, HostGathers
+from cugraph_ws.contract import (
+    Accelerator,
+    BetweenSupersteps,
+    DeviceLayouts,
+    HostGathers,
+    ShardLoops,
+)
 from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = [
     "ACCELERATORS",
@@ -25,15 +32,19 @@ __all__ = [
     "host_gathers",
     "layout_of",
     "layouts",
+    "left_out",
     "program_loops",
     "refuse_left_out",
     "registered",
+    "require_agreement",
+    "shard_loops",
 ]
 
 ACCELERATORS = {
     "extrapolation": "cugraph_ws.accelerators.extrapolation",
     "tiles": "cugraph_ws.accelerators.tiles",
     "gshards": "cugraph_ws.accelerators.gshards",
+    "coalescing": "cugraph_ws.accelerators.coalescing",
 }
 VARIABLE = "CUGRAPH_WS_ACCELERATORS"
 
@@ -67,7 +78,8 @@ def enabled() -> tuple[Accelerator, ...]:
 
 
 @cache
-def _left_out() -> tuple[Accelerator, ...]:
+def left_out() -> tuple[Accelerator, ...]:
+    """Return the registrations of those that are left out."""
     return tuple(accelerator for accelerator in registered() if accelerator not in enabled())
 
 
@@ -82,7 +94,7 @@ def refuse_left_out(options: Any) -> None:
     ------
     EngineError
     """
-    for accelerator in _left_out():
+    for accelerator in left_out():
         for option, values in accelerator.asked_by.items():
             value = getattr(options, option)
             if value in values:
@@ -123,6 +135,33 @@ def device_layouts() -> DeviceLayouts | None:
     return made
 
 
+@cache
+def shard_loops() -> ShardLoops | None:
+    """Return what stands in for a program's loop on the shards of a cluster, None if nothing does."""
+    made: ShardLoops | None = _made(each.shard_loops for each in enabled())
+    return made
+
+
+def require_agreement(comm: Communicator) -> None:
+    """Refuse ranks of which some leave out other accelerators; collective.
+
+    Ranks step in together, or wait for each other forever.
+
+    Raises
+    ------
+    InputError
+        On all ranks.
+    """
+    settings = {str(setting) for setting in comm.allgather(os.environ.get(VARIABLE, ""))}
+    if len(settings) > 1:
+        error = InputError(
+            f"{VARIABLE} is {' on some workers, '.join(map(repr, sorted(settings)))} on others; set the same value "
+            "on all workers"
+        )
+        error.on_all_ranks = True
+        raise error
+
+
 def layout_of(name: str) -> Any:
     """Return the class of a layout on the GPU besides the CSC; see `cugraph_ws.contract.Layout`.
 
@@ -131,7 +170,7 @@ def layout_of(name: str) -> Any:
     EngineError
         If its accelerator is left out.
     """
-    for accelerator in _left_out():
+    for accelerator in left_out():
         if name in accelerator.asked_by.get("layout", ()):
             raise _is_left_out(accelerator, "layout", name)
     made = device_layouts()

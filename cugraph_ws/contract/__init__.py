@@ -11,6 +11,7 @@ from cugraph_ws.contract.accelerator import (
     Layout,
     LayoutChoice,
     LayoutCost,
+    ShardLoops,
     StartedBetweenSupersteps,
 )
 from cugraph_ws.contract.engine import (
@@ -49,6 +50,7 @@ __all__ = [
     "Planner",
     "Schedule",
     "Setup",
+    "ShardLoops",
     "StartedBetweenSupersteps",
     "Strategy",
     "Way",

@@ -1,10 +1,11 @@
 """Accelerators: code beside the core that makes runs shorter, and that the library works without.
 
-The core has three places where an accelerator may step in, at most one at each:
+The core has four places where an accelerator may step in, at most one at each:
 
 - between the supersteps of a vertex program: `BetweenSupersteps`;
 - in gathers of all vertices over the CSC on the CPU: `HostGathers`;
-- as other layouts of the arcs for such gathers on the GPU: `DeviceLayouts`.
+- as other layouts of the arcs for such gathers on the GPU: `DeviceLayouts`;
+- in the place of a vertex program's loop on the shards of a cluster: `ShardLoops`.
 
 The core asks for what is registered there by `provider("accelerators")`, and knows these protocols only.
 """
@@ -32,6 +33,7 @@ __all__ = [
     "Layout",
     "LayoutChoice",
     "LayoutCost",
+    "ShardLoops",
     "StartedBetweenSupersteps",
 ]
 
@@ -50,8 +52,8 @@ class Accelerator:
         Of its packages under `accelerators`, `kernels/accelerators` and `tests/accelerators`.
     bits : {"same", "within tol", "last bits"}
         `same`: results are equal bit by bit with and without it.  `within tol`: the documented bound of
-        the error holds, but supersteps and results differ.  `last bits`: sums of floats are added up in
-        another order.  Where bits may differ, they depend on the graph and the call alone.
+        the error holds, but supersteps and results differ.  `last bits`: sums of floats may be added up
+        in another order.
     memory : str
         What it takes besides the core, and when it does without.
     first_call : str
@@ -62,7 +64,7 @@ class Accelerator:
         For each option of a run, the values that ask for this accelerator by name.
     program_loops : tuple of str
         Modules of `kernels/accelerators` that every program on the CPU is compiled with.
-    between_supersteps, host_gathers, device_layouts : callable, optional
+    between_supersteps, host_gathers, device_layouts, shard_loops : callable, optional
         Return what steps in at the place.
     """
 
@@ -76,6 +78,7 @@ class Accelerator:
     between_supersteps: Callable[[], BetweenSupersteps] | None = None
     host_gathers: Callable[[], HostGathers] | None = None
     device_layouts: Callable[[], DeviceLayouts] | None = None
+    shard_loops: Callable[[], ShardLoops] | None = None
 
 
 # ------------------------------------------------------------------------------ between supersteps
@@ -371,3 +374,13 @@ class DeviceLayouts(Protocol):
         tol : float or None
             Bound of the residual.
         """
+
+
+# --------------------------------------------------------------------------------- runs on a cluster
+
+
+class ShardLoops(Protocol):
+    """Makes a loop that stands in for a vertex program's loop on the shards of a cluster."""
+
+    def __call__(self, loop: Any, /) -> Any:
+        """Return a `Loop` that runs a `VertexLoop`, on all ranks or on some of them; collective."""

@@ -148,7 +148,8 @@ class VertexLoop:
     def _steps_in_between(self) -> BetweenSuperstepsOfRun | None:
         """Return what may replace states between supersteps, None if nothing may."""
         accelerators = provider("accelerators")
-        accelerators.refuse_left_out(self._options)
+        if accelerators.left_out():
+            accelerators.refuse_left_out(self._options)
         steps_in = accelerators.between_supersteps()
         if steps_in is None:
             return None

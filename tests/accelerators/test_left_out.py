@@ -20,6 +20,7 @@ from cugraph_ws import accelerators
 from cugraph_ws.accelerators.gshards import arc_shards, choice
 from cugraph_ws.accelerators.tiles import gathers, tiling
 from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.runtime.communicator import SingleRank
 
 EDGES = rmat(6, 4, seed=11)
 BY_NAME = {case.name: case for case in CASES}
@@ -152,7 +153,7 @@ def test_a_layout_left_out_has_no_estimate(left_out: None) -> None:
 @pytest.mark.parametrize(
     ("given", "names"),
     [
-        ("", ["extrapolation", "tiles", "gshards"]),
+        ("", list(accelerators.ACCELERATORS)),
         ("none", []),
         ("tiles", ["tiles"]),
         ("gshards, extrapolation", ["extrapolation", "gshards"]),
@@ -194,3 +195,22 @@ def test_a_process_without_accelerators_loads_their_registrations_only() -> None
     ]
     assert "cugraph_ws.accelerators.tiles.gathers" in lines[""][2]
     assert "cugraph_ws.accelerators.gshards.layouts" not in lines[""][2]
+
+
+class OtherRank(SingleRank):
+    """A rank beside one that has another value of the variable."""
+
+    def __init__(self, setting: str) -> None:
+        self._setting = setting
+
+    def allgather(self, value: object) -> list[object]:
+        return [value, self._setting]
+
+
+@pytest.mark.parametrize("setting", ["", "tiles"])
+def test_ranks_that_leave_out_different_ones_are_refused(setting: str, left_out: None) -> None:
+    """They would wait for each other."""
+    accelerators.require_agreement(OtherRank("none"))
+    words = rf"CUGRAPH_WS_ACCELERATORS is .*'{setting}'.*; set the same value on all workers"
+    with pytest.raises(InputError, match=words):
+        accelerators.require_agreement(OtherRank(setting))

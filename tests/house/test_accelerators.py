@@ -16,7 +16,9 @@ from cugraph_ws.execution.options import Choice, declared
 
 ROOT = Path(__file__).parents[2]
 HOMES = ("cugraph_ws.accelerators", "cugraph_ws.kernels.accelerators")
-NAMED = re.compile(r"extrapolat|gshard|windows|\btiles\b|tiled|tiling|arc_shards|shard_arcs")
+NAMED = re.compile(
+    r"extrapolat|gshard|windows|\btiles\b|tiled|tiling|arc_shards|shard_arcs|coalesc"
+)
 # Public words: names and values of options, of a program's declaration, of columns of the trace
 PUBLIC = {
     "cugraph_ws.algorithms.hits": {"extrapolated"},
@@ -137,8 +139,7 @@ def test_an_accelerator_has_its_places(accelerator: Accelerator) -> None:
     """Packages of its name for library, kernels and tests; a page with its law; options that there are."""
     name = accelerator.name
     assert ACCELERATORS[name] == f"cugraph_ws.accelerators.{name}"
-    for home in ("cugraph_ws", "kernels"):
-        assert (ROOT / home / "accelerators" / name / "__init__.py").is_file()
+    assert (ROOT / "cugraph_ws" / "accelerators" / name / "__init__.py").is_file()
     assert list((ROOT / "tests" / "accelerators" / name).glob("test_*.py"))
     page = (ROOT / "docs" / "decisions" / accelerator.page).read_text("utf-8")
     section = page.partition("## As an accelerator\n")[2].partition("\n## ")[0]
@@ -150,6 +151,13 @@ def test_an_accelerator_has_its_places(accelerator: Accelerator) -> None:
         assert set(values) <= set(kind.words)
 
 
-@pytest.mark.parametrize("place", ["between_supersteps", "host_gathers", "device_layouts"])
+@pytest.mark.parametrize(
+    "place", ["between_supersteps", "host_gathers", "device_layouts", "shard_loops"]
+)
 def test_one_accelerator_steps_in_at_a_place(place: str) -> None:
     assert sum(getattr(accelerator, place) is not None for accelerator in registered()) == 1
+
+
+def test_kernels_of_accelerators_are_of_one_that_there_is() -> None:
+    packages = (ROOT / "kernels" / "accelerators").glob("*/__init__.py")
+    assert {package.parent.name for package in packages} <= ACCELERATORS.keys()
