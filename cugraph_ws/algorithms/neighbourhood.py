@@ -166,7 +166,7 @@ class Neighbourhood:
             name = "row classes", order
             if name not in kept:
                 whole = order == "csc" and part.whole and part.halo.alone and not part.on_device
-                kept[name] = self._loops.classes_of(rows, count, tiled=whole and self._plain)
+                kept[name] = self._loops.classes_of(rows, count, whole=whole and self._plain)
             self._found_classes[key] = rows.offsets, kept[name]
         return self._found_classes[key][1]
 

@@ -23,6 +23,7 @@ import click
 
 from cugraph_ws.cli.options import debug_option
 from cugraph_ws.errors import CugraphWsError, EngineError, FileError, InputError
+from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
     from cugraph_ws.program.decorator import VertexProgram
@@ -48,9 +49,6 @@ ANSWER = "task: "  # prefix of the line that a process prints after each task
 TOGETHER = 8  # most tasks that share a process, if processes compile
 CALLERS = 4  # processes that make calls, if a pool compiles
 LOOSE = 1.0  # a tolerance that is reached by the first superstep
-EXTRAPOLATED = {
-    "tol": 0.0, "max_iter": 9, "extrapolate": "always", "fail_on_nonconvergence": False,
-}  # fmt: skip
 
 GRAPH = "graph"  # a task that makes a graph, and calls nothing
 WEIGHTS = ("float64", "float32", "int64", "int32")
@@ -107,8 +105,16 @@ def _nothing(_: Any) -> dict[str, Any]:
     return {}
 
 
-# Functions whose supersteps go over tiles on large graphs
-TILED = (
+def _pagerank(_: Any) -> dict[str, Any]:
+    """Return arguments with which states are replaced between supersteps, if an accelerator does that."""
+    more = (
+        {} if provider("accelerators").between_supersteps() is None else {"extrapolate": "always"}
+    )
+    return {"tol": 0.0, "max_iter": 9, "fail_on_nonconvergence": False, **more}
+
+
+# Functions whose gathers go over other layouts on large graphs, if an accelerator has them
+GATHERING = (
     "circuit", "eigenvector_centrality", "heat", "katz_centrality", "neural_network", "pagerank",
 )  # fmt: skip
 # For each function, a callable that returns its arguments besides the graph
@@ -150,7 +156,7 @@ CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "multi_source_sssp": lambda _: {"starts": [HUB, 1]},
     "neural_network": lambda _: {"activation": 0.5, "fixed": [HUB], "tol": LOOSE},
     "overlap": lambda _: {"vertex_pair": "edges"},
-    "pagerank": lambda _: EXTRAPOLATED,
+    "pagerank": _pagerank,
     "personalized_pagerank": lambda _: {"seeds": [HUB, 1], "tol": LOOSE},
     "sorensen": lambda _: {"vertex_pair": "edges"},
     "sssp": lambda _: {"start": FAR},
@@ -476,8 +482,11 @@ def compile_task(package: Any, task: Task) -> None:
                 task.engine == "cuda"
             ):  # what the first call has made may let the second use other kernels
                 function(graph, **arguments, engine="cuda")
-            if task.engine == "cpu" and task.name in TILED and task.directed:
-                function(graph, **arguments, engine="cpu", layout="tiles")
+            if task.engine == "cpu" and task.name in GATHERING and task.directed:
+                accelerators = provider("accelerators")
+                if accelerators.host_gathers() is not None:
+                    for layout in accelerators.layouts(on_device=False):
+                        function(graph, **arguments, engine="cpu", layout=layout)
         return
     from cugraph_ws.cli.run import load_program
     from cugraph_ws.execution.run import run

@@ -16,10 +16,9 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from cugraph_ws.arguments import check_columns, shown
-from cugraph_ws.contract import choose_engine
+from cugraph_ws.contract import ShardLoops, choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.execution.checkpoint import Checkpoints, refuse_beyond
-from cugraph_ws.execution.coalescing import CoalescingLoop
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.edge_loop import EdgeLoop
 from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Step, Stopped
@@ -44,6 +43,7 @@ from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 from cugraph_ws.runtime.looks import StepAbandoned, watched_by, without_looks
 from cugraph_ws.runtime.warn import warn_caller
@@ -238,7 +238,10 @@ def _over_ranks(
             f"partitions={partitions}: a graph on a cluster has one partition on each worker; "
             "leave it out"
         )
-    return CoalescingLoop(loop) if isinstance(loop, VertexLoop) else loop
+    if isinstance(loop, VertexLoop):
+        shard_loops: ShardLoops | None = provider("accelerators").shard_loops()
+        return loop if shard_loops is None else cast(Loop, shard_loops(loop))
+    return loop
 
 
 def program_graph(

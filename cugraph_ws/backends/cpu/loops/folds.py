@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cpu.tiled import TileChoice
+from cugraph_ws.contract import HostSums
 from cugraph_ws.kernels.cpu.folds import (
     fold_words,
     nearest_rows,
     sum_all_rows,
     sum_rows,
-    sum_tiles,
     tight_rows,
 )
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
 __all__ = ["AllRows", "classes_of", "nearest", "sums", "sums_of_all", "tight", "words"]
@@ -26,7 +26,6 @@ WORK_A_TASK = 1 << 14  # rows and arcs, at least
 MOST_A_TASK = (
     1 << 23
 )  # rows and arcs, times columns: some hundredths of a second, since runs end between tasks
-WIDTH = 8  # bytes of a value
 
 
 class AllRows(NamedTuple):
@@ -38,13 +37,13 @@ class AllRows(NamedTuple):
         Number of rows.
     ranges : list of (int, int)
         Rows of each task.
-    tiles : TileChoice or None
-        Decides whether the next sums are over tiles; None if all are over rows.
+    otherwise : HostSums or None
+        What the next sums may go over; None if all are over rows.
     """
 
     total: int
     ranges: list[tuple[int, int]]
-    tiles: TileChoice | None
+    otherwise: HostSums | None
 
 
 def sums(
@@ -73,26 +72,26 @@ def sums(
     return found
 
 
-def classes_of(rows: Any, count: int, *, tiled: bool = False) -> AllRows:
+def classes_of(rows: Any, count: int, *, whole: bool = False) -> AllRows:
     """Return the `classes` argument of `sums_of_all` for the first `count` rows.
 
     Parameters
     ----------
     rows : Adjacency
     count : int
-    tiled : bool
-        Whether they are a whole graph's rows of in-neighbours, which may have tiles.
+    whole : bool
+        Whether they are a whole graph's rows of in-neighbours, of which accelerators may keep another
+        layout.
     """
-    choice = None
-    if tiled:
-        choice = TileChoice(rows.tiling, count, WIDTH, lambda: WIDTH * len(rows.indices))
-    return AllRows(count, _cuts(rows, np.arange(count)), choice)
+    host_gathers = provider("accelerators").host_gathers() if whole else None
+    otherwise = None if host_gathers is None else host_gathers.of_sums(rows, count)
+    return AllRows(count, _cuts(rows, np.arange(count)), otherwise)
 
 
 def sums_of_all(
     rows: Any, classes: AllRows, values: Array, weights: Array | None, column: str = ""
 ) -> Array:
-    """Add up neighbours' values for all rows; the same bits over rows and over tiles.
+    """Add up neighbours' values for all rows; the same bits over any layout.
 
     Parameters
     ----------
@@ -110,18 +109,11 @@ def sums_of_all(
     ndarray of float64, shape (rows,)
     """
     found = np.empty(classes.total)
-    if classes.tiles is None or classes.tiles.why_rows() is not None:
-        given = (rows.offsets, rows.indices, values, weights, found)
-        parallel(sum_all_rows, [(*given, *cut) for cut in classes.ranges])
+    if classes.otherwise is not None and classes.otherwise.due():
+        classes.otherwise.sums(values, weights, column, found)
         return found
-    size = len(values)
-    tiles = rows.tiling.tiles(size)
-    moved = None if weights is None else rows.tiling.carry(column, weights, size)
-    tasks = [
-        (*cut, tiles.bits, tiles.firsts[number], tiles.sources, tiles.places, values, moved, found)
-        for number, cut in enumerate(tiles.ranges)
-    ]
-    parallel(sum_tiles, tasks)
+    given = (rows.offsets, rows.indices, values, weights, found)
+    parallel(sum_all_rows, [(*given, *cut) for cut in classes.ranges])
     return found
 
 

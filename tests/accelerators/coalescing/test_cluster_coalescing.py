@@ -14,7 +14,7 @@ from programs import Nearest, Paths, Peel, Widest
 from thread_ranks import ThreadCommunicator, on_ranks, over_links
 
 import cugraph_ws as ws
-from cugraph_ws.execution import coalescing as homing
+from cugraph_ws.accelerators.coalescing import loops
 from cugraph_ws.execution import progress
 from cugraph_ws.partition.build import build_shard
 
@@ -22,9 +22,9 @@ from cugraph_ws.partition.build import build_shard
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let runs think of moving soon, and let it cost nothing."""
-    monkeypatch.setattr(homing, "PATIENCE", 3)
-    monkeypatch.setattr(homing, "QUIET", 2)
-    monkeypatch.setattr(homing, "RATE", 1e18)
+    monkeypatch.setattr(loops, "PATIENCE", 3)
+    monkeypatch.setattr(loops, "QUIET", 2)
+    monkeypatch.setattr(loops, "RATE", 1e18)
 
 
 def road(length: int = 40, rungs: int = 3) -> pd.DataFrame:
@@ -136,7 +136,7 @@ def test_graphs_with_hubs_stay() -> None:
 
 
 def test_busy_programs_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(homing, "QUIET", 1 << 30)
+    monkeypatch.setattr(loops, "QUIET", 1 << 30)
     assert set(supersteps_of(road(), ws.BFS, start=1)) == {2}
 
 
@@ -145,7 +145,7 @@ def test_dense_programs_stay() -> None:
 
 
 def test_graphs_that_do_not_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(homing, "available_memory", lambda: 1000)
+    monkeypatch.setattr(loops, "available_memory", lambda: 1000)
     assert set(supersteps_of(road(), ws.BFS, start=1)) == {2}
 
 
@@ -163,7 +163,7 @@ def test_graphs_that_do_not_fit_on_the_gpu_stay() -> None:
 
 
 def test_short_runs_are_not_coalesced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(homing, "RATE", 1.0)
+    monkeypatch.setattr(loops, "RATE", 1.0)
     assert set(supersteps_of(road(), ws.BFS, start=1)) == {2}
 
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.kernels.cpu.tile_arcs import carry_values, fill_tiles
+from cugraph_ws.graph.adjacency import Adjacency
+from cugraph_ws.kernels.accelerators.tiles.arcs import carry_values, fill_tiles
 from cugraph_ws.runtime.threads import number_of_threads, parallel
 
-__all__ = ["Tiles", "Tiling"]
+__all__ = ["Tiles", "Tiling", "tiling_of"]
 
 Array = npt.NDArray[Any]
 
@@ -200,6 +201,18 @@ class Tiling:
                 )  # fmt: skip
                 self._carried[key] = moved
             return self._carried[key]
+
+
+def tiling_of(rows: Adjacency) -> Tiling:
+    """Return the tiles of an adjacency, which are kept with it.
+
+    Parameters
+    ----------
+    rows : Adjacency
+    """
+    tiling = rows.kept.setdefault("tiles", Tiling(rows.offsets, rows.indices))
+    assert isinstance(tiling, Tiling)
+    return tiling
 
 
 def cut_rows(offsets: npt.NDArray[np.int64]) -> list[tuple[int, int]]:

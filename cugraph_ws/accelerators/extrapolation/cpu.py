@@ -1,4 +1,4 @@
-"""Sums and combinations of vectors on the CPU; see `cugraph_ws.execution.extrapolation`."""
+"""Sums and combinations of vectors on the CPU; see `cugraph_ws.accelerators.extrapolation.runs`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cpu.loops.pieces import added
-from cugraph_ws.kernels.cpu import extrapolation
+from cugraph_ws.kernels.accelerators.extrapolation import cpu as kernels
 
 __all__ = ["combine", "products"]
 
@@ -29,7 +29,7 @@ def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
     ndarray of float64, shape (15,)
         Of the first change with each, of the second with itself and each later one, and so on.
     """
-    return added(extrapolation.products, 15, len(vectors[0]), tuple(vectors))
+    return added(kernels.products, 15, len(vectors[0]), tuple(vectors))
 
 
 def combine(
@@ -52,4 +52,4 @@ def combine(
         absolute values of the negative entries.
     """
     given = tuple(vectors), tuple(map(float, factors)), combined
-    return added(extrapolation.combine, 2, len(vectors[0]), *given)
+    return added(kernels.combine, 2, len(vectors[0]), *given)

@@ -1,4 +1,4 @@
-"""Decide when dense supersteps on the CPU go over tiles of arcs, and run them.
+"""Decide when gathers of all vertices on the CPU go over tiles of arcs, and run them.
 
 States are bitwise equal over rows and over tiles.  So the choice may depend on earlier runs on the
 graph.
@@ -6,25 +6,31 @@ graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from cugraph_ws.accelerators.tiles.tiling import Tiles, Tiling, tiling_of
 from cugraph_ws.backends.cpu.context import Array, Context
+from cugraph_ws.contract import LayoutName
 from cugraph_ws.errors import EngineError
-from cugraph_ws.graph.tiling import Tiles, Tiling
+from cugraph_ws.graph.adjacency import Adjacency
+from cugraph_ws.kernels.accelerators.tiles.sums import sum_tiles
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.memory import available_memory
+from cugraph_ws.runtime.threads import parallel
 
-__all__ = ["TileChoice", "TiledRows", "why_not_tiled"]
+__all__ = ["TileChoice", "TiledGathers", "TiledRows", "TiledSums", "why_not_tiled"]
 
 LEAST_ARCS = 1 << 22  # a superstep of fewer takes less time than the compilation of two loops pays
 NEAR = 1 << 20  # bytes of source values that fit a core's cache
 THIN = 64  # mean arcs of a tile below which tiles do not pay
 NEW_LINES = 0.06  # new cache lines of source values per arc from which reads count as scattered
 FIRST = 2  # supersteps over rows before tiles are made, which takes the time of about two
+WIDTH = 8  # bytes of a value of whole-array sums
 SHARE = 4  # tiles may take one in so many bytes of the available memory
 
 
@@ -123,7 +129,7 @@ class TileChoice:
 
 
 class TiledRows:
-    """The tiles of one run on the CPU.
+    """The tiles of one run on the CPU; see `cugraph_ws.contract.HostGathersOfRun`.
 
     Parameters
     ----------
@@ -132,6 +138,8 @@ class TiledRows:
         Rows or tiles for all gathers, or what pays.
     why_not : str or None
         See `why_not_tiled`.
+    prepares : bool
+        Whether the message of each vertex is computed once.
 
     Raises
     ------
@@ -139,11 +147,15 @@ class TiledRows:
         If tiles are requested but not possible.
     """
 
-    def __init__(self, context: Context, layout: str, why_not: str | None) -> None:
+    layout: LayoutName = "tiles"
+
+    def __init__(
+        self, context: Context, layout: str, why_not: str | None, *, prepares: bool
+    ) -> None:
         if layout == "tiles" and why_not is not None:
             raise EngineError(f"layout='tiles': {why_not}; leave it out")
-        self._context = context
-        self._tiling: Tiling = context.part.csc.tiling
+        self._context, self._prepares = context, prepares
+        self._tiling: Tiling = tiling_of(context.part.csc)
         self._forced = layout == "tiles"
         self._asks = layout == "auto"  # whether it is chosen here
         self._why_not = why_not
@@ -183,15 +195,28 @@ class TiledRows:
             )
         return self._edges
 
-    def fold(self, prepared: bool, outbox: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Combine the messages to every vertex; return them by vertex.
+    def gather(
+        self,
+        outbox: tuple[Array, ...],
+        fresh: tuple[Array, ...],
+        longest: int,
+        ranges: Sequence[tuple[int, int]],
+        totals: npt.NDArray[np.float64],
+    ) -> None:
+        """Compute the new states of all vertices but those of rows with more than `longest` arcs."""
+        context, part = self._context, self._context.part
+        inbox, values = self._fold(outbox), context.values
+        tasks: list[tuple[Any, ...]] = [
+            (
+                *rows, longest, part.csc.offsets, context.state, fresh, part.constants, values,
+                inbox, totals[place],
+            )
+            for place, rows in enumerate(ranges)
+        ]  # fmt: skip
+        context.run(context.loops.finish_rows, tasks)
 
-        Parameters
-        ----------
-        prepared : bool
-            Whether messages are in `outbox`, by source.
-        outbox : tuple of ndarray
-        """
+    def _fold(self, outbox: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Combine the messages to every vertex; return them by vertex."""
         context, part = self._context, self._context.part
         tiles, edges, values = self.tiles(), self.edges(), context.values
         if not self.inbox:
@@ -199,9 +224,70 @@ class TiledRows:
         tasks: list[tuple[Any, ...]] = [
             (
                 *rows, tiles.bits, tiles.firsts[number], tiles.sources, tiles.places, edges,
-                context.state, part.constants, values, prepared, outbox, self.inbox,
+                context.state, part.constants, values, self._prepares, outbox, self.inbox,
             )
             for number, rows in enumerate(tiles.ranges)
         ]  # fmt: skip
         context.look_and_run(context.loops.fold_tiles, tasks)
         return self.inbox
+
+
+class TiledSums:
+    """Sums over all rows of an adjacency; see `cugraph_ws.contract.HostSums`.
+
+    Parameters
+    ----------
+    rows : Adjacency
+    count : int
+        Number of rows, and of vertices.
+    """
+
+    def __init__(self, rows: Adjacency, count: int) -> None:
+        self._tiling = tiling_of(rows)
+        self._choice = TileChoice(self._tiling, count, WIDTH, lambda: WIDTH * len(rows.indices))
+
+    def due(self) -> bool:
+        """Return whether the next sums go over tiles; called once for each."""
+        return self._choice.why_rows() is None
+
+    def sums(self, values: Array, weights: Array | None, column: str, totals: Array) -> None:
+        """Write the sum of each row to `totals`."""
+        tiling, size = self._tiling, len(values)
+        tiles = tiling.tiles(size)
+        moved = None if weights is None else tiling.carry(column, weights, size)
+        tasks = [
+            (
+                *rows, tiles.bits, tiles.firsts[number], tiles.sources, tiles.places, values, moved,
+                totals,
+            )
+            for number, rows in enumerate(tiles.ranges)
+        ]  # fmt: skip
+        parallel(sum_tiles, tasks)
+
+
+class TiledGathers:
+    """Gathers over tiles; see `cugraph_ws.contract.HostGathers`."""
+
+    def of_run(
+        self,
+        context: Context,
+        layout: str,
+        *,
+        gathers: bool,
+        in_place: bool,
+        plain: bool,
+        prepares: bool,
+    ) -> TiledRows:
+        """Return the gathers of a run."""
+        why_not = why_not_tiled(
+            context.bound,
+            gathers=gathers,
+            in_place=in_place,
+            divided=context.part.divided,
+            plain=plain,
+        )
+        return TiledRows(context, layout, why_not, prepares=prepares)
+
+    def of_sums(self, rows: Adjacency, count: int) -> TiledSums:
+        """Return sums over the first `count` rows of an adjacency of a whole graph."""
+        return TiledSums(rows, count)

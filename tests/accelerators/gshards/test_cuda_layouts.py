@@ -16,7 +16,7 @@ from test_cuda_engine import BATTERY, small_classes  # noqa: F401 - a fixture
 from thread_ranks import on_ranks, over_links, share
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda import arc_shards
+from cugraph_ws.accelerators.gshards import arc_shards
 from cugraph_ws.backends.cuda.layouts import layout_of
 from cugraph_ws.contract import LayoutCost
 from cugraph_ws.errors import EngineError, GraphMemoryError, InputError

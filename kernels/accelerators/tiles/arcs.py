@@ -1,4 +1,4 @@
-"""Put the arcs of a range of rows into tiles, by the block of their sources; see `graph/tiling.py`."""
+"""Put the arcs of a range of rows into tiles, by the block of their sources; see `accelerators/tiles/tiling.py`."""
 
 from __future__ import annotations
 

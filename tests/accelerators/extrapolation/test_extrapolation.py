@@ -16,12 +16,11 @@ from thread_ranks import on_ranks, over_links, share, with_ordered_ghosts
 from verify import Edges, check_pagerank
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.extrapolation import cpu, cuda, runs
+from cugraph_ws.accelerators.extrapolation.runs import factors_of
 from cugraph_ws.algorithms.pagerank import PageRank
-from cugraph_ws.backends import loops
 from cugraph_ws.backends.cuda import exchange as device_exchange
 from cugraph_ws.errors import InputError, ProgramError
-from cugraph_ws.execution import extrapolation
-from cugraph_ws.execution.extrapolation import factors_of
 from cugraph_ws.program.decorator import l1_norm, max_norm
 from cugraph_ws.program.linear import linear
 
@@ -49,7 +48,7 @@ SLOW = communities(12, 5)
 
 @pytest.fixture(autouse=True)
 def on_small_graphs_too(monkeypatch):
-    monkeypatch.setattr(extrapolation, "LEAST_ARCS", 0)
+    monkeypatch.setattr(runs, "LEAST_ARCS", 0)
 
 
 def ran(edges: Edges, extrapolate: str, **options) -> ws.Result:
@@ -243,7 +242,7 @@ def test_a_gpu_extrapolates_where_supersteps_take_long(monkeypatch):
     arcs = len(edges.source)
     with emulated(multiprocessors=1):
         for least, ranks, expected in ((arcs, 1, True), (arcs + 1, 1, False), (arcs, 2, False)):
-            monkeypatch.setattr(extrapolation, "LEAST_ARCS", least)
+            monkeypatch.setattr(runs, "LEAST_ARCS", least)
             found = ran(edges, "auto", engine="cuda", partitions=ranks, tol=tol)
             assert bool(marked(found)) == expected
             check_pagerank(edges, ranks_of(found), tol)
@@ -252,20 +251,20 @@ def test_a_gpu_extrapolates_where_supersteps_take_long(monkeypatch):
 
 
 def test_short_memory_is_left_alone(monkeypatch):
-    monkeypatch.setattr(extrapolation, "available_memory", lambda: 0)
+    monkeypatch.setattr(runs, "available_memory", lambda: 0)
     assert marked(ran(SLOW, "auto")) != [], "so little is not asked for"
-    monkeypatch.setattr(extrapolation, "SMALL", 0)
-    monkeypatch.setattr(extrapolation, "available_memory", lambda: 8 * SLOW.n * 4)
+    monkeypatch.setattr(runs, "SMALL", 0)
+    monkeypatch.setattr(runs, "available_memory", lambda: 8 * SLOW.n * 4)
     assert marked(ran(SLOW, "auto")) == []
-    monkeypatch.setattr(extrapolation, "available_memory", lambda: 8 * SLOW.n * 5 * 4)
+    monkeypatch.setattr(runs, "available_memory", lambda: 8 * SLOW.n * 5 * 4)
     assert marked(ran(SLOW, "auto")) != []
 
 
 def test_refused_combinations_are_tried_less_and_less(monkeypatch):
     tried = []
-    monkeypatch.setattr(extrapolation, "GUARD", 0.0)
+    monkeypatch.setattr(runs, "GUARD", 0.0)
     monkeypatch.setattr(
-        extrapolation, "factors_of", lambda products: tried.append(1) or factors_of(products)
+        runs, "factors_of", lambda products: tried.append(1) or factors_of(products)
     )
     plain, refused = (ran(SLOW, mode, tol=1e-12) for mode in ("never", "auto"))
     assert marked(refused) == []
@@ -365,7 +364,7 @@ def test_sums_and_combinations(n):
     expected = np.abs(change).sum(), -mixed[mixed < 0].sum()
     with emulated(multiprocessors=1):
         for on_device in (False, True) if n <= 300 else (False,):
-            loop, combined = loops("extrapolation", on_device=on_device), np.full(n, np.nan)
+            loop, combined = cuda if on_device else cpu, np.full(n, np.nan)
             assert loop.products(given) == pytest.approx(products_of(given), rel=1e-12)
             assert loop.combine(given, factors, combined) == pytest.approx(expected, rel=1e-12)
             assert combined == pytest.approx(np.maximum(mixed, 0.0), rel=1e-12)
@@ -393,7 +392,7 @@ def test_factors_of_changes_that_are_alike_or_none_are_finite():
 
 
 def test_no_combination_of_vectors_that_are_not_finite(monkeypatch):
-    monkeypatch.setattr(extrapolation, "factors_of", lambda products: None)
+    monkeypatch.setattr(runs, "factors_of", lambda products: None)
     assert marked(ran(SLOW, "always", tol=1e-5)) == []
 
 

@@ -1,4 +1,4 @@
-"""Shards of arcs for `kernels/cuda/arc_shards.py`: how many arcs each has, and in which order.
+"""Shards of arcs for `kernels/accelerators/gshards/arc_shards.py`: how many arcs each has, and in which order.
 
 A shard is a range of the CSC's arcs.  The source values that they read fit the shared memory of a
 block.  Positions are by falling in-degree, so the rows of a shard have about the same length.
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.accelerators.gshards.adaptors import source_adaptors
+from cugraph_ws.backends.cuda.codegen import Variant
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import bits_for, number_dtype, run
 from cugraph_ws.backends.cuda.memory import check_layout_memory
@@ -20,6 +22,8 @@ from cugraph_ws.contract import LayoutCost, LayoutName
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE, SKEW_BITS
 from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.program.codegen import Types
+from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.device import Device, KernelModule
 
 __all__ = ["Launches", "ShardedLayout", "Shards", "Sizes", "Slots", "make", "sizes_of"]
@@ -45,7 +49,7 @@ class Sizes(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """Arcs whose sources are read window by window; see `kernels/cuda/arc_shards.py`.
+    """Arcs whose sources are read window by window; see `kernels/accelerators/gshards/arc_shards.py`.
 
     Attributes
     ----------
@@ -213,12 +217,12 @@ def _by_source(
         keys = xp.empty(here, np.int64)
         run(
             device, "key_sources", here, indices, first, here, capacity, *bits, keys,
-            module="shard_arcs",
+            module="gshards.shard_arcs",
         )  # fmt: skip
         keys.sort()
         run(
             device, "split_keys", here, keys, first, here, *bits, sources, places,
-            module="shard_arcs",
+            module="gshards.shard_arcs",
         )  # fmt: skip
         del keys
     return sources, places
@@ -241,7 +245,7 @@ def _by_window(
     begins, lengths = xp.empty(pieces, np.int64), xp.empty(pieces, np.int64)
     run(
         device, "find_pieces", pieces, given, arcs, sizes.capacity, sizes.width, dense, len(dense),
-        pieces, begins, lengths, module="shard_arcs",
+        pieces, begins, lengths, module="gshards.shard_arcs",
     )  # fmt: skip
     groups = -(-lengths // GROUP)
     before, slot_groups = _sums(xp, lengths), _sums(xp, groups)
@@ -256,7 +260,7 @@ def _by_window(
     run(
         device, "place_arcs", arcs, (given, given_places), (arcs, *sizes, len(dense)), ranks,
         (begins, slot_groups, item_groups, before), slot_places, window_sources, mapper, sources,
-        places, module="shard_arcs",
+        places, module="gshards.shard_arcs",
     )  # fmt: skip
     bounds = xp.minimum(xp.arange(count + 1, dtype=np.int64) * sizes.capacity, arcs)
     tasks = _tasks(device, dense, GROUP * by_window[::count])
@@ -327,7 +331,7 @@ class ShardedLayout:
     """
 
     name: LayoutName
-    loops = ("arc_shards",)
+    loops: tuple[str, ...] = ("gshards.arc_shards",)
     in_parts = False
     windows = False
 
@@ -377,6 +381,11 @@ class ShardedLayout:
         slots = slots_of(arcs)
         kept = 4 * slots + slots // 2  # a place and a source of two bytes, and the mapper
         return LayoutCost(kept, by_source + max(sorting, kept + 8 * vertices))
+
+    @staticmethod
+    def adaptors(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
+        """Write the functions that copy what messages read of a source."""
+        return source_adaptors(program, types, variant)
 
     @property
     def arrays(self) -> dict[str, Any]:

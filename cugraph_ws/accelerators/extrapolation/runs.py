@@ -21,24 +21,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends import loops
 from cugraph_ws.contract import Executor
+from cugraph_ws.errors import InputError
+from cugraph_ws.execution.options import Options
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.exchange import Exchange
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.program.linear import Linear
+from cugraph_ws.program.linear import Extrapolate, Linear
 from cugraph_ws.runtime.device import as_host, device
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["KEPT", "Extrapolation", "factors_of", "why_not_extrapolated"]
+__all__ = ["KEPT", "Extrapolation", "ExtrapolationOfRun", "extrapolation_of", "factors_of"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -55,6 +58,94 @@ SMALL = 1 << 26  # bytes that are always there: asking a driver takes as long as
 PART = 4  # vectors may take 1/4 of the free memory
 # Singular values below this fraction of the greatest are rounding errors of the products
 RANK = 1e-13
+
+
+def extrapolation_of(
+    program: VertexProgram,
+    options: Options,
+    *,
+    in_place: bool,
+    tol: float | None,
+    max_iter: int | None,
+) -> ExtrapolationOfRun | None:
+    """Return the extrapolation of a run, or None; see `cugraph_ws.contract.BetweenSupersteps`."""
+    wanted, why_not = options.extrapolate, _why_not(program, in_place=in_place)
+    if why_not is not None and wanted == "always":
+        raise InputError(f"extrapolate='always': {why_not}; leave it out")
+    # With `tol` of 0 or None, the run is to do `max_iter` supersteps
+    if why_not is not None or wanted == "never" or (wanted == "auto" and not tol):
+        return None
+    return ExtrapolationOfRun(wanted, tol, max_iter)
+
+
+def _why_not(program: VertexProgram, *, in_place: bool) -> str | None:
+    """Return why a program's runs cannot be extrapolated, or None if they can.
+
+    Parameters
+    ----------
+    program : VertexProgram
+    in_place : bool
+        Whether supersteps must write into the state that they read.
+    """
+    if program.extrapolation is None:
+        return f"{program.name} does not declare that its supersteps are linear"
+    return "supersteps in place overwrite the earlier state" if in_place else None
+
+
+@dataclass(frozen=True)
+class ExtrapolationOfRun:
+    """That a run may be extrapolated; see `cugraph_ws.contract.BetweenSuperstepsOfRun`.
+
+    Attributes
+    ----------
+    wanted : {"auto", "always"}
+        With "always", vectors are combined in any case, not only where that is expected to save time.
+    tol : float or None
+        Bound of the residual.
+    max_iter : int or None
+        Maximum number of supersteps.
+    """
+
+    wanted: Extrapolate
+    tol: float | None
+    max_iter: int | None
+    keeps = KEPT
+    bytes_a_vertex = 48  # six vectors: those kept, those of the executor's, and the combination
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """What of the options a result depends on."""
+        return {"extrapolate": self.wanted}
+
+    def check(self, state: SavedState, owned: int) -> None:
+        """Refuse vectors and counts that no run can have saved."""
+        for name in KEPT:
+            state.like(name, owned, np.float64)
+        count, refused, pause = state.integers("_kept", 3, 0, MOST_REFUSED).tolist()
+        state.require("_kept", count in (0, 2, 4), f"has {count} vectors")
+        state.require("_kept", pause <= refused, f"has a pause of {pause} after {refused}")
+        state.floats("_rate", 1, 0.0)
+
+    def started(
+        self,
+        bound: BoundProgram,
+        graph: GraphView,
+        executor: Executor,
+        exchange: Exchange,
+        *,
+        on_device: bool,
+    ) -> Extrapolation:
+        """Return the extrapolation of the run that begins; collective."""
+        return Extrapolation(
+            bound,
+            graph,
+            executor,
+            exchange,
+            always=self.wanted == "always",
+            tol=self.tol,
+            max_iter=self.max_iter,
+            on_device=on_device,
+        )
 
 
 class Extrapolation:
@@ -95,7 +186,7 @@ class Extrapolation:
         self._names = tuple(program.constants)
         self._executor, self._exchange = executor, exchange
         self._part = Part(graph, on_device=on_device)
-        self._loops = loops("extrapolation", on_device=on_device)
+        self._loops = _loops(on_device=on_device)
         self._always, self._tol, self._max_iter = always, tol, max_iter
         few = on_device and graph.number_of_arcs < LEAST_ARCS * self._part.halo.comm.size
         self._never = few and not always
@@ -235,16 +326,6 @@ class Extrapolation:
         counts = (self._count, self._refused, self._pause)
         return {**found, "_kept": np.array(counts, np.int64), "_rate": np.array([self._rate])}
 
-    @staticmethod
-    def check(state: SavedState, owned: int) -> None:
-        """Refuse vectors and counts that no run can have saved."""
-        for name in KEPT:
-            state.like(name, owned, np.float64)
-        count, refused, pause = state.integers("_kept", 3, 0, MOST_REFUSED).tolist()
-        state.require("_kept", count in (0, 2, 4), f"has {count} vectors")
-        state.require("_kept", pause <= refused, f"has a pause of {pause} after {refused}")
-        state.floats("_rate", 1, 0.0)
-
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` returned."""
         part = self._part
@@ -254,6 +335,17 @@ class Extrapolation:
             self._vectors = tuple(part.xp.empty(part.owned, np.float64) for _ in KEPT)
             for vector, name in zip(self._vectors, KEPT, strict=True):
                 vector[part.order] = part.xp.asarray(state[name])
+
+
+def _loops(*, on_device: bool) -> ModuleType:
+    """Return the module whose `products` and `combine` take the vectors of the run."""
+    if on_device:
+        from cugraph_ws.accelerators.extrapolation import cuda
+
+        return cuda
+    from cugraph_ws.accelerators.extrapolation import cpu
+
+    return cpu
 
 
 def factors_of(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
@@ -284,21 +376,3 @@ def factors_of(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | N
     found = np.linalg.lstsq(scaled, right / sizes, rcond=RANK)[0] / sizes
     factors = np.append(found, 1.0 - found.sum())
     return factors if np.isfinite(factors).all() else None
-
-
-def why_not_extrapolated(program: VertexProgram, *, in_place: bool) -> str | None:
-    """Return why a program's runs cannot be extrapolated, or None if they can.
-
-    Parameters
-    ----------
-    program : VertexProgram
-    in_place : bool
-        Whether supersteps must write into the state that they read.
-
-    Returns
-    -------
-    str or None
-    """
-    if program.extrapolation is None:
-        return f"{program.name} does not declare that its supersteps are linear"
-    return "supersteps in place overwrite the earlier state" if in_place else None

@@ -1,6 +1,6 @@
-"""Sums and combinations of vectors on the GPU; see `cugraph_ws.execution.extrapolation`.
+"""Sums and combinations of vectors on the GPU; see `cugraph_ws.accelerators.extrapolation.runs`.
 
-Arguments and results are as in `cugraph_ws.backends.cpu.loops.extrapolation`, but on the device.
+Arguments and results are as in `cugraph_ws.accelerators.extrapolation.cpu`, but on the device.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["combine", "products"]
 
 Array = Any  # CuPy's
 
-BLOCK = 256  # 8 warps, as in kernels/cuda/extrapolation.py
+BLOCK = 256  # 8 warps, as in kernels/accelerators/extrapolation/cuda.py
 BLOCKS = 256  # at most; the same on every GPU, so that sums are the same too
 PRODUCTS = 15
 
@@ -44,5 +44,5 @@ def _launch(name: str, width: int, *arguments: Any) -> npt.NDArray[np.float64]:
     grid = min(BLOCKS, -(-count // BLOCK))
     sums = here.xp.empty(grid * width, np.float64)
     if grid:
-        here.module("extrapolation").launch(name, grid, BLOCK, *arguments, sums)
+        here.module("extrapolation.cuda").launch(name, grid, BLOCK, *arguments, sums)
     return here.to_host(sums).reshape(grid, width)

@@ -13,11 +13,10 @@ from programs import Hops, Rank
 from shapes import SHAPES, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.tiles import gathers, tiling
+from cugraph_ws.accelerators.tiles.tiling import Tiling, tiling_of
 from cugraph_ws.backends.cpu import executor as cpu
-from cugraph_ws.backends.cpu import tiled
 from cugraph_ws.errors import EngineError
-from cugraph_ws.graph import tiling
-from cugraph_ws.graph.tiling import Tiling
 
 BY_NAME = {case.name: case for case in CASES}
 DENSE = [  # programs that gather from all
@@ -47,7 +46,7 @@ def set_tiles(monkeypatch, *, rows=4, ranges=3, bits=2, most=3, full=2, each=0):
 
 def pay_always(monkeypatch):
     for name in ("LEAST_ARCS", "NEAR", "THIN", "NEW_LINES"):
-        monkeypatch.setattr(tiled, name, 0)
+        monkeypatch.setattr(gathers, name, 0)
 
 
 def check_bits(found, expected):
@@ -101,10 +100,10 @@ def test_edge_attributes_are_carried_once(program, given, monkeypatch):
         rows = case.run(graph, engine="cpu", layout="csc")
         check_bits(case.run(graph, engine="cpu", layout="tiles"), rows)
         carried = len(calls)
-        assert carried == len(graph.csc.tiling.shape(graph.number_of_vertices)[0])
-        held = graph.csc.tiling.nbytes
+        assert carried == len(tiling_of(graph.csc).shape(graph.number_of_vertices)[0])
+        held = tiling_of(graph.csc).nbytes
         check_bits(case.run(graph, engine="cpu", layout="tiles"), rows)
-        assert (len(calls), graph.csc.tiling.nbytes) == (carried, held)
+        assert (len(calls), tiling_of(graph.csc).nbytes) == (carried, held)
 
 
 @pytest.mark.parametrize("name", ["star", "all isolated", "one vertex", "ties and zeros", "path"])
@@ -139,9 +138,9 @@ def test_random_graphs(seed):
 def test_every_arc_is_stored_once_and_in_its_order(edges):
     with graph_of(edges) as graph:
         csc, size = graph.csc, graph.number_of_vertices
-        made = csc.tiling.tiles(size)
-        assert csc.tiling.nbytes == made.nbytes == csc.tiling.cost(size)
-        numbers = csc.tiling.carry("number", np.arange(len(csc.indices)), size)
+        made = tiling_of(csc).tiles(size)
+        assert tiling_of(csc).nbytes == made.nbytes == tiling_of(csc).cost(size)
+        numbers = tiling_of(csc).carry("number", np.arange(len(csc.indices)), size)
         found = []
         for (low, high), firsts in zip(made.ranges, made.firsts, strict=True):
             assert high - low <= tiling.ROWS
@@ -194,17 +193,17 @@ def test_tiles_are_made_when_they_pay(monkeypatch):
         small = case.run(graph, engine="cpu")
         assert set(small.rows.layout) == {"csc"}
         assert graph.report.choices == {Rank.name: f"csc: {graph.number_of_arcs} arcs are few"}
-        assert graph.csc.tiling.gathers == 0
+        assert tiling_of(graph.csc).gathers == 0
         pay_always(monkeypatch)
         before = graph.report.bytes
         first = case.run(graph, engine="cpu")
-        assert first.rows.layout == ["csc"] * tiled.FIRST + ["tiles"] * (4 - tiled.FIRST)
+        assert first.rows.layout == ["csc"] * gathers.FIRST + ["tiles"] * (4 - gathers.FIRST)
         assert set(case.run(graph, engine="cpu").rows.layout) == {"tiles"}
         assert set(case.run(graph, engine="cpu", layout="csc").rows.layout) == {"csc"}
         check_bits(first, small)
         assert graph.report.choices[Rank.name].startswith("tiles: ")
-        assert graph.report.layouts["tiles"] == graph.csc.tiling.nbytes
-        assert graph.report.bytes - before == graph.csc.tiling.nbytes
+        assert graph.report.layouts["tiles"] == tiling_of(graph.csc).nbytes
+        assert graph.report.bytes - before == tiling_of(graph.csc).nbytes
 
 
 def test_no_tiles_where_memory_is_short_or_reads_are_near(monkeypatch):
@@ -218,10 +217,10 @@ def test_no_tiles_where_memory_is_short_or_reads_are_near(monkeypatch):
             ("NEW_LINES", 2.0, "new cache lines"),
         ):
             with monkeypatch.context() as patch:
-                patch.setattr(tiled, name, value)
+                patch.setattr(gathers, name, value)
                 assert set(case.run(graph, engine="cpu").rows.layout) == {"csc"}
                 assert words in graph.report.choices[Rank.name]
-        assert not graph.csc.tiling.made
+        assert not tiling_of(graph.csc).made
 
 
 @pytest.mark.parametrize(

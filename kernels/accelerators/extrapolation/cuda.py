@@ -1,4 +1,4 @@
-"""Sums and combinations of a run's last six vectors; see `cugraph_ws.execution.extrapolation`.
+"""Sums and combinations of a run's last six vectors; see `cugraph_ws.accelerators.extrapolation.runs`.
 
 The change of a superstep is the difference of two vectors that follow each other: five of them, from
 `a`, the change of the earliest, to `e`.  Each sum is added up in one order, which depends on the grid
