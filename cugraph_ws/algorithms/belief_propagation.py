@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import length_hint
 from typing import Any, Unpack
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
@@ -37,6 +39,20 @@ GREATEST_STRENGTH = 690.0  # -log(LEAST_RATIO), rounded down
 LEAST_MESSAGE = -800.0  # less than log(LEAST_RATIO), to allow for normalisation over many states
 
 
+def _example(ids: Sequence[Any]) -> dict[str, Any]:
+    import pyarrow as pa
+
+    places = np.arange(1.0, len(ids) + 1)
+    priors = pa.table({"vertex": list(ids), "no": places, "yes": places[::-1]})
+    return {"priors": priors, "coupling": [[2.0, 1.0], [1.0, 2.0]]}
+
+
+@algorithm(
+    group="simulation",
+    columns="vertex, belief_0, …",
+    example=_example,
+    note="Loopy sum-product; exact on trees.",
+)
 @accepts_dask_frames
 def belief_propagation(
     graph: Graph[FrameT] | FrameT,
@@ -81,14 +97,8 @@ def belief_propagation(
         K numbers, the largest of which is 1, so `tol` bounds the relative change of these numbers.
     max_iter : int
         Maximum number of iterations.
-    source, destination : str or list of str
-        Id columns of an edge frame.
     weight : str, optional
         Weight column of an edge frame; ignored unless `coupling` names it.
-    directed : bool
-        Whether the edges of an edge frame have a direction.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

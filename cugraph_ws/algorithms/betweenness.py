@@ -22,6 +22,7 @@ from cugraph_ws.algorithms.options import (
     refuse_checkpoints,
     refuse_great,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.weighted_paths import distances_from, levels_of
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.backends import loops
@@ -39,12 +40,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.looks import look
 
-__all__ = [
-    "Betweenness",
-    "WeightedBetweenness",
-    "betweenness_centrality",
-    "edge_betweenness_centrality",
-]
+__all__ = ["Betweenness", "betweenness_centrality", "edge_betweenness_centrality"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -58,6 +54,12 @@ LOW = 1e-305  # and not below this: a vertex that is reached has more than 0 pat
 AT_ONCE = 8  # most batches that a single GPU searches in one
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, betweenness_centrality",
+    weights="weighted",
+    note="Paths by hops, or by weights with `weighted=True`; exact, or from `k` sources, scaled as in NetworkX 3.6.",
+)
 @accepts_dask_frames
 def betweenness_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -79,8 +81,6 @@ def betweenness_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
         default it is exact.  As in NetworkX 3.6, sums over k of n vertices are multiplied by
@@ -91,20 +91,9 @@ def betweenness_centrality(
         once, in an undirected graph too.
     endpoints : bool
         Whether a path also counts for its two ends.
-    seed : int
-        The same seed samples the same vertices on any machine.
     weighted : bool
         Whether the length of an edge is its weight, above 0.  Paths are equally long if their
         float64 sums are equal.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; read only if `weighted`, by default the column named
-        `weight`.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -132,6 +121,13 @@ def betweenness_centrality(
     return run(loop, opened, **options).require_convergence("betweenness_centrality").frame
 
 
+@algorithm(
+    group="centrality",
+    columns="edges, betweenness_centrality",
+    weights="kept",
+    checkpoints="nowhere",
+    note="Paths by hops, or by weights with `weighted=True`; exact, or from `k` sources.",
+)
 @accepts_dask_frames
 def edge_betweenness_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -152,28 +148,15 @@ def edge_betweenness_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
         default it is exact.  Sums over k of n vertices are multiplied by n / k.
     normalized : bool
         Whether to divide by the number of pairs of vertices.  Otherwise each pair counts once, in
         an undirected graph too.
-    seed : int
-        The same seed samples the same vertices on any machine.
     weighted : bool
         Whether the length of an edge is its weight, above 0.  Paths are equally long if their
         float64 sums are equal.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, which the result keeps; by default the column named
-        `weight`, if there is one.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------

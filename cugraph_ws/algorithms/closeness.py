@@ -22,6 +22,7 @@ from cugraph_ws.algorithms.options import (
     refuse_great,
     refuse_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.weighted_paths import distances_from
 from cugraph_ws.arguments import check_count, check_flag, shown
 from cugraph_ws.errors import InputError
@@ -36,13 +37,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.looks import look
 
-__all__ = [
-    "DistanceSums",
-    "WeightedDistanceSums",
-    "closeness_centrality",
-    "harmonic_centrality",
-    "sampled",
-]
+__all__ = ["DistanceSums", "closeness_centrality", "harmonic_centrality"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -53,6 +48,12 @@ BATCH = 45  # bytes of it by vertex and search
 GREATEST_SEED = 2**128 - 1
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, closeness_centrality",
+    weights="weighted",
+    note="Exact, or estimated from `k` vertices; in hops, or in weights with `weighted=True`.",
+)
 @accepts_dask_frames
 def closeness_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -75,28 +76,15 @@ def closeness_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     vertices : sequence, array, Series or frame, optional
         The vertices to compute it for, a search from each; by default all.
     k : int, optional
         Estimate it for all vertices from the distances of `k` random vertices; exact if it is the
         number of vertices.
-    seed : int
-        The same seed samples the same vertices on any machine.
     wf_improved : bool
         Whether to multiply by the fraction of vertices that reach the vertex (Wasserman and Faust).
     weighted : bool
         Whether the length of an edge is its weight, which must be 0 or more.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; read only if `weighted`, by default the column named
-        `weight`.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -132,6 +120,12 @@ def closeness_centrality(
     return _listed(result, "closeness_centrality", values, vertices)
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, harmonic_centrality",
+    weights="weighted",
+    note="Exact, or estimated from `k` vertices; in hops, or in weights with `weighted=True`.",
+)
 @accepts_dask_frames
 def harmonic_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -154,28 +148,15 @@ def harmonic_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     vertices : sequence, array, Series or frame, optional
         The vertices to compute it for, a search from each; by default all.
     k : int, optional
         Estimate it for all vertices from the distances of `k` random vertices; exact if it is the
         number of vertices.
-    seed : int
-        The same seed samples the same vertices on any machine.
     normalized : bool
         Whether to divide by the number of other vertices.
     weighted : bool
         Whether the length of an edge is its weight, which must be 0 or more.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; read only if `weighted`, by default the column named
-        `weight`.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
@@ -24,7 +25,7 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["CoreNumber", "core_number", "k_core", "own_degree_type"]
+__all__ = ["CoreNumber", "core_number", "k_core"]
 
 Array = Any  # NumPy's or CuPy's
 DegreeType = Literal["both", "in", "out"]
@@ -34,6 +35,11 @@ REMOVED = -1  # the degree of a peeled ghost: no more arcs are subtracted from i
 NONE_LEFT = np.iinfo(np.int64).max  # a rank's smallest degree if it has no vertex left
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, core_number",
+    note="Self-loops do not count.",
+)
 @accepts_dask_frames
 def core_number(
     graph: Graph[FrameT] | FrameT,
@@ -49,21 +55,6 @@ def core_number(
 
     The k-core is the largest set of vertices in which each has at least k neighbours in the set.
     Self-loops do not count; each parallel edge counts.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    degree_type : {"both", "in", "out"}
-        Which edges count if the graph is directed.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -91,6 +82,12 @@ def core_number(
     ).frame
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    example={"k": 2},
+    weights="kept",
+)
 @accepts_dask_frames
 def k_core(
     graph: Graph[FrameT] | FrameT,
@@ -107,21 +104,8 @@ def k_core(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     k : int, optional
         The core; by default the innermost one that is not empty.
-    degree_type : {"both", "in", "out"}
-        Which edges count if the graph is directed.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, which the result keeps; by default the column named
-        `weight`, if there is one.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

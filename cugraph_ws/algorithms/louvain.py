@@ -23,6 +23,7 @@ from cugraph_ws.algorithms.options import (
     Weight,
     refuse_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, check_flag, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError, InputError
@@ -44,18 +45,7 @@ from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = [
-    "Level",
-    "Louvain",
-    "both_ways",
-    "communities",
-    "contract",
-    "levels_wanted",
-    "louvain",
-    "merge",
-    "row_sums",
-    "without_gaps",
-]
+__all__ = ["Louvain", "louvain"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -74,6 +64,14 @@ LEVELS = 100  # most levels, if the user gives no number
 BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
 
 
+@algorithm(
+    group="communities",
+    columns="vertex, partition",
+    weights="read",
+    directions=False,
+    checkpoints="on one machine",
+    note="Returned with the modularity; the same on every engine and any number of workers, each of which holds all edges; small graphs are searched from many starts.",
+)
 @takes_names_of_others
 def louvain(
     graph: Graph[FrameT] | FrameT,
@@ -117,16 +115,6 @@ def louvain(
         Whether the frame also has the communities of each level.
     seed : int
         Different seeds give different communities; the same seed gives the same on any machine.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one.  None for no weights.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
 
     Returns
     -------

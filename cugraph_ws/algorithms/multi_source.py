@@ -24,6 +24,7 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.backends import loops
@@ -48,7 +49,7 @@ from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["MultiSource", "Search", "multi_source_bfs", "multi_source_sssp"]
+__all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]
 
 FIELDS = ("distance", "valid", "predecessor")
 BATCHED: tuple[Any, ...] = (BFS, SSSP)  # programs with kernels for batches
@@ -303,6 +304,11 @@ class MultiSource(Loop):
         }
 
 
+@algorithm(
+    group="paths",
+    columns="source, vertex, distance, predecessor",
+    example=lambda ids: {"starts": ids[:2]},
+)
 @accepts_dask_frames
 def multi_source_bfs(
     graph: Graph[FrameT] | FrameT,
@@ -320,22 +326,12 @@ def multi_source_bfs(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     starts : list of ids
         Start vertices; a separate search runs from each.
     depth_limit : int, optional
         Maximum number of hops; 0 reaches only the start.
-    source, destination : str or list of str
-        For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: a weight column, which is validated but has no effect.
-    directed : bool
-        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
         Distance of unreachable vertices: null, or the greatest int32.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -365,6 +361,12 @@ def multi_source_bfs(
     return with_unreachable(result, "distance", unreachable)
 
 
+@algorithm(
+    group="paths",
+    columns="source, vertex, distance, predecessor",
+    example=lambda ids: {"starts": ids[:2]},
+    weights="read",
+)
 @accepts_dask_frames
 def multi_source_sssp(
     graph: Graph[FrameT] | FrameT,
@@ -388,17 +390,11 @@ def multi_source_sssp(
         Start vertices; a separate search runs from each.
     cutoff : float, optional
         Maximum length of a path; vertices farther away are unreachable.
-    source, destination : str or list of str
-        For an edge frame: its columns.
     weight : str or None
         For an edge frame: the column of lengths, 0 or more; by default the column named `weight`,
         if there is one. None for no weights.
-    directed : bool
-        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
         Distance of unreachable vertices: null, or the type's greatest value.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -16,6 +16,7 @@ from cugraph_ws.algorithms.options import (
     refuse_checkpoints,
     refuse_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number, shown
 from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -42,6 +43,14 @@ BLOCK = 33  # bytes of a block by vertex and seed
 MEMORY = ROWS["personalized_pagerank"]
 
 
+@algorithm(
+    group="centrality",
+    columns="seed, vertex, pagerank",
+    example=lambda ids: {"seeds": ids[:2]},
+    weights="read",
+    checkpoints="nowhere",
+    note='Many seeds share each pass over the edges; `top=` limits the vertices of each; `format="columns"` gives a column for each seed.',
+)
 @accepts_dask_frames
 def personalized_pagerank(
     graph: Graph[FrameT] | FrameT,
@@ -66,8 +75,6 @@ def personalized_pagerank(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     seeds : list of ids
         The seeds; each gets ranks of its own.
     alpha : float
@@ -83,15 +90,6 @@ def personalized_pagerank(
     format : {"long", "columns"}
         One row for each seed and vertex, or one row for each vertex and a column for each seed.
         `top` needs "long".
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str or None
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one. None for no weights.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------

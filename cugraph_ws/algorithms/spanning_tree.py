@@ -17,6 +17,7 @@ from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import frame_of_arcs
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
@@ -38,6 +39,13 @@ LIGHT = 3  # light edges per vertex; their forest is found first
 SAMPLED = 4096  # weights sampled to decide which edges are light
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    weights="read",
+    checkpoints="nowhere",
+    note="Of equal weights, the first edge is taken.",
+)
 @accepts_dask_frames
 def minimum_spanning_forest(
     graph: Graph[FrameT] | FrameT,
@@ -55,17 +63,9 @@ def minimum_spanning_forest(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
     weight : str or None
         Weight column of an edge frame; by default the column named `weight`, if there is one. None
         for no weights.  Weights may be negative.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------
@@ -98,6 +98,13 @@ def minimum_spanning_forest(
     return cast(FrameT, frame_of_arcs(part, arcs, one, other, {}))
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    weights="read",
+    checkpoints="nowhere",
+    note="A forest if the graph is not connected.",
+)
 @accepts_dask_frames
 def minimum_spanning_tree(
     graph: Graph[FrameT] | FrameT,
@@ -114,17 +121,9 @@ def minimum_spanning_tree(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
     weight : str or None
         Weight column of an edge frame; by default the column named `weight`, if there is one. None
         for no weights.  Weights may be negative.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------

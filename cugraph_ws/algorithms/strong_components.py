@@ -27,6 +27,7 @@ from cugraph_ws.algorithms.neighbourhood import (
     priorities,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
@@ -46,6 +47,10 @@ Array = Any  # NumPy's or CuPy's
 NONE = -1  # the root of a vertex whose component is not known yet
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, labels",
+)
 @accepts_dask_frames
 def strongly_connected_components(
     graph: Graph[FrameT] | FrameT,
@@ -59,19 +64,6 @@ def strongly_connected_components(
     """Label every vertex with the smallest vertex of its strongly connected component.
 
     Two vertices are in one component if there are paths both ways between them.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
