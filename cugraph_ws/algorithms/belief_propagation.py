@@ -26,6 +26,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.masks import all_true
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -150,6 +151,7 @@ class BeliefPropagation(Loop):
     """
 
     name = "belief_propagation"
+    ends_within_steps = True  # until all messages are sent
     by_arc_state: tuple[str, ...] = ()
 
     def __init__(
@@ -212,7 +214,8 @@ class BeliefPropagation(Loop):
         """Send all messages once, computed from those of the last step, and update the beliefs."""
         halo, vertices = self._part.halo, self._part.graph.number_of_vertices
         change = self._messages.send()
-        self._messages.add_up()
+        with without_looks():  # these beliefs belong to the messages that were sent
+            self._messages.add_up()
         self._residual = max(halo.comm.allgather(_number(change)))
         (sent,) = halo.totals()
         return Step(

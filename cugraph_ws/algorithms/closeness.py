@@ -310,6 +310,7 @@ class DistanceSums(ArrayLoop):
         read = 0
         for level, rows, words in self._search(starts, direction):
             bits = _bits(self.near.xp, words)
+            look()
             if self._k is None:
                 found = as_host(bits.sum(axis=0, dtype=np.int64))[: len(starts)]
                 own += np.outer([1.0, level, 1.0 / level], found)
@@ -397,18 +398,26 @@ class WeightedDistanceSums(DistanceSums):
         here, rows = near.owned_among(starts)
         found = xp.isfinite(length)
         found[rows, xp.asarray(here)] = False  # a start does not count as reached
+        look()
         near_by = found & (length > 0.0)
         look()
         length = xp.where(found, length, 0.0)
-        reciprocal = xp.where(near_by, 1.0 / xp.where(near_by, length, 1.0), 0.0)
+        look()
+        reciprocal = 1.0 / xp.where(near_by, length, 1.0)
+        look()
+        reciprocal = xp.where(near_by, reciprocal, 0.0)
         look()
         if self._k is None:
             sums = [found.sum(axis=0), length.sum(axis=0), reciprocal.sum(axis=0)]
             self._add(starts, np.array([as_host(one) for one in sums], np.float64))
         else:
-            self._reached[: part.owned] += found.sum(axis=1)
-            self._distances[: part.owned] += length.sum(axis=1)
-            self._reciprocals[: part.owned] += reciprocal.sum(axis=1)
+            reached, total = found.sum(axis=1), length.sum(axis=1)
+            look()
+            reciprocals = reciprocal.sum(axis=1)
+            look()
+            self._reached[: part.owned] += reached
+            self._distances[: part.owned] += total
+            self._reciprocals[: part.owned] += reciprocals
         self.done += len(starts)
         read, sent = part.halo.totals(read)
         left = len(self._starts) - self.done
@@ -418,4 +427,5 @@ class WeightedDistanceSums(DistanceSums):
 def _bits(xp: Any, words: Array) -> Array:
     """Return the bits of words, the lowest first; uint8, shape (len(words), WIDTH)."""
     octets = xp.unpackbits(words.view(np.uint8)).reshape(-1, WIDTH // 8, 8)
+    look()
     return octets[:, :, ::-1].reshape(-1, WIDTH)

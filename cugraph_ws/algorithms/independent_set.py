@@ -169,6 +169,8 @@ class _GreedyLoop(ArrayLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex undecided."""
         self.near = near = Neighbourhood(graph, on_device=on_device, symmetric=True)
+        if near.part.directed and not on_device:
+            _ = near.part.csr  # a run cannot end while the first step makes it
         self._priority = self._priorities(graph)
         self._decided = near.xp.full(near.part.size, UNDECIDED, np.int64)
         self._list()

@@ -134,6 +134,7 @@ class LabelPropagation(Loop):
     """
 
     name = "label_propagation"
+    ends_within_steps = True
     outputs: ClassVar = {"label": True}
     reads_weights = True
     by_vertex_state: tuple[str, ...] = ("label",)
@@ -193,7 +194,9 @@ class LabelPropagation(Loop):
 
     def _by_color(self) -> int:
         """Choose the labels of the vertices of each colour in turn; return how many changed."""
-        label, xp, total = self._label, self._part.xp, 0
+        # A run may end between two colours, so the labels from before the step stay as they are.
+        self._label = label = self._label.copy()
+        xp, total = self._part.xp, 0
         for rows, chooser in self._classes:
             own = label[rows]
             chosen, changed = chooser.choose(xp.concatenate([own, label]))

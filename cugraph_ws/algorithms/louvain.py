@@ -637,16 +637,25 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
     look()
     order = xp.argsort(keys, kind="stable")
     look()
-    keys, weights = keys[order], weights[order]
+    keys = keys[order]
+    look()
+    weights = weights[order]
     look()
     rows = keys // max(1, count)
+    look()
     columns = keys - rows * count
+    look()
     vertices = xp.arange(count + 1)
     degrees = row_sums(xp, weights, xp.searchsorted(rows, vertices))
     look()
     apart = xp.flatnonzero(rows != columns)
     inside = _total(xp.where(rows == columns, weights, 0))
-    rows, columns, weights = rows[apart], columns[apart], weights[apart]
+    look()
+    rows = rows[apart]
+    look()
+    columns = columns[apart]
+    look()
+    weights = weights[apart]
     look()
     leads = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
     first = xp.flatnonzero(xp.concatenate([xp.ones(min(1, len(rows)), np.bool_), leads]))

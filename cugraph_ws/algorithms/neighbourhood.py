@@ -17,11 +17,11 @@ from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Column, Loop
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
-from cugraph_ws.partition.neighbourhoods import row_numbers
+from cugraph_ws.partition.neighbourhoods import flattened, row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.looks import look_together
+from cugraph_ws.runtime.looks import look, look_together
 from cugraph_ws.runtime.mixing import mixed
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -46,6 +46,7 @@ Direction = Literal["in", "out", "all"]
 
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
+CELLS_AT_ONCE = 1 << 23  # written between two looks
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
 
 
@@ -81,6 +82,26 @@ class Neighbourhood:
         self._kept = on_device and self.part.whole and self._plain
         self._converted: dict[tuple[str, Any], Array] = {}
         self._found_classes: dict[int, tuple[Any, Any]] = {}  # by the id of the offsets, and those
+
+    def filled(self, shape: tuple[int, int], value: float, dtype: npt.DTypeLike) -> Array:
+        """Return an array filled with a value; written in pieces, since first writes to memory take long.
+
+        Parameters
+        ----------
+        shape : (int, int)
+        value : float
+        dtype : dtype
+
+        Returns
+        -------
+        array of `dtype`
+        """
+        array = self.xp.empty(shape, dtype)
+        rows = max(1, CELLS_AT_ONCE // max(1, shape[1]))
+        for first in range(0, shape[0], rows):
+            look()
+            array[first : first + rows].fill(value)
+        return array
 
     def owned_among(self, numbers: Array) -> tuple[Array, Array]:
         """Find which of some vertices this rank owns.
@@ -317,6 +338,7 @@ class Neighbourhood:
             rows.append(part.csc)
         found = [_listed(xp, one, places) for one in rows]
         together = found[0] if len(found) == 1 else xp.concatenate(found)
+        look()
         if len(together) * MANY < part.size:
             return xp.unique(together).astype(np.int64)
         marks = xp.zeros(part.size, np.bool_)
@@ -360,13 +382,9 @@ class Neighbourhood:
 def _listed(xp: Any, rows: Any, places: Array) -> Array:
     """Return the neighbours in some rows, one after the other."""
     begins = rows.offsets[places]
-    lengths = rows.offsets[places + 1] - begins
-    ends = xp.cumsum(lengths)
-    total = int(ends[-1]) if len(places) else 0
-    if not total:
-        return rows.indices[:0]
-    owner = xp.searchsorted(ends, xp.arange(total), side="right")
-    return rows.indices[xp.arange(total) - (ends - lengths)[owner] + begins[owner]]
+    _, _, arcs = flattened(xp, begins, rows.offsets[places + 1] - begins)
+    look()
+    return rows.indices[arcs]
 
 
 def priorities(part: Part, seed: int) -> Array:

@@ -16,16 +16,14 @@ from cugraph_ws.kernels.cpu.folds import (
     tight_rows,
 )
 from cugraph_ws.runtime.dispatch import provider
-from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.runtime.threads import cut_offsets, number_of_tasks, parallel
 
 __all__ = ["AllRows", "classes_of", "nearest", "sums", "sums_of_all", "tight", "words"]
 
 Array = npt.NDArray[Any]
 
 WORK_A_TASK = 1 << 14  # rows and arcs, at least
-MOST_A_TASK = (
-    1 << 23
-)  # rows and arcs, times columns: some hundredths of a second, since runs end between tasks
+MOST_A_TASK = 1 << 23  # rows and arcs, times columns
 
 
 class AllRows(NamedTuple):
@@ -194,5 +192,4 @@ def _cuts(rows: Any, which: Array, columns: int = 1) -> list[tuple[int, int]]:
     ends = np.zeros(len(which) + 1, np.int64)
     np.cumsum(lengths, out=ends[1:])
     work = int(ends[-1]) + len(which)
-    few = min(4 * number_of_threads(), 1 + work // WORK_A_TASK)
-    return cut_offsets(ends, max(few, work * columns // MOST_A_TASK))
+    return cut_offsets(ends, number_of_tasks(work, WORK_A_TASK, MOST_A_TASK // max(1, columns)))
