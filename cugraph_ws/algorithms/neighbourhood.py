@@ -7,7 +7,7 @@ and `update` sends owned values to their ghosts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -48,6 +48,10 @@ LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
 CELLS_AT_ONCE = 1 << 23  # written between two looks
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
+ON_HOST, ON_DEVICE = (
+    1 << 16,
+    1 << 24,
+)  # most arcs that are listed at a time; a GPU launches for each time
 
 
 class Neighbourhood:
@@ -336,13 +340,15 @@ class Neighbourhood:
         rows = [part.csc] if direction == "out" and self._directed else [part.csr]
         if direction == "all" and self._directed:
             rows.append(part.csc)
-        found = [_listed(xp, one, places) for one in rows]
-        together = found[0] if len(found) == 1 else xp.concatenate(found)
-        look()
-        if len(together) * MANY < part.size:
-            return xp.unique(together).astype(np.int64)
+        listings = [_listed(xp, one, places) for one in rows]
+        if sum(total for total, _ in listings) * MANY < part.size:
+            together = [piece for _, pieces in listings for piece in pieces]
+            look()
+            return xp.unique(xp.concatenate([places[:0], *together]))
         marks = xp.zeros(part.size, np.bool_)
-        marks[together] = True
+        for _, pieces in listings:
+            for piece in pieces:
+                marks[piece] = True
         return xp.flatnonzero(marks[: part.owned])
 
     def update(self, column: Array, changed: Array = None) -> Array:
@@ -379,12 +385,26 @@ class Neighbourhood:
         return sums[0]
 
 
-def _listed(xp: Any, rows: Any, places: Array) -> Array:
-    """Return the neighbours in some rows, one after the other."""
-    begins = rows.offsets[places]
-    _, _, arcs = flattened(xp, begins, rows.offsets[places + 1] - begins)
-    look()
-    return rows.indices[arcs]
+def _listed(xp: Any, rows: Any, places: Array) -> tuple[int, Iterator[Array]]:
+    """Return how many neighbours are in some rows, and these, one row after the other, in pieces."""
+    shifts = rows.offsets[places]
+    lengths = rows.offsets[places + 1]
+    lengths -= shifts
+    ends = xp.cumsum(lengths)
+    total = int(ends[-1]) if len(places) else 0
+    shifts += lengths
+    shifts -= ends  # from a place in the list to the arc
+    del lengths
+
+    def pieces() -> Iterator[Array]:
+        most = ON_HOST if xp is np else ON_DEVICE
+        for low in range(0, total, most):
+            arcs = xp.arange(low, min(low + most, total))
+            arcs += shifts[xp.searchsorted(ends, arcs, side="right")]
+            look()
+            yield rows.indices[arcs]
+
+    return total, pieces()
 
 
 def priorities(part: Part, seed: int) -> Array:
