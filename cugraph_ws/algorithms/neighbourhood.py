@@ -17,7 +17,7 @@ from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Column, Loop
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
-from cugraph_ws.partition.neighbourhoods import flattened, row_numbers
+from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
