@@ -17,7 +17,7 @@ from cugraph_ws.arguments import check_count, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.types import FrameT
@@ -26,6 +26,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.masks import all_true
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -131,7 +132,7 @@ def belief_propagation(
     return result.require_convergence("belief_propagation").frame
 
 
-class BeliefPropagation(BaseLoop):
+class BeliefPropagation(Loop):
     """The algorithm as a loop for `run`: each step sends all messages once.
 
     The checkpoint of a whole graph stores messages by receiver.  Ranks store them by arc, so that a
@@ -150,6 +151,7 @@ class BeliefPropagation(BaseLoop):
     """
 
     name = "belief_propagation"
+    ends_within_steps = True  # until all messages are sent
     by_arc_state: tuple[str, ...] = ()
 
     def __init__(
@@ -212,12 +214,18 @@ class BeliefPropagation(BaseLoop):
         """Send all messages once, computed from those of the last step, and update the beliefs."""
         halo, vertices = self._part.halo, self._part.graph.number_of_vertices
         change = self._messages.send()
-        self._messages.add_up()
+        with without_looks():  # these beliefs belong to the messages that were sent
+            self._messages.add_up()
         self._residual = max(halo.comm.allgather(_number(change)))
         (sent,) = halo.totals()
         return Step(
             vertices, self._arcs, self._residual, direction="gather", filter="all", bytes_sent=sent
         )
+
+    @property
+    def arc_inputs(self) -> tuple[str, ...]:
+        """Names of the arrays of `inputs` with an entry for each arc."""
+        return (self.coupling,) if isinstance(self.coupling, str) else ()
 
     def inputs(self) -> dict[str, Any]:
         """Return priors, couplings and damping, bitwise equal on all engines; collective."""

@@ -28,7 +28,7 @@ from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import Checkpointed, Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.base import Masked
@@ -249,7 +249,7 @@ class Betweenness(ArrayLoop):
         return int(self._k) if self._counted else length_hint(self._k, sizes.vertices)
 
     @property
-    def checkpoints(self) -> str:
+    def checkpoints(self) -> Checkpointed:
         """Where a run has checkpoints: nowhere if edges are scored."""
         return "none" if self._edges else "everywhere"
 
@@ -388,12 +388,10 @@ class Betweenness(ArrayLoop):
         near, part, xp = self.near, self.near.part, self.near.xp
         shape = part.size, len(sources)
         here, rows = near.owned_among(sources)
-        levels = xp.full(shape, -1, np.int32)
-        levels[rows, xp.asarray(here)] = 0
-        look()
-        paths = (levels == 0).astype(np.float64)
-        look()
-        front = paths.copy()
+        levels = near.filled(shape, -1, np.int32)
+        paths, front = xp.zeros(shape), xp.zeros(shape)
+        at = rows, xp.asarray(here)
+        levels[at], paths[at], front[at] = 0, 1.0, 1.0
         rows = xp.unique(rows)
         stack, scales = [], []
         marks = xp.zeros(part.size, np.uint8)
@@ -406,15 +404,19 @@ class Betweenness(ArrayLoop):
             counts = near.sums(front, "in", readers, marks=marks)
             look()
             front[changed], marks[changed] = 0.0, 0
-            counts = xp.where(levels[readers] < 0, counts, 0.0)
+            is_new = levels[readers] < 0
+            look()
+            counts = xp.where(is_new, counts, 0.0)
             look()
             hit = xp.flatnonzero(counts.any(axis=1))
+            look()
             rows, counts = readers[hit], counts[hit]
             look()
             counts, scale = self._scaled(counts)
             scales.append(scale)
             look()
             front[rows] = counts
+            look()
             paths[rows] += counts
             look()
             levels[rows] = xp.where(counts > 0, len(stack), levels[rows])
@@ -442,9 +444,15 @@ class Betweenness(ArrayLoop):
         for level in range(len(stack) - 1, 0, -1):
             rows, before = stack[level], stack[level - 1]
             at = levels[rows] == level
-            share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0) / scales[level - 1]
+            look()
+            share = 1.0 + dependency[rows]
+            look()
+            share /= xp.where(at, paths[rows], 1.0)
+            look()
+            share /= scales[level - 1]
             look()
             front[rows] = xp.where(at, share, 0.0)
+            look()
             shares[rows] += front[rows]
             look()
             changed = near.update(front, rows)
@@ -454,7 +462,9 @@ class Betweenness(ArrayLoop):
             front[changed], marks[changed] = 0.0, 0
             at = levels[before] == level - 1
             look()
-            dependency[before] += xp.where(at, paths[before] * gathered, 0.0)
+            gathered *= paths[before]
+            look()
+            dependency[before] += xp.where(at, gathered, 0.0)
         return dependency
 
     def _add_sources(self, score: Array, sources: Array, reached: Array) -> None:
@@ -531,11 +541,16 @@ class WeightedBetweenness(Betweenness):
             at = levels[rows] == level
             gathered = near.tight(shares, self._lengths, "out", rows, weight)
             look()
-            dependency[rows] = xp.where(at, paths[rows] * gathered, dependency[rows])
+            gathered *= paths[rows]
             look()
-            share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0)
+            dependency[rows] = xp.where(at, gathered, dependency[rows])
+            look()
+            share = 1.0 + dependency[rows]
+            look()
+            share /= xp.where(at, paths[rows], 1.0)
             look()
             shares[rows] = xp.where(at, share, shares[rows])
+            look()
             near.update(shares, rows)
         return dependency
 

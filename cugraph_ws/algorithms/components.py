@@ -25,7 +25,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -98,7 +98,7 @@ def weakly_connected_components(
     return result.require_convergence("weakly_connected_components").frame
 
 
-class WeaklyConnectedComponents(BaseLoop):
+class WeaklyConnectedComponents(Loop):
     """The algorithm as a loop for `run`: samples, then all arcs, then labels between ranks.
 
     On a whole graph each step links samples, or a range of rows or arcs.  On shards the last

@@ -140,6 +140,7 @@ class HITS(ArrayLoop):
 
     name = "hits"
     reads_weights = True
+    converged = False
     outputs: ClassVar = {"hubs": False, "authorities": False}
     kept: ClassVar = {"hubs": None, "authorities": None}
 
@@ -181,6 +182,8 @@ class HITS(ArrayLoop):
         else:
             self._hubs = near.part.with_ghosts(self._first[: near.part.owned])
         self._authorities = near.xp.zeros(near.part.size)
+        if not on_device:
+            _ = near.part.csr  # a run cannot end while the first step makes it
         self._queue: Any = None  # made by the first step: `restore` replaces the arrays
         self._products: Any = None  # likewise, for accelerated ones on one GPU
         self._improved: Improved | None = None  # while supersteps are accelerated

@@ -160,6 +160,7 @@ class _GreedyLoop(ArrayLoop):
     _rows: Array  # owned undecided vertices that may have the highest priority among neighbours
 
     _seed: int | None
+    converged = False
 
     def __init__(self, seed: int = 0) -> None:
         check_count("seed", seed, most=GREATEST_SEED)
@@ -168,6 +169,8 @@ class _GreedyLoop(ArrayLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex undecided."""
         self.near = near = Neighbourhood(graph, on_device=on_device, symmetric=True)
+        if near.part.directed and not on_device:
+            _ = near.part.csr  # a run cannot end while the first step makes it
         self._priority = self._priorities(graph)
         self._decided = near.xp.full(near.part.size, UNDECIDED, np.int64)
         self._list()

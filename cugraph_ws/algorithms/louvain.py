@@ -29,7 +29,7 @@ from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.keywords import refuse_unknown, takes_names_of_others
-from cugraph_ws.execution.loop import BaseLoop, Result, Step
+from cugraph_ws.execution.loop import Loop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -261,7 +261,7 @@ class Level(NamedTuple):
         return self.offsets, self.indices, self.weights
 
 
-class Louvain(BaseLoop):
+class Louvain(Loop):
     """The algorithm as a loop for `run`: each step is a sweep over the vertices of a level.
 
     A checkpoint has the finished levels; a resumed run repeats the sweeps of the level after them,
@@ -275,6 +275,7 @@ class Louvain(BaseLoop):
 
     name = "louvain"
     checkpoints = "on one machine"
+    converged = False
     ends_within_steps = True
     outputs: ClassVar = {"partition": False}
     reads_weights = True
@@ -636,16 +637,25 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
     look()
     order = xp.argsort(keys, kind="stable")
     look()
-    keys, weights = keys[order], weights[order]
+    keys = keys[order]
+    look()
+    weights = weights[order]
     look()
     rows = keys // max(1, count)
+    look()
     columns = keys - rows * count
+    look()
     vertices = xp.arange(count + 1)
     degrees = row_sums(xp, weights, xp.searchsorted(rows, vertices))
     look()
     apart = xp.flatnonzero(rows != columns)
     inside = _total(xp.where(rows == columns, weights, 0))
-    rows, columns, weights = rows[apart], columns[apart], weights[apart]
+    look()
+    rows = rows[apart]
+    look()
+    columns = columns[apart]
+    look()
+    weights = weights[apart]
     look()
     leads = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
     first = xp.flatnonzero(xp.concatenate([xp.ones(min(1, len(rows)), np.bool_), leads]))

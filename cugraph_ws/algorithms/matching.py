@@ -14,7 +14,7 @@ from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -95,7 +95,7 @@ def maximal_bipartite_matching(
     return result.require_convergence("maximal_bipartite_matching").frame
 
 
-class MaximalBipartiteMatching(BaseLoop):
+class MaximalBipartiteMatching(Loop):
     """The algorithm as a loop for `run`: each step is a round of proposals, on one rank or several.
 
     Edges are ranked by a hash of their ends' numbers.  The result is that of the greedy algorithm

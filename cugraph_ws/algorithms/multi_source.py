@@ -6,7 +6,7 @@ On the CPU each search is a vertex loop.  On GPUs up to 32 searches form a batch
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from operator import length_hint
 from typing import Any, Unpack
@@ -30,7 +30,7 @@ from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import program_memory
@@ -78,7 +78,7 @@ class Search:
     begin: Callable[[int, int | None], VertexLoop]
 
 
-class MultiSource(BaseLoop):
+class MultiSource(Loop):
     """The loop that runs a search from each of many vertices, for `run`.
 
     On GPUs a step is a batch of up to 32 searches.  On the CPU it is a few searches for each core
@@ -147,6 +147,11 @@ class MultiSource(BaseLoop):
     def reads_weights(self) -> bool:
         """Whether the search reads the weights of edges."""
         return reads_weights(self._program)
+
+    @property
+    def arc_inputs(self) -> Collection[str]:
+        """Names of the arrays of `inputs` with an entry for each arc."""
+        return self._graph.edge_attributes
 
     @property
     def converged(self) -> bool:

@@ -30,6 +30,7 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["PersonalizedPageRank", "personalized_pagerank"]
@@ -160,6 +161,7 @@ class PersonalizedPageRank(ArrayLoop):
     """
 
     name = "personalized_pagerank"
+    ends_within_steps = True
     checkpoints = "none"
     less_memory = "give top= (the highest vertices of each seed) or fewer seeds at a time"
     reads_weights = True
@@ -190,7 +192,12 @@ class PersonalizedPageRank(ArrayLoop):
             raise InputError("top= returns different vertices for each seed; use format='long'")
         self._seeds, self._alpha, self._bound = seeds, float(alpha), float(tol)
         self._limit, self._top = int(max_iter), top
-        self.by_vertex = format == "columns"
+        self._wide = format == "columns"
+
+    @property
+    def by_vertex(self) -> bool:
+        """Whether each seed's ranks are a column."""
+        return self._wide
 
     @property
     def vertices_given(self) -> dict[str, Any]:
@@ -251,6 +258,7 @@ class PersonalizedPageRank(ArrayLoop):
             if self._sent.shape[1] != columns:
                 self._sent = xp.empty((part.size, columns))
             xp.multiply(rank, self._share, out=self._sent[:owned])
+            look()
             near.update(self._sent)
             new = near.sums(self._sent, "in", weight=part.graph.weight)
             new *= self._alpha

@@ -26,7 +26,7 @@ from cugraph_ws.arguments import check_choice, check_count, check_flag, check_nu
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import sizes_of
 from cugraph_ws.frames.base import VertexNumbers
@@ -347,7 +347,7 @@ def _similarity(
     return run(loop, opened, **options).require_convergence(loop.name).frame
 
 
-class Similarity(BaseLoop):
+class Similarity(Loop):
     """The measures as a loop for `run`: each step computes coefficients of pairs.
 
     Given pairs are one piece; all pairs with a common neighbour come in pieces, see `similar_pairs`.

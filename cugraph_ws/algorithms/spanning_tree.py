@@ -29,6 +29,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.ordered_words import weight_words
+from cugraph_ws.runtime.stable_order import stable_order
 
 __all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
 
@@ -225,16 +226,25 @@ def lightest_forest(
     light = _lightest(xp, weight, LIGHT * size)
     look()
     places, rest = xp.flatnonzero(light), xp.flatnonzero(~light)
+    look()
     near, far = (one[places] for one in ends)
     chosen = []
     while True:
-        order = _order(xp, numbers[0][places], numbers[1][places], weight[places])
         look()
-        found, label = spanning_forest(xp, size, near[order], far[order], lower)
+        keys = _keys(numbers[0][places], numbers[1][places])
+        look()
+        order = _order(xp, keys, weight[places])
+        look()
+        near, far = near[order], far[order]
+        look()
+        found, label = spanning_forest(xp, size, near, far, lower)
         chosen.append(places[order[found]])
         if not len(rest):
             return xp.concatenate(chosen)
-        near, far = (label[one[rest]] for one in ends)
+        near = label[ends[0][rest]]
+        look()
+        far = label[ends[1][rest]]
+        look()
         joins = near != far
         places, near, far = rest[joins], near[joins], far[joins]
         rest = rest[:0]
@@ -251,11 +261,14 @@ def _lightest(xp: Any, weight: Array, wanted: int) -> Array:
     return light if few else xp.ones(count, np.bool_)
 
 
-def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
-    """Return the order of edges by weight, then by `other`, `one` and index."""
-    if not len(one):
-        return xp.arange(0)
+def _keys(one: Array, other: Array) -> Array:
+    """Return a number for each edge that orders edges by `other`, then by `one`."""
+    return other * (int(one.max()) + 1) + one if len(one) else one
+
+
+def _order(xp: Any, keys: Array, weight: Array) -> Array:
+    """Return the order of edges by weight, then by key and index."""
+    order = stable_order(xp, keys)
     look()
-    order = xp.argsort(other * (int(one.max()) + 1) + one, kind="stable")
-    look()
-    return order[xp.argsort(weight_words(weight)[order], kind="stable")]
+    words = weight_words(weight)[order]
+    return order[stable_order(xp, words)]

@@ -94,6 +94,7 @@ class StronglyConnectedComponents(ArrayLoop):
 
     name = "strongly_connected_components"
     outputs: ClassVar = {"labels": True}
+    converged = False
     kept: ClassVar = {"root": (NONE, MOST)}  # a vertex number of the component, the same for all
 
     def memory(self, sizes: Sizes) -> float:
@@ -110,6 +111,8 @@ class StronglyConnectedComponents(ArrayLoop):
             self._searches = loops("strong_components", on_device=True).Searches(near.part)
         self._depth_first: Any = None
         self._search_depth_first = near.part.halo.alone and not on_device
+        if self._search_depth_first:
+            _ = near.part.csr  # a run cannot end while the first step makes it
         self.converged = graph.number_of_vertices == 0
 
     def check(self, state: SavedState, graph: Any) -> None:

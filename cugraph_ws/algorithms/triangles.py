@@ -12,7 +12,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
@@ -141,7 +141,7 @@ def clustering_coefficient(
     return result.require_convergence("clustering_coefficient").frame
 
 
-class TriangleCount(BaseLoop):
+class TriangleCount(Loop):
     """The algorithm as a loop for `run`: each step finds the triangles of some least vertices.
 
     Edges are oriented from the end of lower degree to the other, so each triangle has one least

@@ -14,7 +14,7 @@ from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Column, Result, Step
+from cugraph_ws.execution.loop import Column, Loop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -180,7 +180,7 @@ def _arcs_between(
     return found
 
 
-class TrussNumber(BaseLoop):
+class TrussNumber(Loop):
     """The algorithm as a loop for `run`.
 
     A single rank peels several levels in a step.  Several ranks count the triangles of all edges

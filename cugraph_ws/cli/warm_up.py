@@ -25,6 +25,7 @@ import click
 from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.cli.options import debug_option
 from cugraph_ws.errors import CugraphWsError, EngineError, FileError, InputError
+from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
     from cugraph_ws.program.decorator import VertexProgram
@@ -50,9 +51,6 @@ ANSWER = "task: "  # prefix of the line that a process prints after each task
 TOGETHER = 8  # most tasks that share a process, if processes compile
 CALLERS = 4  # processes that make calls, if a pool compiles
 LOOSE = 1.0  # a tolerance that is reached by the first superstep
-EXTRAPOLATED = {
-    "tol": 0.0, "max_iter": 9, "extrapolate": "always", "fail_on_nonconvergence": False,
-}  # fmt: skip
 
 GRAPH = "graph"  # a task that makes a graph, and calls nothing
 WEIGHTS = ("float64", "float32", "int64", "int32")
@@ -101,8 +99,16 @@ def _beliefs(graph: Any) -> dict[str, Any]:
     return {"priors": priors, "coupling": COUPLING}
 
 
-# Functions whose supersteps go over tiles on large graphs
-TILED = (
+def _pagerank() -> dict[str, Any]:
+    """Return arguments with which states are replaced between supersteps, if an accelerator does that."""
+    more = (
+        {} if provider("accelerators").between_supersteps() is None else {"extrapolate": "always"}
+    )
+    return {"tol": 0.0, "max_iter": 9, "fail_on_nonconvergence": False, **more}
+
+
+# Functions whose gathers go over other layouts on large graphs, if an accelerator has them
+GATHERING = (
     "circuit", "eigenvector_centrality", "heat", "katz_centrality", "neural_network", "pagerank",
 )  # fmt: skip
 # What is given instead of an example's arguments: calls of it that are short on the graph, and use all kernels
@@ -115,7 +121,6 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "heat": {"temperature": 1.0, "fixed": [HUB]},
     "k_truss": {"k": 3},
     **{key: {"max_level": 2} for key in ("leiden", "louvain")},
-    "pagerank": EXTRAPOLATED,
     "subgraph": {"vertices": [HUB, 1]},
 }  # fmt: skip
 
@@ -141,7 +146,8 @@ def arguments_of(name: str, graph: Any) -> dict[str, Any]:
         given = _beliefs(graph)  # in the memory of the graph
     if "tol" in inspect.signature(declared.function).parameters:
         given["tol"] = LOOSE
-    return {**given, **INSTEAD.get(name, {})}
+    instead = _pagerank() if name == "pagerank" else INSTEAD.get(name, {})
+    return {**given, **instead}
 
 
 CALLS = tuple(sorted(ALGORITHMS))
@@ -456,8 +462,11 @@ def compile_task(package: Any, task: Task) -> None:
                 task.engine == "cuda"
             ):  # what the first call has made may let the second use other kernels
                 function(graph, **arguments, engine="cuda")
-            if task.engine == "cpu" and task.name in TILED and task.directed:
-                function(graph, **arguments, engine="cpu", layout="tiles")
+            if task.engine == "cpu" and task.name in GATHERING and task.directed:
+                accelerators = provider("accelerators")
+                if accelerators.host_gathers() is not None:
+                    for layout in accelerators.layouts(on_device=False):
+                        function(graph, **arguments, engine="cpu", layout=layout)
         return
     from cugraph_ws.cli.run import load_program
     from cugraph_ws.execution.run import run

@@ -808,8 +808,7 @@ def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
             break  # otherwise the wait would never end
         with suppress(TimeoutError, CancelledError), client.as_current():  # wait() uses it
             wait(parts, timeout=LOOK)
-        # If one worker is not paused, it can compute the partitions of the others.
-        workers.refuse(lambda paused: paused if len(paused) == len(client.nthreads()) else [])
+        workers.refuse(lambda paused: [] if _is_any_at_work(client, paused) else paused)
     for place, part in enumerate(parts):
         if part.status == "error":
             _raise(part)
@@ -819,6 +818,17 @@ def _partitions(client: Client, frame: Any) -> list[Future[Any]]:
                 "lost, and Dask cannot compute it again; load the frame again"
             )
     return parts
+
+
+def _is_any_at_work(client: Client, paused: Sequence[str]) -> bool:
+    """Return whether any worker runs a task, or can begin one that it has.
+
+    Dask gives a task that a worker has been sent to no other worker when that one is paused.
+    """
+    if any(keys for worker, keys in client.processing().items() if worker not in paused):
+        return True
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return any(workers[worker]["metrics"]["task_counts"].get("executing") for worker in paused)
 
 
 def _raise(part: Future[Any]) -> None:

@@ -11,6 +11,7 @@ import random
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,13 +20,14 @@ import dask.dataframe as dd
 import pandas as pd
 import pytest
 from clusters import Workers, assert_same, eventually, spread_edges, workers
-from distributed import Client, Status, Worker
+from distributed import Client, Status, Worker, get_worker
 from programs import Endless
 from shapes import edge_frame, rmat
 
 import cugraph_ws as ws
 from cugraph_ws.dask import client as driver
 from cugraph_ws.dask import faults
+from cugraph_ws.dask import graph as graphs
 from cugraph_ws.dask.graph import RESTARTS, ClusterGraph
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -326,6 +328,14 @@ def set_paused(dask_worker: Worker, paused: bool) -> None:
         dask_worker.status = Status.running
 
 
+def read_while_paused(part: pd.DataFrame) -> pd.DataFrame:
+    """Have a worker be paused for the greatest part of a task."""
+    set_paused(get_worker(), paused=True)
+    time.sleep(1.5)
+    set_paused(get_worker(), paused=False)
+    return part
+
+
 class TestMemory:
     def test_a_worker_that_was_ended_for_its_memory_is_not_tried_again(self, crowd):
         """Another worker would be killed too, and so on."""
@@ -356,6 +366,30 @@ class TestMemory:
         finally:
             crowd.client.run(set_paused, paused=False, workers=paused)
         assert_same(ws.bfs(frame(), 0), tree)
+
+    def test_a_paused_worker_that_has_tasks_already_is_not_waited_for(self, crowd, monkeypatch):
+        """Others are not paused, but Dask does not give them these tasks."""
+        (paused, *_) = crowd.wait_for(SIZE)
+        monkeypatch.setattr(faults, "LOOK", 0.05)
+        monkeypatch.setattr(faults, "PAUSED", 0.2)
+        monkeypatch.setattr(graphs, "LOOK", 0.05)
+        crowd.client.run(set_paused, paused=True, workers=[paused])
+        try:
+            there = crowd.client.persist(frame(), workers=[paused], allow_other_workers=False)
+            with pytest.raises(ws.GraphMemoryError, match=rf"has paused worker {paused}"):
+                ws.bfs(there, 0)
+        finally:
+            crowd.client.run(set_paused, paused=False, workers=[paused])
+
+    def test_a_worker_that_is_paused_while_it_reads_the_frame_is_waited_for(
+        self, crowd, tree, monkeypatch
+    ):
+        monkeypatch.setattr(faults, "LOOK", 0.05)
+        monkeypatch.setattr(faults, "PAUSED", 0.2)
+        monkeypatch.setattr(graphs, "LOOK", 0.05)
+        crowd.wait_for(SIZE)
+        read = frame(1).map_partitions(read_while_paused, meta=frame(1)._meta)
+        assert_same(ws.bfs(read, 0), tree)
 
     def test_a_worker_that_is_paused_while_it_works_is_waited_for(self, crowd, tree, monkeypatch):
         monkeypatch.setattr(faults, "PAUSED", 0.0)
