@@ -6,6 +6,10 @@ width of the buckets adapts to the amount of work (Wang, Fussell, Lin: A fast wo
 algorithm for GPUs, 2021).
 """
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 import math
