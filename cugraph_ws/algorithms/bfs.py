@@ -70,6 +70,7 @@ class BFS:
     group="paths",
     columns="vertex, distance, predecessor",
     example=lambda ids: {"start": ids[0]},
+    program=BFS,
 )
 @accepts_dask_frames
 def bfs(

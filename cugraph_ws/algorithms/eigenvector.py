@@ -208,6 +208,7 @@ def eigenvector_centrality(
     group="centrality",
     columns="vertex, katz_centrality",
     weights="read",
+    program=KatzCentrality,
 )
 @accepts_dask_frames
 def katz_centrality(

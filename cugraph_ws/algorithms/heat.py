@@ -75,6 +75,7 @@ class Heat:
     columns="vertex, temperature",
     example=lambda ids: {"temperature": {vertex: place % 3 for place, vertex in enumerate(ids)}},
     weights="required",
+    program=Heat,
 )
 @accepts_dask_frames
 def heat(

@@ -59,6 +59,7 @@ class NeuralNetwork:
     columns="vertex, activation",
     example=lambda ids: {"activation": 0.5, "fixed": ids[:1]},
     weights="required",
+    program=NeuralNetwork,
 )
 @accepts_dask_frames
 def neural_network(

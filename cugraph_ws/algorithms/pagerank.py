@@ -113,6 +113,7 @@ def check_surfer(graph: GraphView, values: Mapping[str, Any], argument: str) -> 
     group="centrality",
     columns="vertex, pagerank",
     weights="read",
+    program=PageRank,
 )
 @accepts_dask_frames
 def pagerank(

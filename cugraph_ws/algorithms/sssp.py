@@ -80,6 +80,7 @@ class SSSP:
     example=lambda ids: {"start": ids[0]},
     weights="read",
     note="Lengths are 0 or more; exact for integers.",
+    program=SSSP,
 )
 @takes_names_of_others
 @takes_source_for_start

@@ -59,6 +59,7 @@ class TopologicalLevels:
     group="structure",
     columns="vertex, level",
     note="If the graph has a cycle, the error names it.",
+    program=TopologicalLevels,
 )
 @accepts_dask_frames
 def topological_levels(

@@ -116,6 +116,7 @@ def program_of_widths(graph: GraphView) -> VertexProgram:
     example=lambda ids: {"start": ids[0]},
     weights="read",
     note="Exact for integers.",
+    program=WidestPath,
 )
 @takes_names_of_others
 @takes_source_for_start
