@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cugraph_ws.arguments import listed
+from cugraph_ws.arguments import listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, open_frame
@@ -243,9 +243,19 @@ def _tree_of_frame(data: Any) -> _Tree:
     return _Tree(graph, predecessors, name, values, valid)
 
 
+def _predecessors_of(name: Any) -> str:
+    """Return the name of the predecessors' column for an id column."""
+    try:
+        return f"{PREDECESSOR}_{name}"
+    except ValueError as error:  # an integer of thousands of digits
+        raise InputError(
+            f"result: it has a column {shown(name)}, which no search returns"
+        ) from error
+
+
 def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
     """Return the columns of the vertices' ids, and those of their predecessors'."""
-    ids = [name for name in frame.names if f"{PREDECESSOR}_{name}" in frame.names]
+    ids = [name for name in frame.names if _predecessors_of(name) in frame.names]
     if not ids and PREDECESSOR in frame.names:
         if "vertex" not in frame.names:
             raise InputError(
@@ -258,7 +268,7 @@ def _id_names(frame: Frame) -> tuple[list[str], list[str]]:
             f"result: it has no column {PREDECESSOR!r}, only {listed(frame.names)}; give the "
             f"result of bfs, sssp or widest_path"
         )
-    return ids, [f"{PREDECESSOR}_{name}" for name in ids]
+    return ids, [_predecessors_of(name) for name in ids]
 
 
 def _read_values(column: Column) -> tuple[Array, Mask]:

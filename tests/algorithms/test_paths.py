@@ -216,6 +216,12 @@ def test_one_of_many_searches():
                 shortest_path(several, "c")
 
 
+def test_a_column_named_by_a_number_that_cannot_be_written_is_refused():
+    odd = pd.DataFrame([[0]], columns=pd.Index([10**5000], dtype=object))
+    with pytest.raises(ws.InputError, match="a column <int>, which no search returns"):
+        ws.shortest_path(odd, [0])
+
+
 def test_a_part_of_a_result_is_refused():
     result = ws.bfs(frame(CHAIN), "a")
     with pytest.raises(ws.InputError, match=r"predecessors are missing.*all rows"):

@@ -46,6 +46,7 @@ from click.testing import CliRunner
 from scipy import sparse
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.cli.main import commands
 from cugraph_ws.cli.options import Settings
 
@@ -315,61 +316,7 @@ class Own:
 
 
 NEEDED: dict[str, dict[str, Any]] = {
-    "bfs": {"start": 0},
-    "sssp": {"start": 0},
-    "widest_path": {"start": 0},
-    "multi_source_bfs": {"starts": [0, 1]},
-    "multi_source_sssp": {"starts": [0, 1]},
-    "pagerank": {},
-    "personalized_pagerank": {"seeds": [0, 1]},
-    "weakly_connected_components": {},
-    "core_number": {},
-    "k_core": {},
-    "conductance": {"communities": {vertex: vertex % 2 for vertex in range(5)}},
-    "label_propagation": {},
-    "leiden": {},
-    "louvain": {},
-    "modularity": {"communities": {vertex: vertex % 2 for vertex in range(5)}},
-    "heat": {"temperature": 1.0},
-    "circuit": {"sources": {0: 1.0, 4: 0.0}},
-    "neural_network": {"activation": 0.5},
-    "belief_propagation": {
-        "priors": VERTICES[["vertex", "no", "yes"]],
-        "coupling": [[2.0, 1.0], [1.0, 2.0]],
-    },
-    "maximal_bipartite_matching": {"left": [0, 3]},
-    **{
-        name: {}
-        for name in (
-            "adamic_adar",
-            "articulation_points",
-            "betweenness_centrality",
-            "bridges",
-            "closeness_centrality",
-            "clustering_coefficient",
-            "coloring",
-            "cosine",
-            "degree",
-            "degrees",
-            "edge_betweenness_centrality",
-            "harmonic_centrality",
-            "hits",
-            "jaccard",
-            "katz_centrality",
-            "maximal_independent_set",
-            "minimum_spanning_forest",
-            "minimum_spanning_tree",
-            "overlap",
-            "sorensen",
-            "strongly_connected_components",
-            "triangle_count",
-            "truss_number",
-        )
-    },
-    "ego_graph": {"vertex": 0},
-    "eigenvector_centrality": {"tol": 0.1},
-    "k_truss": {"k": 3},
-    "subgraph": {"vertices": [0, 1]},
+    name: declared.arguments(range(5)) for name, declared in ALGORITHMS.items()
 }
 PROGRAMS: dict[str, dict[str, Any]] = {
     "BFS": {"start": 0},
@@ -535,6 +482,8 @@ NEEDED_WORDS: dict[str, list[str]] = {
     "bfs": ["--start", "0"],
     "sssp": ["--start", "0"],
     "widest-path": ["--start", "0"],
+    "multi-source-bfs": ["--start", "0"],
+    "multi-source-sssp": ["--start", "0"],
     "conductance": ["--communities", "left"],
     "modularity": ["--communities", "left"],
     "heat": ["--temperature", "1"],

@@ -48,7 +48,6 @@ def test_commands_and_functions_are_all_there(targets):
     assert {*arguments.commands.commands} - {"generate", "warm-up"} <= names
     public = {name for name in ws.__all__ if callable(getattr(ws, name)) and name.islower()}
     elsewhere = {"run", "any_message", "cluster_scan", "local_cluster"}
-    elsewhere |= {"topological_levels"}  # refuses the graph, which has a cycle
     elsewhere |= {"phases"}  # takes any number of programs
     assert public - elsewhere <= names
 
