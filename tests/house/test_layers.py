@@ -44,9 +44,13 @@ def test_own_files_are_imported_by_name_in_few_places() -> None:
     named = [
         path.relative_to(HOME).with_suffix("").as_posix()
         for path in (HOME / "cugraph_ws").rglob("*.py")
-        if re.search(r"import_module\((f?\"cugraph_ws|PROVIDERS)", path.read_text("utf-8"))
+        if re.search(
+            r"import_module\((f?\"cugraph_ws|PROVIDERS|ACCELERATORS|kernel_module)",
+            path.read_text("utf-8"),
+        )
     ]
     assert sorted(named) == [
+        "cugraph_ws/accelerators/__init__",
         "cugraph_ws/backends/__init__",
         "cugraph_ws/runtime/compile_worker",
         "cugraph_ws/runtime/device",
