@@ -4,6 +4,10 @@ The vertex program of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph pr
 (2015), with the widest vertices first.
 """
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 import math
@@ -100,6 +104,7 @@ cast(VertexProgram, WidestPath).for_integers = cast(VertexProgram, IntegerWidest
     example=lambda ids: {"start": ids[0]},
     weights="read",
     note="Exact for integers.",
+    program=WidestPath,
 )
 @takes_names_of_others
 @takes_source_for_start
