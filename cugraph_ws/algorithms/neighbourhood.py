@@ -7,7 +7,7 @@ and `update` sends owned values to their ghosts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -36,6 +36,7 @@ __all__ = [
     "frame_of_arcs",
     "numbers_of",
     "order_of_pairs",
+    "pieces",
     "priorities",
     "row_of_arcs",
 ]
@@ -46,7 +47,7 @@ Direction = Literal["in", "out", "all"]
 
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
-CELLS_AT_ONCE = 1 << 23  # written between two looks
+CELLS_AT_ONCE = 1 << 22  # of a matrix, between two looks
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
 
 
@@ -97,10 +98,8 @@ class Neighbourhood:
         array of `dtype`
         """
         array = self.xp.empty(shape, dtype)
-        rows = max(1, CELLS_AT_ONCE // max(1, shape[1]))
-        for first in range(0, shape[0], rows):
-            look()
-            array[first : first + rows].fill(value)
+        for some in pieces(*shape):
+            array[some].fill(value)
         return array
 
     def owned_among(self, numbers: Array) -> tuple[Array, Array]:
@@ -377,6 +376,24 @@ class Neighbourhood:
         """Sum a number over all ranks; collective."""
         sums: list[int] = self.part.halo.totals(int(number))
         return sums[0]
+
+
+def pieces(rows: int, columns: int) -> Iterator[slice]:
+    """Cut the rows of a matrix into ranges of a bounded number of cells; look before each.
+
+    Parameters
+    ----------
+    rows, columns : int
+
+    Yields
+    ------
+    slice
+        A range of rows.
+    """
+    most = max(1, CELLS_AT_ONCE // max(1, columns))
+    for first in range(0, rows, most):
+        look()
+        yield slice(first, min(first + most, rows))
 
 
 def _listed(xp: Any, rows: Any, places: Array) -> Array:
