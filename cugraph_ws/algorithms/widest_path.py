@@ -31,7 +31,10 @@ __all__ = ["WidestPath", "widest_path"]
 
 @vertex_program
 class WidestPath:
-    """Width of the widest path from the nearest start, and the predecessor on it."""
+    """Width of the widest path from the nearest start, and the predecessor on it.
+
+    Of integer weights, widths are int64 and exact; see `widest_path`.
+    """
 
     width: ws.nullable(ws.like("weight"), -math.inf)
     predecessor: ws.predecessor
