@@ -55,7 +55,7 @@ for python in "${pythons[@]}"; do
     quiet venv/bin/pip install --disable-pip-version-check build mypy pandas pandas-stubs
     quiet venv/bin/python -m build --outdir dist clone
     tar -tzf dist/*.tar.gz | sed 's|^[^/]*/||' >contents
-    for linked in CHANGELOG.md ARCHITECTURE.md docs/medusa.md examples/own_algorithm.py ci/bench/README.md tests/zoo.py; do
+    for linked in CHANGELOG.md ARCHITECTURE.md docs/papers.md examples/own_algorithm.py ci/bench/README.md tests/zoo.py; do
         grep -qx "$linked" contents || { echo "the source distribution lacks $linked"; exit 1; }
     done
     for kind in dist/*.whl "--editable clone"; do

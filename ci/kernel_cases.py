@@ -27,10 +27,11 @@ from verify import Edges
 from zoo_edges import EDGE_ZOO
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.extrapolation import cuda as extrapolation
+from cugraph_ws.accelerators.gshards import arc_shards
 from cugraph_ws.algorithms import components, louvain
 from cugraph_ws.algorithms.krylov import PrincipalVector
 from cugraph_ws.backends.cuda import (
-    arc_shards,
     bucketing,
     frontier,
     grouping,
@@ -42,7 +43,6 @@ from cugraph_ws.backends.cuda import (
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda.loops import (
     betweenness,
-    extrapolation,
     folds,
     jumps,
     rayleigh_ritz,

@@ -31,7 +31,8 @@ from cugraph_ws.backends.cuda import grouping, numbering, predecessors, schedule
 from cugraph_ws.runtime import device_compiler
 from cugraph_ws.runtime.device import installed
 from cugraph_ws.runtime.device_compiler import Binary, Capability, load_or_compile
-from cugraph_ws.runtime.generated import import_text, kernel_file
+from cugraph_ws.runtime.generated import import_text, kernel_file, kernel_module
+from cugraph_ws.runtime.paths import kernels_folder
 from cugraph_ws.runtime.signature import Kind, kind_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -78,7 +79,7 @@ class Launch:
         if self.text:
             digest = sha256(self.text.encode()).hexdigest()[:20]
             return getattr(import_text(f"cugraph_ws_table_{digest}", self.text), self.name)
-        return getattr(importlib.import_module(f"cugraph_ws.kernels.cuda.{self.module}"), self.name)
+        return getattr(importlib.import_module(kernel_module("cuda", self.module)), self.name)
 
     @property
     def source(self) -> str:
@@ -199,9 +200,9 @@ def _distinct(found: dict[Launch, None]) -> Iterator[Launch]:
 
 
 def declared() -> set[str]:
-    """Return the names of all kernels in `kernels/cuda`."""
-    names = set()
-    for path in kernel_file("cuda", "superstep").parent.glob("*.py"):
+    """Return the names of all CUDA kernels."""
+    names, folder = set(), kernels_folder()
+    for path in [*folder.glob("cuda/*.py"), *folder.glob("accelerators/*/*.py")]:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef) and any(
                 isinstance(one, ast.Name) and one.id == "kernel" for one in node.decorator_list

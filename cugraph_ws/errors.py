@@ -5,10 +5,8 @@ Each message names the value, the column or argument it came from, and the remed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from cugraph_ws.execution.loop import Result
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 __all__ = [
     "ConvergenceError",
@@ -58,12 +56,30 @@ class GraphWarning(UserWarning):
     """A graph built as requested, but perhaps not as intended; the message names the remedy."""
 
 
+class PartialResult(Protocol):
+    """What a run had reached when it ended early: a `Result`, which this file may not import."""
+
+    arrays: Mapping[str, Any]
+    iterations: int
+    converged: bool
+    residual: float
+    stopped: Any
+
+    @property
+    def frame(self) -> Any:
+        """The vertex frame."""
+
+    @property
+    def trace(self) -> Any:
+        """One row per superstep."""
+
+
 class _CarriesResult(BaseException):
     """Carries the state of a run that ended early, in `.result`."""
 
-    result: Result | None
+    result: PartialResult | None
 
-    def __init__(self, message: str, result: Result | None = None) -> None:
+    def __init__(self, message: str, result: PartialResult | None = None) -> None:
         super().__init__(message)
         self.result = result
 

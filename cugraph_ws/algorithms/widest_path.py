@@ -11,6 +11,7 @@ from typing import Any, Unpack, cast
 
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.keywords import takes_names_of_others
@@ -18,11 +19,10 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
-from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import takes_source_for_start
 from cugraph_ws.program.decorator import VertexProgram, vertex_program
 
-__all__ = ["WidestPath", "program_of_widths", "widest_path"]
+__all__ = ["WidestPath", "widest_path"]
 
 
 @vertex_program
@@ -90,21 +90,17 @@ class IntegerWidestPath:
         return -1 - state.width  # the negative of LEAST would overflow
 
 
-def program_of_widths(graph: GraphView) -> VertexProgram:
-    """Return the program for a graph's weights: exact for integers.
-
-    Parameters
-    ----------
-    graph : GraphView
-
-    Returns
-    -------
-    VertexProgram
-    """
-    integers = graph.weight is not None and graph.edge_dtype(graph.weight).kind in "iu"
-    return cast(VertexProgram, IntegerWidestPath if integers else WidestPath)
+# To mypy the decorated classes are classes.
+cast(VertexProgram, WidestPath).for_integers = cast(VertexProgram, IntegerWidestPath)
 
 
+@algorithm(
+    group="paths",
+    columns="vertex, width, predecessor",
+    example=lambda ids: {"start": ids[0]},
+    weights="read",
+    note="Exact for integers.",
+)
 @takes_names_of_others
 @takes_source_for_start
 @accepts_dask_frames
@@ -129,17 +125,9 @@ def widest_path(
         The graph, or an edge frame. Without weights every edge has width 1.
     start : id or list of ids
         Where paths start.
-    return_predecessors : bool
-        Whether the result has the predecessor column.
-    source, destination : str or list of str
-        For an edge frame: its columns.
     weight : str or None
         For an edge frame: the column of widths; by default the column named `weight`, if there is
         one. None for no weights.
-    directed : bool
-        For an edge frame: whether edges are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -164,7 +152,7 @@ def widest_path(
         weighted=True,
     )
     result = run(
-        program_of_widths(opened),
+        WidestPath,
         opened,
         start=start,
         predecessors=return_predecessors,

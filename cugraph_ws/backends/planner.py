@@ -12,13 +12,12 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.program.binding import BoundProgram
 
 __all__ = [
-    "SHARDED", "Filter", "Plan", "WantedDirection", "WantedLayout", "gathers_from_all", "gathers_only",
+    "Filter", "Plan", "WantedDirection", "WantedLayout", "gathers_from_all", "gathers_only",
 ]  # fmt: skip
 
 WantedDirection = Literal["auto", "push", "pull", "gather"]
 WantedLayout = Literal["auto", "csc", "tiles", "gshards", "windows"]
 Filter = Literal["auto", "online", "ballot"]
-SHARDED = ("gshards", "windows")  # layouts over which only gathers from all in-neighbours run
 
 # After Beamer, Asanović, Patterson (2012): pull while the frontier's arcs exceed this part of the
 # arcs of vertices not yet settled.  Theirs is a 14th, and they go on pulling while the frontier

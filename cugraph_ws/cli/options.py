@@ -272,13 +272,14 @@ class Job:
         """
         from cugraph_ws.cli.output import deliver_result
         from cugraph_ws.errors import ConvergenceError, Interrupted
+        from cugraph_ws.execution.loop import Result
         from cugraph_ws.execution.run import run
 
         try:
             result = run(program, graph, **self.options.given(), **parameters)
         except Interrupted as interrupted:
             done = interrupted.result
-            if self.partial and done is not None:
+            if self.partial and isinstance(done, Result):
                 deliver_result(self, graph, done, rank_by, make, edge_output)
             after = "" if done is None else f" after {done.iterations:,} supersteps"
             raise Interrupted(f"{program.name} was interrupted{after}", done) from None

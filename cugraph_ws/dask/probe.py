@@ -120,7 +120,7 @@ def cluster_scan(
 
     References
     ----------
-    Hameed et al., "Towards efficient graph traversal using a multi-GPU cluster", IJACSA 7 (2016):
+    Hameed et al., "Towards efficient graph traversal using a multi-GPU cluster", IJACSA 8(6), 2017:
     ClustScan and SetConfigs.
 
     Examples

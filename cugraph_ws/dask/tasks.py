@@ -26,6 +26,7 @@ from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Communicator, WantedLinks, total
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import threads_at_most
 
 __all__ = [
@@ -235,6 +236,7 @@ def _built(
     comm: Communicator,
 ) -> ShardGraph:
     """Build this rank's shard; see `build_rank`."""
+    provider("accelerators").require_agreement(comm)
     return build_shard(
         comm,
         list(zip(places, frames, strict=True)),

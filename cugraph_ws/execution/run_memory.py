@@ -16,7 +16,7 @@ A run of a vertex program on the CPU; S bytes of state per vertex, n vertices, A
       sums of weights             24 n + 8 A before there is a state; of a directed graph, the CSR and its
                                   weights
       jumps                       24 n, 8 n for each pointer and 16 n for each jump
-      extrapolation               48 n: vectors, and what they are combined in
+      what steps in between       its own bytes, n times
       lists of messages           the messages of the longest row, and 16 bytes each to sort floats
       modes                       the same messages, and 16 bytes for each slot of its table, 25 if weighted
     state on edges, e bytes       2 e A with its result, which takes 22 A and 4 ids per arc besides
@@ -122,7 +122,7 @@ def refuse_run(loop: Any, graph: GraphView, *, on_device: bool) -> None:
     if not graph.whole:
         return
     needed = loop.memory(sizes_of(graph, on_device=on_device))
-    remedy = getattr(loop, "less_memory", "")
+    remedy = loop.less_memory
     refuse_beyond_memory(loop.name, needed, on_device=on_device, remedy=remedy)
 
 
@@ -263,7 +263,7 @@ def program_memory(
     sizes: Sizes,
     given: Mapping[str, Any] = NOTHING_GIVEN,
     *,
-    extrapolates: bool = False,
+    between: int = 0,
 ) -> float:
     """Return what a run of a vertex program takes beside the built graph, with its result.
 
@@ -273,8 +273,8 @@ def program_memory(
     sizes : Sizes
     given : mapping of str to Any
         The caller's arguments.
-    extrapolates : bool
-        Whether vectors are kept for extrapolation, which a run does without if memory is short.
+    between : int
+        Bytes of a vertex that an accelerator takes between supersteps; a run does without if memory is short.
 
     Returns
     -------
@@ -298,7 +298,7 @@ def program_memory(
         jumps = [one for one in program.constants.values() if isinstance(one, Jump)]
         if jumps:
             by_vertex += 24 + 8 * len({one.pointer for one in jumps}) + 16 * len(jumps)
-        by_vertex += 48 if extrapolates and not sizes.least else 0
+        by_vertex += 0 if sizes.least else between
         if program.listing is not None:
             more = _bytes_of_lists(program, sizes.longest_row())
     kept = sum(_width_of(field.type) for field in program.edge_state.values())

@@ -14,11 +14,18 @@ import numpy.typing as npt
 
 from cugraph_ws.backends.cpu.queues import check_piles
 from cugraph_ws.backends.planner import gathers_from_all
-from cugraph_ws.contract import Counts, Executor, Planner, Setup, choose_engine
+from cugraph_ws.contract import (
+    BetweenSuperstepsOfRun,
+    Counts,
+    Executor,
+    Planner,
+    Setup,
+    StartedBetweenSupersteps,
+    choose_engine,
+)
 from cugraph_ws.errors import ConvergenceError, InputError, ProgramError
-from cugraph_ws.execution.extrapolation import KEPT, Extrapolation, why_not_extrapolated
 from cugraph_ws.execution.jumps import Jumps
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.plain_errors import naming_errors
 from cugraph_ws.execution.run_memory import program_memory
@@ -31,7 +38,7 @@ from cugraph_ws.partition.exchange import Exchange
 from cugraph_ws.partition.exchange_times import names_of
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.program.binding import BoundProgram, bind
+from cugraph_ws.program.binding import BoundProgram, bind, program_on
 from cugraph_ws.program.combines import out_of_range
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
@@ -46,7 +53,7 @@ from cugraph_ws.runtime.saved_state import SavedState
 __all__ = ["VertexLoop", "as_columns"]
 
 
-class VertexLoop:
+class VertexLoop(Loop):
     """Runs a vertex program; see `cugraph_ws.execution.loop.Loop` for the interface.
 
     Parameters
@@ -70,7 +77,6 @@ class VertexLoop:
         The program bound to the graph, once started.
     """
 
-    by_vertex = True
     ends_within_steps = True  # in supersteps that do not write into the state that they read
 
     def __init__(
@@ -104,8 +110,8 @@ class VertexLoop:
         self._number = 0
         self._repetition: Repetition | None = None
         self._jumps: Jumps | None = None
-        self._extrapolates = self._may_extrapolate()
-        self._extrapolation: Extrapolation | None = None
+        self._between = self._steps_in_between()
+        self._started_between: StartedBetweenSupersteps | None = None
 
     @property
     def outputs(self) -> dict[str, bool]:
@@ -121,9 +127,8 @@ class VertexLoop:
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that the run takes; see `program_memory`."""
-        return program_memory(
-            self._program, sizes, self._arguments, extrapolates=self._extrapolates
-        )
+        between = 0 if self._between is None else self._between.bytes_a_vertex
+        return program_memory(self._program, sizes, self._arguments, between=between)
 
     @property
     def converged(self) -> bool:
@@ -139,17 +144,24 @@ class VertexLoop:
         """Whether the residual's field is no longer finite."""
         return self._measured and not math.isfinite(self._residual)
 
-    def _may_extrapolate(self) -> bool:
-        """Return whether states may be replaced between supersteps."""
-        wanted, program = self._options.extrapolate, self._program
-        why_not = why_not_extrapolated(program, in_place=bool(self._in_place))
-        if why_not is not None and wanted == "always":
-            raise InputError(f"extrapolate='always': {why_not}; leave it out")
-        # With `tol` of 0 or None, the run is to do `max_iter` supersteps
-        if why_not is not None or wanted == "never" or (wanted == "auto" and not self.tol):
-            return False
-        self._in_place = False
-        return True
+    def _steps_in_between(self) -> BetweenSuperstepsOfRun | None:
+        """Return what may replace states between supersteps, None if nothing may."""
+        accelerators = provider("accelerators")
+        if accelerators.left_out():
+            accelerators.refuse_left_out(self._options)
+        steps_in = accelerators.between_supersteps()
+        if steps_in is None:
+            return None
+        between: BetweenSuperstepsOfRun | None = steps_in(
+            self._program,
+            self._options,
+            in_place=bool(self._in_place),
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        if between is not None:
+            self._in_place = False
+        return between
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Bind the program, make the plan, and initialise the state of every vertex."""
@@ -187,6 +199,8 @@ class VertexLoop:
                 "superstep; leave it out"
             )
         engine = choose_engine(self.engine, graph)
+        if not self._phase:  # phases hand the fields of their states on, in one type
+            self._program = program_on(self._program, graph)
         bound = bind(
             self._program,
             graph,
@@ -232,16 +246,9 @@ class VertexLoop:
         if bound.program.jumps:
             on_device = self.engine == "cuda"
             self._jumps = Jumps(bound, graph, self._executor, on_device=on_device)
-        if self._extrapolates:
-            self._extrapolation = Extrapolation(
-                bound,
-                graph,
-                self._executor,
-                self._exchange,
-                always=self._options.extrapolate == "always",
-                tol=self.tol,
-                max_iter=self.max_iter,
-                on_device=self.engine == "cuda",
+        if self._between is not None:
+            self._started_between = self._between.started(
+                bound, graph, self._executor, self._exchange, on_device=self.engine == "cuda"
             )
         with self._errors():
             self._executor.start()
@@ -335,8 +342,8 @@ class VertexLoop:
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones."""
         left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
-        if self._extrapolation is not None:  # it reads the states of these supersteps
-            left = min(left, self._extrapolation.supersteps(self._number))
+        if self._started_between is not None:  # it reads the states of these supersteps
+            left = min(left, self._started_between.supersteps(self._number))
         choice = self._plan.choose(self._counts, self._number, left)
         if self._jumps is not None:
             self._exchange.finish()
@@ -359,14 +366,14 @@ class VertexLoop:
             self.refuse_repeated(self._repetition, list(self.own_state().values()))
         norm = self._program.residual
         residuals = [math.nan]
-        extrapolated = False
+        replaced = False
         if norm is not None and choice.direction == "gather":
             changes = counts.changes or [(counts.total_change, counts.greatest_change)]
             residuals = [change[0 if norm.kind == "l1" else 1] for change in changes]
             before = residuals[-2] if len(residuals) > 1 else self._residual
             self._residual = residuals[-1]
             self._measured = True
-            extrapolated = self._extrapolate(before)
+            replaced = self._step_in(before)
         filters = {"gather": "all", "pull": "bitmap"}
         return Step(
             active=counts.active,
@@ -381,23 +388,23 @@ class VertexLoop:
             history=counts.history,
             modes=counts.modes,
             exchanges=counts.exchanges,
-            extrapolated=extrapolated,
+            extrapolated=replaced,
             exchange=[names_of(one) for one in counts.ways or [traffic.ways]],
             predicted=traffic.predicted,
         )
 
-    def _extrapolate(self, before: float) -> bool:
-        """Return whether the state has been replaced by a combination of earlier ones; collective.
+    def _step_in(self, before: float) -> bool:
+        """Return whether the state has been replaced after the superstep; collective.
 
         Parameters
         ----------
         before : float
             The residual of the superstep before the last.
         """
-        if self._extrapolation is None or self.converged or self.diverged:
+        if self._started_between is None or self.converged or self.diverged:
             return False
         with without_looks():  # the state is that after the superstep
-            replaced = self._extrapolation.after(self._number, before, self._residual)
+            replaced = self._started_between.after(self._number, before, self._residual)
         if replaced:
             self._counts.sums = self._exchange.merge(self._executor.counts()).sums
         return replaced
@@ -432,8 +439,12 @@ class VertexLoop:
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
         """Names of the arrays of `state` with an entry for each vertex."""
-        kept = KEPT if self._extrapolates else ()
-        return (*self._program.state, "_queue", *kept)
+        return (*self._program.state, "_queue", *self._kept_between)
+
+    @property
+    def _kept_between(self) -> tuple[str, ...]:
+        """Names of the arrays by vertex that are kept for what steps in between supersteps."""
+        return () if self._between is None else self._between.keeps
 
     @property
     def by_arc_state(self) -> tuple[str, ...]:
@@ -461,7 +472,7 @@ class VertexLoop:
                 *program.edge_state.items(),
             ],
             "types": bound.types,
-            **({"extrapolate": self._options.extrapolate} if self._extrapolates else {}),
+            **({} if self._between is None else self._between.inputs),
             **dict(zip(program.parameters, bound.values, strict=True)),
             **{
                 name: as_host(one) if name not in program.jumps else repr(program.jumps[name])
@@ -484,7 +495,7 @@ class VertexLoop:
             "_schedule": self._executor.schedule(),
             "_sums": self._counts.sums,
             "_loop": np.array([self._number, self._residual]),
-            **({} if self._extrapolation is None else self._extrapolation.state()),
+            **({} if self._started_between is None else self._started_between.state()),
         }
 
     def check(self, state: SavedState, graph: Any) -> None:
@@ -502,16 +513,16 @@ class VertexLoop:
         number = state.like("_loop", 2, np.float64)[0]
         whole = 0 <= number < 1 << 53 and number == int(number)
         state.require("_loop", whole, f"has {number} supersteps")
-        if self._extrapolates:
-            Extrapolation.check(state, owned)
+        if self._between is not None:
+            self._between.check(state, owned)
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from what `state` returned, after `start`."""
-        if self._extrapolation is not None:
-            self._extrapolation.restore(state)
+        if self._started_between is not None:
+            self._started_between.restore(state)
         if not self._graph.whole:
             shard = Part(self._graph, on_device=False)
-            divided = set(self.by_vertex_state) - set(KEPT)
+            divided = set(self.by_vertex_state) - set(self._kept_between)
             state = {
                 name: shard.with_ghosts(column) if name in divided else column
                 for name, column in state.items()

@@ -7,15 +7,14 @@ stable and gives the same arrays for any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.graph.tiling import Tiling
 from cugraph_ws.kernels.cpu.build import (
     count_rows,
     place_edges,
@@ -32,6 +31,7 @@ __all__ = [
     "TURNS",
     "Adjacency",
     "EdgeList",
+    "Kept",
     "cursor_dtype",
     "index_dtype",
     "lengths",
@@ -76,6 +76,18 @@ def pieces_of(arcs: int, rows: int) -> int:
     return max(1, min(number_of_threads(), arcs // _EDGES_A_THREAD, arcs // (4 * rows + 1)))
 
 
+class Kept(Protocol):
+    """What is made of an adjacency when first needed, then kept with it."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is held now."""
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """For each program, the layout that its last run chose, and why."""
+
+
 @dataclass(frozen=True)
 class Adjacency:
     """A row of neighbours for every vertex.
@@ -109,9 +121,9 @@ class Adjacency:
         return self.offsets.nbytes + self.indices.nbytes
 
     @cached_property
-    def tiling(self) -> Tiling:
-        """Tiles of the arcs, made when first needed, then kept; their bytes are not in `nbytes`."""
-        return Tiling(self.offsets, self.indices)
+    def kept(self) -> dict[str, Kept]:
+        """What accelerators have made of the arcs, by name; its bytes are not in `nbytes`."""
+        return {}
 
     def rows(self) -> Array:
         """Return the row of each arc; the dtype of `indices`, shape (arcs,)."""

@@ -135,23 +135,22 @@ class Arcs:
         """Bytes of everything that is held now."""
         adjacencies = [one for one in (self._base, self._csc, self._csr) if one is not None]
         arrays = [*self._base_values.values(), *self._values.values()]
-        tiles = 0 if self._csc is None else self._csc.tiling.nbytes
-        return (
-            sum(one.nbytes for one in adjacencies) + sum(array.nbytes for array in arrays) + tiles
-        )
+        kept = [] if self._csc is None else self._csc.kept.values()
+        return sum(sum(held.nbytes for held in several) for several in (adjacencies, arrays, kept))
 
     @property
     def layouts(self) -> dict[str, int]:
         """Bytes of each layout that is held now, by name."""
         found = {"csc": self._csc, "csr": self._csr}
         held = {name: one.nbytes for name, one in found.items() if one is not None}
-        tiles = 0 if self._csc is None else self._csc.tiling.nbytes
-        return held | ({"tiles": tiles} if tiles else {})
+        kept = {} if self._csc is None else self._csc.kept
+        return held | {name: layout.nbytes for name, layout in kept.items() if layout.nbytes}
 
     @property
     def choices(self) -> dict[str, str]:
         """Which layout the last run of each program chose, and why."""
-        return {} if self._csc is None else self._csc.tiling.choices
+        kept = [] if self._csc is None else self._csc.kept.values()
+        return {program: why for layout in kept for program, why in layout.choices.items()}
 
     def values(self, name: str, order: Order) -> Array:
         """Return an edge column in an adjacency's order."""

@@ -32,6 +32,7 @@ from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.infinity import INFINITY, STORED, TEXTS
 from cugraph_ws.program.lists import Messages, compiled_text, key_lines, list_lines
 from cugraph_ws.program.typed import typed_function
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.generated import import_text, kernel_file
 from cugraph_ws.runtime.machine_code import cache_folder, file_stem
 from cugraph_ws.runtime.parsing import parse
@@ -59,7 +60,7 @@ __all__ = [
     "without_interface",
 ]
 
-LOOPS = ("search", "dense", "tiles", "pull", "buckets", "push", "scatter", "tree")
+LOOPS = ("search", "dense", "pull", "buckets", "push", "scatter", "tree")
 EDGE_STATE = ("edge_state",)  # the loops of programs that keep state on edges
 LISTS = "lists"  # the loop of programs that list messages
 MODES = "modes"  # the loop of programs that combine them by `ws.mode()`
@@ -685,7 +686,8 @@ def _loops_of(program: VertexProgram) -> tuple[str, ...]:
     lists: tuple[str, ...] = ()
     if program.listing is not None:
         lists = (LISTS if program.listing.kind == "list" else MODES,)
-    return (*LOOPS, *lists, *(EDGE_STATE if program.edge_state else ()))
+    more = provider("accelerators").program_loops()
+    return (*LOOPS, *more, *lists, *(EDGE_STATE if program.edge_state else ()))
 
 
 @lru_cache

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from cugraph_ws.runtime.compile_ahead import Job
 from cugraph_ws.runtime.device_compiler import Capability, compile_if_free, compile_to_ptx
-from cugraph_ws.runtime.generated import import_text, kernel_file
+from cugraph_ws.runtime.generated import import_text, kernel_file, kernel_module
 
 __all__ = ["main"]
 
@@ -40,7 +40,7 @@ def _function(job: Job) -> Callable[[], Any]:
 
     def imported() -> Any:
         if not job.text:
-            module = importlib.import_module(f"cugraph_ws.kernels.cuda.{job.module}")
+            module = importlib.import_module(kernel_module("cuda", job.module))
         else:
             module = sys.modules.get(job.module) or import_text(job.module, job.text)
         return getattr(module, job.name)

@@ -21,7 +21,7 @@ from cugraph_ws.runtime.compile_ahead import Job, module_with, needed
 from cugraph_ws.runtime.device_compiler import load_or_compile
 from cugraph_ws.runtime.driver import Function, Gpu, installed_gpus, load_function
 from cugraph_ws.runtime.extras import install_command
-from cugraph_ws.runtime.generated import import_text, kernel_file
+from cugraph_ws.runtime.generated import import_text, kernel_file, kernel_module
 from cugraph_ws.runtime.pools import SharedPool, kept_at_most, kept_by_rmm, shared_pool
 from cugraph_ws.runtime.signature import Kind, Marshalled, Parameters, marshal
 
@@ -343,7 +343,7 @@ class CudaDevice:
                 self,
                 name,
                 path.read_text("utf-8"),
-                lambda: importlib.import_module(f"cugraph_ws.kernels.cuda.{name}"),
+                lambda: importlib.import_module(kernel_module("cuda", name)),
                 generated=False,
             )
         return self._modules[name]

@@ -70,9 +70,9 @@ class Binary:
 @lru_cache
 def _fingerprint() -> str:
     """Hash what every kernel depends on: the compilers' versions and all kernel files."""
-    kernels = kernels_folder() / "cuda"
-    digest = hashlib.sha256()
-    for path in [*sorted(kernels.glob("*.py")), Path(__file__)]:
+    folder, digest = kernels_folder(), hashlib.sha256()
+    kernels = sorted([*folder.glob("cuda/*.py"), *folder.glob("accelerators/*/*.py")])
+    for path in [*kernels, Path(__file__)]:
         digest.update(path.read_bytes())
     for package in ("numba", "numba-cuda", "cuda-bindings"):
         digest.update(f"{package} {_version(package)}".encode())

@@ -31,6 +31,8 @@ PROVIDERS = {
     "device rows": "cugraph_ws.backends.cuda.grouping",
     "device partitions": "cugraph_ws.backends.cuda.partition",
     "device shards": "cugraph_ws.backends.cuda.shard_build",
+    # what may step in beside the core: `between_supersteps`, `host_gathers`, `device_layouts`, …
+    "accelerators": "cugraph_ws.accelerators",
     # runs of vertex programs: `set_up`
     "cpu runs": "cugraph_ws.backends.cpu.setup",
     "cuda runs": "cugraph_ws.backends.cuda.setup",

@@ -12,7 +12,7 @@ from cugraph_ws.runtime.machine_code import code_folder
 from cugraph_ws.runtime.parsing import in_pieces
 from cugraph_ws.runtime.paths import kernels_folder
 
-__all__ = ["import_text", "kernel_file"]
+__all__ = ["import_text", "kernel_file", "kernel_module"]
 
 
 def kernel_file(hardware: Literal["cpu", "cuda"], name: str) -> Path:
@@ -23,13 +23,22 @@ def kernel_file(hardware: Literal["cpu", "cuda"], name: str) -> Path:
     hardware : {"cpu", "cuda"}
         The package.
     name : str
-        The module in it.
+        The module in it; or PACKAGE.MODULE, which is in `kernels/accelerators`.
 
     Returns
     -------
     Path
     """
-    return kernels_folder() / hardware / f"{name}.py"
+    return kernels_folder().joinpath(*_place(hardware, name)).with_suffix(".py")
+
+
+def kernel_module(hardware: Literal["cpu", "cuda"], name: str) -> str:
+    """Return the name by which a kernel module is imported; see `kernel_file`."""
+    return ".".join(["cugraph_ws.kernels", *_place(hardware, name)])
+
+
+def _place(hardware: str, name: str) -> tuple[str, ...]:
+    return ("accelerators", *name.split(".")) if "." in name else (hardware, name)
 
 
 def import_text(name: str, text: str) -> types.ModuleType:

@@ -182,9 +182,9 @@ def write_entry(path: Path, content: bytes) -> bool:
 @lru_cache
 def _kernels_digest() -> str:
     """Hash the CPU kernels, any of which may be part of a compiled function."""
-    digest = hashlib.sha256()
-    for path in sorted((kernels_folder() / "cpu").glob("*.py")):
-        digest.update(path.name.encode())
+    digest, folder = hashlib.sha256(), kernels_folder()
+    for path in sorted([*folder.glob("cpu/*.py"), *folder.glob("accelerators/*/*.py")]):
+        digest.update(str(path.relative_to(folder)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -15,10 +15,10 @@ from thread_ranks import on_ranks, share
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.tiles.gathers import TiledRows
 from cugraph_ws.algorithms import hits
 from cugraph_ws.algorithms import rayleigh_ritz as vectors
 from cugraph_ws.algorithms.krylov import PrincipalVector
-from cugraph_ws.backends.cpu.tiled import TiledRows
 
 BOUND = 1e-6
 WAYS = [("cpu", 1), ("cpu", 2), ("cuda", 1), ("cuda", 2)]

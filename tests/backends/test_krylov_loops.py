@@ -9,9 +9,8 @@ from shapes import build, column, random_edges, undirected
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.tiles import gathers, tiling
 from cugraph_ws.backends import loops
-from cugraph_ws.backends.cpu import tiled
-from cugraph_ws.graph import tiling
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -26,7 +25,7 @@ def test_large_graphs_go_over_tiles_with_the_same_bits(
     for name, value in (("ROWS", 16), ("RANGES", 3), ("BLOCK_BITS", 3), ("MOST_BITS", 4)):
         monkeypatch.setattr(tiling, name, value)
     for name in ("LEAST_ARCS", "NEAR", "THIN", "NEW_LINES"):
-        monkeypatch.setattr(tiled, name, 0)
+        monkeypatch.setattr(gathers, name, 0)
     with build(edges) as graph:
         for _ in range(2):
             found = column(ws.eigenvector_centrality(graph, tol=1e-9), "eigenvector_centrality")

@@ -127,7 +127,7 @@ def test_the_interfaces_own_program_offers_the_same_names():
         for node in tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
-    made = load(interface_of(Hops, {"start": 0}, Variant(swaps=True, shards=True)))
+    made = load(interface_of(Hops, {"start": 0}, Variant(swaps=True, layout="gshards")))
     listed = load(interface_of(Modes, {}))
     assert [name for name in offered if name not in made and name not in listed] == []
 

@@ -13,6 +13,7 @@ from cugraph_ws.runtime import compile_ahead, compile_worker, device_compiler
 from cugraph_ws.runtime.compile_ahead import Job, Pool, together
 from cugraph_ws.runtime.compile_worker import FIRST
 from cugraph_ws.runtime.generated import kernel_file
+from cugraph_ws.runtime.paths import kernels_folder
 
 JOBS = [Job("build", "", f"kernel_{number}", ("int64*",), (9, 0)) for number in range(4)]
 # Answers as the process that compiles does, and writes down what it was given
@@ -45,7 +46,9 @@ def test_the_list_names_kernels_that_exist():
     for _, launches in compile_ahead._calls():
         for _, module, name, _ in launches:
             assert not module or f"def {name}(" in kernel_file("cuda", module).read_text()
-    kernels = "".join(one.read_text() for one in kernel_file("cuda", "layout").parent.glob("*.py"))
+    folder = kernels_folder()
+    files = [*folder.glob("cuda/*.py"), *folder.glob("accelerators/*/*.py")]
+    kernels = "".join(file.read_text() for file in files)
     assert all(f"def {name}(" in kernels for name in compile_ahead.SLOW)
 
 

@@ -15,7 +15,8 @@ from verify import Edges
 
 import cugraph_ws as ws
 from bench.gpu import loads
-from cugraph_ws.backends.cuda import arc_shards, schedule
+from cugraph_ws.accelerators.gshards import arc_shards
+from cugraph_ws.backends.cuda import schedule
 
 THREADS = 64
 OFFSETS = "adjacency[0]"

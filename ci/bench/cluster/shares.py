@@ -1,6 +1,6 @@
 """Time a superstep on two workers of different speed by the first one's share, and at the share by measured speed.
 
-Hameed et al., "Towards efficient graph traversal using a multi-GPU cluster", IJACSA 7 (2016), sweep the split
+Hameed et al., "Towards efficient graph traversal using a multi-GPU cluster", IJACSA 8(6), 2017, sweep the split
 between different GPUs in Figures 6 to 12.  Here the workers are two parts of one GPU (MPS limits), or have
 different numbers of threads.  Edges join vertices with near numbers, so that computation takes most of the time,
 not the exchange.

@@ -15,7 +15,7 @@ import numpy as np
 import cugraph_ws as ws
 from bench.gpu.cases import Case
 from bench.timing import Section
-from cugraph_ws.backends.cuda import arc_shards
+from cugraph_ws.accelerators.gshards import arc_shards
 from cugraph_ws.runtime.device import as_host, device
 
 __all__ = ["SIZES", "Look", "layouts", "look", "rows_of"]

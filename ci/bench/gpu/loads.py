@@ -30,7 +30,8 @@ from bench.gpu.cases import cases
 from bench.places import environment
 from bench.summaries import read_metric
 from bench.timing import Section
-from cugraph_ws.backends.cuda import arc_shards, schedule
+from cugraph_ws.accelerators.gshards import arc_shards
+from cugraph_ws.backends.cuda import schedule
 from cugraph_ws.kernels.cuda.layout import GROUP, GROUP_BITS, NO_PLACE
 from cugraph_ws.runtime.device import device
 
@@ -212,7 +213,7 @@ def virtual_warp_loads(xp: Any, laid: Any, lanes: int) -> Loads:
 
 
 def shard_loads(xp: Any, laid: Any, shards: Any, threads: int) -> Loads:
-    """Count the loads of a dense superstep over shards, by `kernels/cuda/arc_shards.py`.
+    """Count the loads of a dense superstep over shards, by `kernels/accelerators/gshards/arc_shards.py`.
 
     Parameters
     ----------

@@ -18,14 +18,21 @@ from cugraph_ws.backends.cpu.frontier import Frontier, on_words
 from cugraph_ws.backends.cpu.predecessors import PredecessorTrees
 from cugraph_ws.backends.cpu.queues import Queues
 from cugraph_ws.backends.cpu.start import declared_frontier, first_frontier
-from cugraph_ws.backends.cpu.tiled import TiledRows, why_not_tiled
 from cugraph_ws.backends.planner import gathers_from_all
-from cugraph_ws.contract import BoundaryUpdate, Choice, ChooseWay, Counts, Entry
+from cugraph_ws.contract import (
+    BoundaryUpdate,
+    Choice,
+    ChooseWay,
+    Counts,
+    Entry,
+    HostGathersOfRun,
+)
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.arcs import Order
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import cut_evenly
 
 __all__ = ["CpuExecutor"]
@@ -54,15 +61,15 @@ class CpuExecutor:
         Whether to run as plain Python.
     threads : int, optional
         Most threads; by default one per core.
-    layout : {"auto", "csc", "tiles"}
-        What dense supersteps read; see `TiledRows`.
+    layout : str
+        What dense supersteps read: "auto", "csc", or what an accelerator has.
     gathers : bool
         Whether every superstep gathers from all in-neighbours.
 
     Raises
     ------
     EngineError
-        If tiles are requested but not possible.
+        If a layout is requested that the program cannot use.
     """
 
     knows_changes_early = True
@@ -87,10 +94,18 @@ class CpuExecutor:
         self._outbox: tuple[Array, ...] = ()  # the message of each vertex
         # In place, others must see a vertex's new state within the superstep.
         self._prepares = bound.prepares and not in_place and len(part.csc.indices) > 0
-        why_not = why_not_tiled(
-            bound, gathers=gathers, in_place=in_place, divided=part.divided, plain=plain
-        )
-        self._tiled = TiledRows(self._context, layout, why_not)
+        host_gathers = provider("accelerators").host_gathers()
+        # What gathers of all vertices may go over instead of rows
+        self._accelerated: HostGathersOfRun | None = None
+        if host_gathers is not None:
+            self._accelerated = host_gathers.of_run(
+                self._context,
+                layout,
+                gathers=gathers,
+                in_place=in_place,
+                plain=plain,
+                prepares=self._prepares,
+            )
         self._frontier = Frontier(self._context)
         self._queues: Queues | None = None
         arcs = part.arcs
@@ -220,7 +235,9 @@ class CpuExecutor:
         """Gather: every vertex reads all of its in-neighbours."""
         context, part = self._context, self._part
         rows = context.rows("csc")
-        tiled = self._tiled.due()
+        accelerated = self._accelerated
+        if accelerated is not None and not accelerated.due():
+            accelerated = None
         fresh = context.state if self._in_place else self._fresh_state()
         arcs = len(rows[1])
         alone = context.threads == 1
@@ -238,23 +255,8 @@ class CpuExecutor:
             lists = [(*bounds, *seen, totals[place]) for place, bounds in enumerate(ranges)]
             loops = context.loops
             run(loops.gather_lists if listing.kind == "list" else loops.gather_modes, lists)
-        elif tiled:
-            inbox = self._tiled.fold(self._prepares, outbox)
-            finishing = [
-                (
-                    *bounds,
-                    longest,
-                    rows[0],
-                    context.state,
-                    fresh,
-                    part.constants,
-                    values,
-                    inbox,
-                    totals[place],
-                )
-                for place, bounds in enumerate(ranges)
-            ]
-            context.run(context.loops.finish_rows, finishing)
+        elif accelerated is not None:
+            accelerated.gather(outbox, fresh, longest, ranges, totals)
         else:
             tasks = [
                 (*bounds, longest, *seen, self._prepares, outbox, totals[place])
@@ -274,7 +276,7 @@ class CpuExecutor:
             total_change=float(totals[:, 1].sum()),
             greatest_change=float(totals[:, 2].max(initial=0.0)),
             history=[(part.owned, arcs)],
-            layout="tiles" if tiled else "",
+            layout="" if accelerated is None else accelerated.layout,
         )
 
     def _rows_longer_than(self, longest: int) -> list[int]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.backends.cpu.executor import CpuExecutor
-from cugraph_ws.backends.planner import SHARDED, Plan
+from cugraph_ws.backends.planner import Plan
 from cugraph_ws.contract import Setup
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
     from cugraph_ws.execution.options import Options
@@ -60,7 +61,7 @@ def set_up(
         raise InputError(
             f"{name}={value!r} is a {what} of engine='cuda'; leave it out on engine='cpu'"
         )
-    if options.layout in SHARDED:
+    if options.layout not in ("auto", "csc", *provider("accelerators").layouts(on_device=False)):
         raise EngineError(
             f"layout={options.layout!r} is not available with engine='cpu'; leave it out, or use "
             "engine='cuda'"

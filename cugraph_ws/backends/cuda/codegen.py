@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
+from cugraph_ws.backends.cuda.layouts import layout_of
 from cugraph_ws.backends.cuda.user_min_max import spelling_of
 from cugraph_ws.kernels.cuda.layout import CODES
 from cugraph_ws.program.codegen import (
     Access,
     Types,
     adaptors,
-    loaded_text,
     message_text,
     program_text,
     vertex_text,
@@ -97,8 +95,8 @@ class Variant:
         Whether senders change the receiver's state, one number, by compare-and-swap.
     ordered : bool
         Whether the program's priorities are honoured; requires `swaps`.
-    shards : bool
-        Whether supersteps run over shards of arcs, see `kernels/cuda/arc_shards.py`.
+    layout : str
+        What dense supersteps read; see `cugraph_ws.contract.Layout.adaptors`.
     """
 
     outbox: bool = False
@@ -107,7 +105,7 @@ class Variant:
     lanes: int = 8
     swaps: bool = False
     ordered: bool = False
-    shards: bool = False
+    layout: str = "csc"
 
 
 class DeviceAccess(Access):
@@ -406,8 +404,7 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         "@inline\ndef shared_messages():",
         f"    return {held}",
     ]  # fmt: skip
-    if variant.shards:
-        lines += _source_adaptors(program, types, variant)
+    lines += layout_of(variant.layout).adaptors(program, types, variant)
     if variant.swaps:
         cached = DeviceAccess(variant, cached=True)
         narrow = program.infinite and types.state[0] == "int32"
@@ -456,56 +453,6 @@ def source_fields(
 def _stored(kind: str) -> str:
     """Return the dtype of an array of a type: bools are bytes."""
     return "uint8" if kind == "bool" else kind
-
-
-def _source_adaptors(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
-    """Write the functions that copy what messages read of a source, and compute them from the copy."""
-    parts = source_fields(program, types, outbox=variant.outbox)
-    places = range(len(parts))
-
-    def row(items: list[str]) -> str:
-        return "(" + "".join(f"{item}, " for item in items) + ")"
-
-    first, memory = 0, []
-    for _, _, kind in parts:
-        memory.append(f"dynamic_shared({first} * capacity, capacity, np.{kind})")
-        first += np.dtype(kind).itemsize
-    known = {(role, place): number for number, (role, place, _) in enumerate(parts)}
-
-    def field(role: str, place: int, kind: str) -> str:
-        number = known.get((role, place))
-        if number is not None:
-            value = f"held[{number}][place]"
-            value = f"({value} != 0)" if kind == "bool" else value
-        elif role == "constants" and types.uniform[place]:
-            value = DeviceAccess(variant).read("constant", f"constants[{place}]", "0", kind)
-        else:  # not read
-            value = "False" if kind == "bool" else f"np.{kind}(0)"
-        if role == "state":
-            return loaded_text(program, place, kind, value)
-        return f"np.int64({value})" if kind == "int32" else value
-
-    if variant.outbox:
-        message = ["    return take_message(held, place)"]
-    else:
-        vertex = [field("state", place, kind) for place, kind in enumerate(types.state)]
-        vertex += [field("constants", place, kind) for place, kind in enumerate(types.constants)]
-        message = [
-            f"    source = Vertex({', '.join(vertex)})",
-            "    return message(source, NO_TARGET, edges, arc, values)",
-        ]
-    return [
-        "@inline\ndef read_source(state, constants, outbox, vertex):",
-        f"    return {row([f'{role}[{place}][vertex]' for role, place, _ in parts])}",
-        "@inline\ndef take_source(held, place):",
-        f"    return {row([f'held[{number}][place]' for number in places])}",
-        "@inline\ndef put_source(held, place, source):",
-        *([f"    held[{number}][place] = source[{number}]" for number in places] or ["    pass"]),
-        "@inline\ndef shared_sources(capacity):",
-        f"    return {row(memory)}",
-        "@inline\ndef held_message(held, place, constants, edges, arc, values):",
-        *message,
-    ]
 
 
 def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:

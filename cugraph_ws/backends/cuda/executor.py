@@ -72,12 +72,12 @@ class CudaExecutor:
         Whether the program's priorities are honoured; requires `swaps`.
     worklist : bool
         Whether active vertices call the vertices that gather; see `CudaWorklistExecutor`.
-    layout_name : {"csc", "gshards", "windows"}
+    layout_name : str
         The layout of the arcs that dense supersteps read.
     method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
         Warp segmentation with warps and blocks for vertices of high degree, or virtual warps.
     shard_bytes : int, optional
-        Shared memory of a shard of `gshards` and `windows`.
+        Shared memory of a shard, for layouts that have shards.
     tol : float, optional
         Bound of the residual at which supersteps stop on the device; a frontier has none.
 
@@ -141,7 +141,7 @@ class CudaExecutor:
             lanes=self._lanes or 32,
             swaps=swaps,
             ordered=ordered,
-            shards=layout_name != "csc",
+            layout=layout_name,
         )
         self._layout_class = layout_of(layout_name)
         if program.listing is not None:

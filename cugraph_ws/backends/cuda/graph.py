@@ -27,7 +27,6 @@ from cugraph_ws.backends.cuda.rows import (
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.device import Device, device
-from cugraph_ws.runtime.masks import count_true
 
 if TYPE_CHECKING:
     from cugraph_ws.graph.graph import Graph
@@ -39,7 +38,6 @@ Order = Literal["csc", "csr"]
 
 DEGREES = np.left_shift(np.int64(1), np.arange(40))  # degrees that are looked up at once
 ASKED_FIRST = 1  # requests before the min-neighbour cache is made: many graphs are searched once
-SAMPLED, SAMPLED_ARCS = 32, 12 << 10  # sampled shards, and arcs of each
 # (least in-degree, threads for each row) in the kernel that makes the cache
 SEARCHERS = ((64, 32), (16, 8), (4, 2), (0, 1))
 
@@ -113,7 +111,7 @@ class DeviceGraph:
         self._least: tuple[DeviceArray, ...] | None = None
         self._asked = 0  # requests for the min-neighbour cache
         self._layouts: dict[str, tuple[Any, Any]] = {}  # by name: sizes, and the layout
-        self._shard_sectors: float | None = None
+        self.measured: dict[str, float] = {}  # what choices of layouts have found out, by name
         self.gathered = 0  # supersteps so far in which all vertices gathered from all
         self.choices: dict[str, str] = {}  # layout and reason of the last run of each program
 
@@ -331,23 +329,6 @@ class DeviceGraph:
             if self._csr is not None:
                 found["csr"] = sum(int(array.nbytes) for array in self._csr)
             return found | {name: int(one.nbytes) for name, (_, one) in self._layouts.items()}
-
-    @property
-    def shard_sectors(self) -> float:
-        """Mean sectors of source values read per arc, if a shard reads its sources in their order.
-
-        It is sampled from some shards of 12 Ki arcs.  A sector is 32 bytes, a value is 4.
-        """
-        with self._lock:
-            if self._shard_sectors is None:
-                xp, indices = self._device.xp, self.csc.indices
-                each = min(SAMPLED_ARCS, self.arcs)  # there are some
-                firsts = np.linspace(0, self.arcs - each, SAMPLED).astype(np.int64)
-                lines = xp.stack([indices[first : first + each] >> 3 for first in firsts.tolist()])
-                lines.sort(axis=1)
-                starts = count_true(lines[:, 1:] != lines[:, :-1]) + SAMPLED
-                self._shard_sectors = starts / (SAMPLED * each)
-            return self._shard_sectors
 
     def layout(self, name: str, sizes: Any, make: Callable[[], Any]) -> Any:
         """Return a further layout of the arcs; made when first requested, then kept.

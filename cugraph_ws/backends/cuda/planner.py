@@ -5,7 +5,6 @@ from __future__ import annotations
 from cugraph_ws.backends.cuda import frontier
 from cugraph_ws.backends.cuda.frontier import LONGEST, why_not_swapped
 from cugraph_ws.backends.planner import (
-    SHARDED,
     WantedDirection,
     WantedLayout,
     gathers_from_all,
@@ -16,7 +15,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["CudaPlan", "why_not_sharded"]
+__all__ = ["CudaPlan"]
 
 FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as many each time
 MOST = RECORDS // 2
@@ -61,8 +60,8 @@ class CudaPlan:
         Whether the program's priorities are honoured, if it must push.
     scheduled : bool
         Whether the caller chose a schedule of gathers.
-    layout : {"auto", "csc", "gshards", "windows"}
-        The layout that gathers read.  `auto` is `csc`; see `choose_layout`.
+    layout : str
+        The layout that gathers read.  `auto` is `csc`; over any other, all gather from all.
     why_layout : str
         Reason for the layout.
     divided : bool
@@ -114,9 +113,7 @@ class CudaPlan:
                 f"method= chooses how folds are scheduled, and {program.listing!r} of {program.name} lists "
                 "messages; leave it out"
             )
-        sharded = layout in SHARDED
-        if sharded:
-            self._check_shards(bound, direction, in_place, scheduled, layout)
+        if layout not in ("auto", "csc"):
             direction, in_place = "gather", False
         gathers = direction == "gather" or in_place is False or scheduled
         gathers = gathers or (divided and not linked)
@@ -240,29 +237,6 @@ class CudaPlan:
                 "direction='push': method= is a schedule of gathers; leave one of them out"
             )
 
-    @staticmethod
-    def _check_shards(
-        bound: BoundProgram, direction: WantedDirection, in_place: bool | None, scheduled: bool,
-        layout: str,
-    ) -> None:  # fmt: skip
-        """Raise if shards are requested for supersteps that cannot run over them."""
-        reason = why_not_sharded(bound)
-        if reason is not None:
-            raise InputError(f"layout={layout!r}: {reason}; leave it out")
-        if direction in ("push", "pull"):
-            raise InputError(
-                f"layout={layout!r}: supersteps over shards gather from all in-neighbours, not by "
-                f"direction={direction!r}; leave one of them out"
-            )
-        if in_place:
-            raise InputError(
-                f"layout={layout!r}: supersteps over shards are not in place; leave in_place= out"
-            )
-        if scheduled:
-            raise InputError(
-                f"layout={layout!r}: method= is a schedule of gathers over the CSC; leave one of them out"
-            )
-
     def choose(self, counts: Counts, number: int, left: int) -> Choice:
         """Return what to run next.
 
@@ -295,27 +269,3 @@ class CudaPlan:
             self._direction, min(batch, left), number, leave, left <= batch, self._rounds,
             large and self._linked,
         )  # fmt: skip
-
-
-def why_not_sharded(bound: BoundProgram) -> str | None:
-    """Return why a program's supersteps cannot go over shards, or None if they can.
-
-    Parameters
-    ----------
-    bound : BoundProgram
-    """
-    program = bound.program
-    if program.edge_state:
-        return f"{program.name} keeps state on edges, in the order of the CSC"
-    if program.listing is not None:
-        return f"{program.listing!r} of {program.name} lists the messages of a row, but shards fold them"
-    if program.reads_target:
-        return f"{program.name}.compute takes `dst`, but shards hold values of sources only"
-    if not gathers_from_all(bound) and not bound.may_gather_from_all:
-        return f"{program.name} counts the messages of active vertices only, but shards fold those of all"
-    if program.jumps:
-        return (
-            f"{program.name} reads states at other vertices before each superstep, and shards keep copies "
-            "of what vertices read"
-        )
-    return None

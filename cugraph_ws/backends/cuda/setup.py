@@ -11,18 +11,17 @@ from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.hub_exchange import HubRankExchange
-from cugraph_ws.backends.cuda.layout_choice import choose_layout
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import CudaPlan
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
-from cugraph_ws.backends.planner import SHARDED
-from cugraph_ws.contract import Executor, Setup, Strategy
+from cugraph_ws.contract import DeviceLayouts, Executor, Setup, Strategy
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
 from cugraph_ws.partition.program_part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.communicator import Window
+from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
     from cugraph_ws.execution.options import Options
@@ -60,14 +59,16 @@ def set_up(
     EngineError
         If the layout is for CPUs only.
     """
-    if options.layout == "tiles":
+    accelerators = provider("accelerators")
+    others = accelerators.layouts(on_device=True)
+    if options.layout not in ("auto", "csc", *others):
         raise EngineError(
-            "layout='tiles' is not available with engine='cuda'; leave it out, or use engine='cpu'"
+            f"layout={options.layout!r} is not available with engine='cuda'; leave it out, or use engine='cpu'"
         )
-    if options.shard_bytes is not None and options.layout not in SHARDED:
+    if options.shard_bytes is not None and options.layout not in others:
+        named = " and ".join(f"layout={name!r}" for name in others)
         raise InputError(
-            f"shard_bytes={options.shard_bytes} is for layout='gshards' and layout='windows'; give one of them, or "
-            "leave it out"
+            f"shard_bytes={options.shard_bytes} is for {named}; give one of them, or leave it out"
         )
     divided = graph.comm.size > 1
     window = _window_of(graph, options)
@@ -85,9 +86,15 @@ def set_up(
         capacity=0 if window is None else window.capacity,
         in_bits=options.exchange == "auto",
     )
+    layouts, scheduled = accelerators.device_layouts(), options.method != "auto"
+    if options.layout in others:
+        layouts.check(
+            bound, options.direction, options.layout, in_place=in_place, scheduled=scheduled
+        )
     plan = make_plan(layout=options.layout)
-    if options.layout == "auto" and options.method == "auto" and graph.whole and not divided:
-        plan = _with_layout(plan, make_plan, bound, graph.on_device(), options, tol)
+    free = options.layout == "auto" and not scheduled and graph.whole and not divided
+    if layouts is not None and free:
+        plan = _with_layout(plan, make_plan, layouts, bound, graph.on_device(), options, tol)
     strategy = plan.strategy
     if strategy.schedule == "dense" and options.filter != "auto":
         raise InputError(
@@ -104,6 +111,7 @@ def set_up(
 def _with_layout(
     plan: CudaPlan,
     make_plan: Callable[..., CudaPlan],
+    layouts: DeviceLayouts,
     bound: BoundProgram,
     graph: DeviceGraph,
     options: Options,
@@ -114,7 +122,7 @@ def _with_layout(
     if strategy.schedule != "dense" or strategy.active_only or strategy.in_place:
         return plan
     most = bound.program.max_iter if options.max_iter is None else options.max_iter
-    choice = choose_layout(bound, graph, max_iter=most, tol=tol)
+    choice = layouts.choose(bound, graph, max_iter=most, tol=tol)
     graph.choices[bound.program.name] = f"{choice.name}: {choice.why}"
     return make_plan(layout=choice.name, why_layout=choice.why)
 

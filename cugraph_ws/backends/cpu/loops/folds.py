@@ -7,26 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cpu.tiled import TileChoice
+from cugraph_ws.contract import HostSums
 from cugraph_ws.kernels.cpu.folds import (
     fold_words,
     nearest_rows,
     sum_all_rows,
     sum_rows,
-    sum_tiles,
     tight_rows,
 )
-from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.threads import cut_offsets, number_of_tasks, parallel
 
 __all__ = ["AllRows", "classes_of", "nearest", "sums", "sums_of_all", "tight", "words"]
 
 Array = npt.NDArray[Any]
 
 WORK_A_TASK = 1 << 14  # rows and arcs, at least
-MOST_A_TASK = (
-    1 << 23
-)  # rows and arcs, times columns: some hundredths of a second, since runs end between tasks
-WIDTH = 8  # bytes of a value
+MOST_A_TASK = 1 << 23  # rows and arcs, times columns
 
 
 class AllRows(NamedTuple):
@@ -38,13 +35,13 @@ class AllRows(NamedTuple):
         Number of rows.
     ranges : list of (int, int)
         Rows of each task.
-    tiles : TileChoice or None
-        Decides whether the next sums are over tiles; None if all are over rows.
+    otherwise : HostSums or None
+        What the next sums may go over; None if all are over rows.
     """
 
     total: int
     ranges: list[tuple[int, int]]
-    tiles: TileChoice | None
+    otherwise: HostSums | None
 
 
 def sums(
@@ -67,32 +64,33 @@ def sums(
     -------
     ndarray of float64, shape (len(which), columns)
     """
+    cuts = _cuts(rows, which, values.shape[1])
     found = np.empty((len(which), values.shape[1]))
     given = (rows.offsets, rows.indices, which, values, weights, found)
-    parallel(sum_rows, [(*given, *cut) for cut in _cuts(rows, which, values.shape[1])])
+    parallel(sum_rows, [(*given, *cut) for cut in cuts])
     return found
 
 
-def classes_of(rows: Any, count: int, *, tiled: bool = False) -> AllRows:
+def classes_of(rows: Any, count: int, *, whole: bool = False) -> AllRows:
     """Return the `classes` argument of `sums_of_all` for the first `count` rows.
 
     Parameters
     ----------
     rows : Adjacency
     count : int
-    tiled : bool
-        Whether they are a whole graph's rows of in-neighbours, which may have tiles.
+    whole : bool
+        Whether they are a whole graph's rows of in-neighbours, of which accelerators may keep another
+        layout.
     """
-    choice = None
-    if tiled:
-        choice = TileChoice(rows.tiling, count, WIDTH, lambda: WIDTH * len(rows.indices))
-    return AllRows(count, _cuts(rows, np.arange(count)), choice)
+    host_gathers = provider("accelerators").host_gathers() if whole else None
+    otherwise = None if host_gathers is None else host_gathers.of_sums(rows, count)
+    return AllRows(count, _cuts(rows, np.arange(count)), otherwise)
 
 
 def sums_of_all(
     rows: Any, classes: AllRows, values: Array, weights: Array | None, column: str = ""
 ) -> Array:
-    """Add up neighbours' values for all rows; the same bits over rows and over tiles.
+    """Add up neighbours' values for all rows; the same bits over any layout.
 
     Parameters
     ----------
@@ -110,18 +108,11 @@ def sums_of_all(
     ndarray of float64, shape (rows,)
     """
     found = np.empty(classes.total)
-    if classes.tiles is None or classes.tiles.why_rows() is not None:
-        given = (rows.offsets, rows.indices, values, weights, found)
-        parallel(sum_all_rows, [(*given, *cut) for cut in classes.ranges])
+    if classes.otherwise is not None and classes.otherwise.due():
+        classes.otherwise.sums(values, weights, column, found)
         return found
-    size = len(values)
-    tiles = rows.tiling.tiles(size)
-    moved = None if weights is None else rows.tiling.carry(column, weights, size)
-    tasks = [
-        (*cut, tiles.bits, tiles.firsts[number], tiles.sources, tiles.places, values, moved, found)
-        for number, cut in enumerate(tiles.ranges)
-    ]
-    parallel(sum_tiles, tasks)
+    given = (rows.offsets, rows.indices, values, weights, found)
+    parallel(sum_all_rows, [(*given, *cut) for cut in classes.ranges])
     return found
 
 
@@ -143,9 +134,10 @@ def words(rows: Any, which: Array, values: Array, operation: int, identity: int)
     -------
     ndarray of int64, shape (len(which),)
     """
+    cuts = _cuts(rows, which)
     found = np.empty(len(which), np.int64)
     given = (rows.offsets, rows.indices, which, values, operation, identity, found)
-    parallel(fold_words, [(*given, *cut) for cut in _cuts(rows, which)])
+    parallel(fold_words, [(*given, *cut) for cut in cuts])
     return found
 
 
@@ -165,9 +157,10 @@ def nearest(rows: Any, which: Array, distances: Array, weights: Array) -> Array:
     ndarray of float64, shape (len(which), columns)
         Infinite without neighbours.
     """
+    cuts = _cuts(rows, which, distances.shape[1])
     found = np.empty((len(which), distances.shape[1]))
     given = (rows.offsets, rows.indices, which, distances, weights, found)
-    parallel(nearest_rows, [(*given, *cut) for cut in _cuts(rows, which, found.shape[1])])
+    parallel(nearest_rows, [(*given, *cut) for cut in cuts])
     return found
 
 
@@ -190,17 +183,18 @@ def tight(
     -------
     ndarray of float64, shape (len(which), columns)
     """
+    cuts = _cuts(rows, which, values.shape[1])
     found = np.empty((len(which), values.shape[1]))
     given = (rows.offsets, rows.indices, which, values, distances, weights, forward, found)
-    parallel(tight_rows, [(*given, *cut) for cut in _cuts(rows, which, found.shape[1])])
+    parallel(tight_rows, [(*given, *cut) for cut in cuts])
     return found
 
 
 def _cuts(rows: Any, which: Array, columns: int = 1) -> list[tuple[int, int]]:
     """Split rows of some columns into ranges of about equal work, one for each task."""
-    lengths = rows.offsets[which + 1] - rows.offsets[which]
     ends = np.zeros(len(which) + 1, np.int64)
-    np.cumsum(lengths, out=ends[1:])
+    ends[1:] = rows.offsets[1:][which]
+    ends[1:] -= rows.offsets[which]
+    np.cumsum(ends, out=ends)
     work = int(ends[-1]) + len(which)
-    few = min(4 * number_of_threads(), 1 + work // WORK_A_TASK)
-    return cut_offsets(ends, max(few, work * columns // MOST_A_TASK))
+    return cut_offsets(ends, number_of_tasks(work, WORK_A_TASK, MOST_A_TASK // max(1, columns)))

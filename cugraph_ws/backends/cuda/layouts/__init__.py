@@ -1,9 +1,10 @@
-"""How arcs are stored for dense supersteps, a module each; see `cugraph_ws.contract.Layout`."""
+"""How arcs are stored for dense supersteps: the CSC, and what accelerators have; see `cugraph_ws.contract.Layout`."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["layout_of"]
 
@@ -13,11 +14,21 @@ def layout_of(name: str) -> Any:
 
     Parameters
     ----------
-    name : {"csc", "gshards", "windows"}
+    name : str
+        "csc", or a layout of an accelerator.
 
     Returns
     -------
     type
         See `cugraph_ws.contract.Layout`.
+
+    Raises
+    ------
+    EngineError
+        If its accelerator is left out.
     """
-    return import_module(f"{__name__}.{name}").Layout
+    if name != "csc":
+        return provider("accelerators").layout_of(name)
+    from cugraph_ws.backends.cuda.layouts.csc import Layout
+
+    return Layout

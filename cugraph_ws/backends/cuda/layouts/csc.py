@@ -45,6 +45,11 @@ class Layout:
         """Return zeros: the graph's build makes the CSC."""
         return LayoutCost()
 
+    @staticmethod
+    def adaptors(program: Any, types: Any, variant: Any) -> list[str]:
+        """Return nothing: rows need no further functions of a program."""
+        return []
+
     @property
     def arrays(self) -> dict[str, Any]:
         """The stored arrays, by name."""
@@ -61,7 +66,7 @@ class Layout:
         return self.schedule.launch[0]
 
     def superstep(self, kernels: KernelModule, arguments: tuple[Any, ...]) -> Callable[[], None]:
-        """Return what launches a superstep; see `ShardedLayout.superstep`."""
+        """Return what launches a superstep; see `cugraph_ws.contract.Layout`."""
         schedule = self.schedule
         return kernels.prepare(
             "superstep", *schedule.launch, schedule.shape, schedule.hubs, *arguments

@@ -57,8 +57,8 @@ class RowClasses(NamedTuple):
         return sum(int(one.nbytes) for one in self[1:])
 
 
-def classes_of(rows: Any, count: int, *, tiled: bool = False) -> RowClasses:
-    """Find the long ones among the first `count` rows; `tiled` is for CPUs."""
+def classes_of(rows: Any, count: int, *, whole: bool = False) -> RowClasses:
+    """Find the long ones among the first `count` rows; `whole` is for CPUs."""
     xp = device().xp
     lengths = xp.diff(rows.offsets[: count + 1])
     cut = xp.flatnonzero(lengths > PIECE)

@@ -1,0 +1,58 @@
+"""What an engine is, what its ranks send each other, and where an accelerator may step in."""
+
+from cugraph_ws.contract.accelerator import (
+    Accelerator,
+    BetweenSupersteps,
+    BetweenSuperstepsOfRun,
+    DeviceLayouts,
+    HostGathers,
+    HostGathersOfRun,
+    HostSums,
+    Layout,
+    LayoutChoice,
+    LayoutCost,
+    ShardLoops,
+    StartedBetweenSupersteps,
+)
+from cugraph_ws.contract.engine import (
+    Choice,
+    Counts,
+    Direction,
+    Executor,
+    LayoutName,
+    Planner,
+    Schedule,
+    Setup,
+    Strategy,
+    choose_engine,
+)
+from cugraph_ws.contract.messages import BoundaryUpdate, ChooseWay, Entry, Way
+
+__all__ = [
+    "Accelerator",
+    "BetweenSupersteps",
+    "BetweenSuperstepsOfRun",
+    "BoundaryUpdate",
+    "Choice",
+    "ChooseWay",
+    "Counts",
+    "DeviceLayouts",
+    "Direction",
+    "Entry",
+    "Executor",
+    "HostGathers",
+    "HostGathersOfRun",
+    "HostSums",
+    "Layout",
+    "LayoutChoice",
+    "LayoutCost",
+    "LayoutName",
+    "Planner",
+    "Schedule",
+    "Setup",
+    "ShardLoops",
+    "StartedBetweenSupersteps",
+    "Strategy",
+    "Way",
+    "choose_engine",
+]

@@ -1,0 +1,1 @@
+"""Sums and combinations of a run's last vectors, on the CPU and on the GPU."""
