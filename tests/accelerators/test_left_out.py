@@ -167,12 +167,15 @@ def test_names_in_the_variable(
     assert [accelerator.name for accelerator in accelerators.enabled()] == names
 
 
+@pytest.mark.parametrize(("given", "unknown"), [("tiles,hub", "hub"), ("none,tiles", "none")])
 def test_a_name_that_there_is_not_is_refused(
-    left_out: None, monkeypatch: pytest.MonkeyPatch
+    given: str, unknown: str, left_out: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(accelerators.VARIABLE, "tiles,hub")
+    monkeypatch.setenv(accelerators.VARIABLE, given)
     forget()
-    words = r"CUGRAPH_WS_ACCELERATORS='tiles,hub': there is no accelerator 'hub'; give 'none', or some of"
+    words = (
+        rf"CUGRAPH_WS_ACCELERATORS='{given}': there is no accelerator '{unknown}'; give 'none', or"
+    )
     with build(EDGES) as graph, pytest.raises(InputError, match=words):
         ws.run(Hops, graph, start=0)
 

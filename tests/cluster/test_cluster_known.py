@@ -18,10 +18,10 @@ from emulator.device import emulated
 from thread_ranks import on_ranks, over_links
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.direct_start import client as direct_start
+from cugraph_ws.accelerators.direct_start.client import ask_directly
 from cugraph_ws.backends.cuda.shard import DeviceShard
-from cugraph_ws.dask import direct_start
 from cugraph_ws.dask import graph as cluster_graph
-from cugraph_ws.dask.direct_start import ask_directly
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.partition import known_vertices as known
 from cugraph_ws.partition.build import build_shard
