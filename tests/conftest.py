@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import math
 import os
 import pkgutil
 import re
@@ -26,6 +27,7 @@ from verify import Edges
 import cugraph_ws
 from cugraph_ws.accelerators import VARIABLE
 from cugraph_ws.errors import EngineError
+from cugraph_ws.execution import stop_requests
 
 # Without the compiler a loop over edges is some hundred times slower: sizes follow.
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -235,3 +237,9 @@ def usual_handler() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def only_after_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have progress reported after each step only, also if one takes longer than a tenth of a second."""
+    monkeypatch.setattr(stop_requests, "EVERY", math.inf)

@@ -226,7 +226,8 @@ CASES: dict[str, Case] = {
         decided=True,
     ),
     "harmonic_centrality": Case(
-        lambda ws, g, _, o: ws.harmonic_centrality(g, k=64, **o), sources=64, decided=True
+        lambda ws, g, _, o: ws.harmonic_centrality(g, k=64, **o),
+        lambda ws, _: ws.algorithms.closeness.DistanceSums(k=64), decided=True,
     ),
     "heat": Case(
         lambda ws, g, given, o: quiet(lambda: ws.heat(g, given, max_iter=5, **o)),

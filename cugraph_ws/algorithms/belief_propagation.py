@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import length_hint
 from typing import Any, Unpack
 
@@ -11,11 +12,12 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.types import FrameT
@@ -24,6 +26,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.masks import all_true
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -37,6 +40,20 @@ GREATEST_STRENGTH = 690.0  # -log(LEAST_RATIO), rounded down
 LEAST_MESSAGE = -800.0  # less than log(LEAST_RATIO), to allow for normalisation over many states
 
 
+def _example(ids: Sequence[Any]) -> dict[str, Any]:
+    import pyarrow as pa
+
+    places = np.arange(1.0, len(ids) + 1)
+    priors = pa.table({"vertex": list(ids), "no": places, "yes": places[::-1]})
+    return {"priors": priors, "coupling": [[2.0, 1.0], [1.0, 2.0]]}
+
+
+@algorithm(
+    group="simulation",
+    columns="vertex, belief_0, …",
+    example=_example,
+    note="Loopy sum-product; exact on trees.",
+)
 @accepts_dask_frames
 def belief_propagation(
     graph: Graph[FrameT] | FrameT,
@@ -81,14 +98,8 @@ def belief_propagation(
         K numbers, the largest of which is 1, so `tol` bounds the relative change of these numbers.
     max_iter : int
         Maximum number of iterations.
-    source, destination : str or list of str
-        Id columns of an edge frame.
     weight : str, optional
         Weight column of an edge frame; ignored unless `coupling` names it.
-    directed : bool
-        Whether the edges of an edge frame have a direction.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -121,7 +132,7 @@ def belief_propagation(
     return result.require_convergence("belief_propagation").frame
 
 
-class BeliefPropagation(BaseLoop):
+class BeliefPropagation(Loop):
     """The algorithm as a loop for `run`: each step sends all messages once.
 
     The checkpoint of a whole graph stores messages by receiver.  Ranks store them by arc, so that a
@@ -140,6 +151,7 @@ class BeliefPropagation(BaseLoop):
     """
 
     name = "belief_propagation"
+    ends_within_steps = True  # until all messages are sent
     by_arc_state: tuple[str, ...] = ()
 
     def __init__(
@@ -202,12 +214,18 @@ class BeliefPropagation(BaseLoop):
         """Send all messages once, computed from those of the last step, and update the beliefs."""
         halo, vertices = self._part.halo, self._part.graph.number_of_vertices
         change = self._messages.send()
-        self._messages.add_up()
+        with without_looks():  # these beliefs belong to the messages that were sent
+            self._messages.add_up()
         self._residual = max(halo.comm.allgather(_number(change)))
         (sent,) = halo.totals()
         return Step(
             vertices, self._arcs, self._residual, direction="gather", filter="all", bytes_sent=sent
         )
+
+    @property
+    def arc_inputs(self) -> tuple[str, ...]:
+        """Names of the arrays of `inputs` with an entry for each arc."""
+        return (self.coupling,) if isinstance(self.coupling, str) else ()
 
     def inputs(self) -> dict[str, Any]:
         """Return priors, couplings and damping, bitwise equal on all engines; collective."""

@@ -22,12 +22,13 @@ from cugraph_ws.algorithms.options import (
     refuse_checkpoints,
     refuse_great,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.weighted_paths import distances_from, levels_of
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import Checkpointed, Column, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.base import Masked
@@ -39,12 +40,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.looks import look
 
-__all__ = [
-    "Betweenness",
-    "WeightedBetweenness",
-    "betweenness_centrality",
-    "edge_betweenness_centrality",
-]
+__all__ = ["Betweenness", "betweenness_centrality", "edge_betweenness_centrality"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -58,6 +54,12 @@ LOW = 1e-305  # and not below this: a vertex that is reached has more than 0 pat
 AT_ONCE = 8  # most batches that a single GPU searches in one
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, betweenness_centrality",
+    weights="weighted",
+    note="Paths by hops, or by weights with `weighted=True`; exact, or from `k` sources, scaled as in NetworkX 3.6.",
+)
 @accepts_dask_frames
 def betweenness_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -79,8 +81,6 @@ def betweenness_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
         default it is exact.  As in NetworkX 3.6, sums over k of n vertices are multiplied by
@@ -91,20 +91,9 @@ def betweenness_centrality(
         once, in an undirected graph too.
     endpoints : bool
         Whether a path also counts for its two ends.
-    seed : int
-        The same seed samples the same vertices on any machine.
     weighted : bool
         Whether the length of an edge is its weight, above 0.  Paths are equally long if their
         float64 sums are equal.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; read only if `weighted`, by default the column named
-        `weight`.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -132,6 +121,13 @@ def betweenness_centrality(
     return run(loop, opened, **options).require_convergence("betweenness_centrality").frame
 
 
+@algorithm(
+    group="centrality",
+    columns="edges, betweenness_centrality",
+    weights="kept",
+    checkpoints="nowhere",
+    note="Paths by hops, or by weights with `weighted=True`; exact, or from `k` sources.",
+)
 @accepts_dask_frames
 def edge_betweenness_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -152,28 +148,15 @@ def edge_betweenness_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     k : int or list of ids, optional
         Estimate it from the paths out of `k` random vertices, or out of the given vertices; by
         default it is exact.  Sums over k of n vertices are multiplied by n / k.
     normalized : bool
         Whether to divide by the number of pairs of vertices.  Otherwise each pair counts once, in
         an undirected graph too.
-    seed : int
-        The same seed samples the same vertices on any machine.
     weighted : bool
         Whether the length of an edge is its weight, above 0.  Paths are equally long if their
         float64 sums are equal.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, which the result keeps; by default the column named
-        `weight`, if there is one.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------
@@ -266,7 +249,7 @@ class Betweenness(ArrayLoop):
         return int(self._k) if self._counted else length_hint(self._k, sizes.vertices)
 
     @property
-    def checkpoints(self) -> str:
+    def checkpoints(self) -> Checkpointed:
         """Where a run has checkpoints: nowhere if edges are scored."""
         return "none" if self._edges else "everywhere"
 
@@ -405,12 +388,10 @@ class Betweenness(ArrayLoop):
         near, part, xp = self.near, self.near.part, self.near.xp
         shape = part.size, len(sources)
         here, rows = near.owned_among(sources)
-        levels = xp.full(shape, -1, np.int32)
-        levels[rows, xp.asarray(here)] = 0
-        look()
-        paths = (levels == 0).astype(np.float64)
-        look()
-        front = paths.copy()
+        levels = near.filled(shape, -1, np.int32)
+        paths, front = xp.zeros(shape), xp.zeros(shape)
+        at = rows, xp.asarray(here)
+        levels[at], paths[at], front[at] = 0, 1.0, 1.0
         rows = xp.unique(rows)
         stack, scales = [], []
         marks = xp.zeros(part.size, np.uint8)
@@ -423,15 +404,19 @@ class Betweenness(ArrayLoop):
             counts = near.sums(front, "in", readers, marks=marks)
             look()
             front[changed], marks[changed] = 0.0, 0
-            counts = xp.where(levels[readers] < 0, counts, 0.0)
+            is_new = levels[readers] < 0
+            look()
+            counts = xp.where(is_new, counts, 0.0)
             look()
             hit = xp.flatnonzero(counts.any(axis=1))
+            look()
             rows, counts = readers[hit], counts[hit]
             look()
             counts, scale = self._scaled(counts)
             scales.append(scale)
             look()
             front[rows] = counts
+            look()
             paths[rows] += counts
             look()
             levels[rows] = xp.where(counts > 0, len(stack), levels[rows])
@@ -459,9 +444,15 @@ class Betweenness(ArrayLoop):
         for level in range(len(stack) - 1, 0, -1):
             rows, before = stack[level], stack[level - 1]
             at = levels[rows] == level
-            share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0) / scales[level - 1]
+            look()
+            share = 1.0 + dependency[rows]
+            look()
+            share /= xp.where(at, paths[rows], 1.0)
+            look()
+            share /= scales[level - 1]
             look()
             front[rows] = xp.where(at, share, 0.0)
+            look()
             shares[rows] += front[rows]
             look()
             changed = near.update(front, rows)
@@ -471,7 +462,9 @@ class Betweenness(ArrayLoop):
             front[changed], marks[changed] = 0.0, 0
             at = levels[before] == level - 1
             look()
-            dependency[before] += xp.where(at, paths[before] * gathered, 0.0)
+            gathered *= paths[before]
+            look()
+            dependency[before] += xp.where(at, gathered, 0.0)
         return dependency
 
     def _add_sources(self, score: Array, sources: Array, reached: Array) -> None:
@@ -548,11 +541,16 @@ class WeightedBetweenness(Betweenness):
             at = levels[rows] == level
             gathered = near.tight(shares, self._lengths, "out", rows, weight)
             look()
-            dependency[rows] = xp.where(at, paths[rows] * gathered, dependency[rows])
+            gathered *= paths[rows]
             look()
-            share = (1.0 + dependency[rows]) / xp.where(at, paths[rows], 1.0)
+            dependency[rows] = xp.where(at, gathered, dependency[rows])
+            look()
+            share = 1.0 + dependency[rows]
+            look()
+            share /= xp.where(at, paths[rows], 1.0)
             look()
             shares[rows] = xp.where(at, share, shares[rows])
+            look()
             near.update(shares, rows)
         return dependency
 

@@ -19,6 +19,7 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
@@ -61,6 +62,11 @@ class BFS:
         return state.distance < UNREACHED
 
 
+@algorithm(
+    group="paths",
+    columns="vertex, distance, predecessor",
+    example=lambda ids: {"start": ids[0]},
+)
 @accepts_dask_frames
 def bfs(
     graph: Graph[FrameT] | FrameT,
@@ -79,24 +85,12 @@ def bfs(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     start : id or list of ids
         Where the search starts.
     depth_limit : int, optional
         Maximum number of hops; 0 reaches only the start.
-    return_predecessors : bool
-        Whether the result has the predecessor column.
-    source, destination : str or list of str
-        For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: a weight column, which is validated but has no effect.
-    directed : bool
-        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
         Distance of unreachable vertices: null, or the greatest int32, as in cuGraph.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

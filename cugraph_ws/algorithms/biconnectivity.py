@@ -15,6 +15,7 @@ from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import edge_frame
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
 from cugraph_ws.frames.base import VertexNumbers
@@ -23,11 +24,18 @@ from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 
-__all__ = ["Biconnectivity", "articulation_points", "bridges"]
+__all__ = ["articulation_points", "bridges"]
 
 Array = Any  # NumPy's or CuPy's
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    weights="kept",
+    checkpoints="nowhere",
+    note="Direction does not matter; parallel edges are not bridges.",
+)
 @accepts_dask_frames
 def bridges(
     graph: Graph[FrameT] | FrameT,
@@ -42,20 +50,6 @@ def bridges(
 
     The direction of edges does not matter.  Parallel edges, and edges in both directions between two
     vertices, are not bridges.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, which the result keeps; by default the column named
-        `weight`, if there is one.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------
@@ -92,6 +86,13 @@ def bridges(
     return cast(FrameT, edge_frame(part, arcs, {}))
 
 
+@algorithm(
+    group="structure",
+    columns="vertex",
+    directions=False,
+    checkpoints="nowhere",
+    note="Direction does not matter.",
+)
 @accepts_dask_frames
 def articulation_points(
     graph: Graph[FrameT] | FrameT,
@@ -105,19 +106,6 @@ def articulation_points(
     """Return the vertices whose removal, with their edges, would disconnect a component.
 
     The direction of edges does not matter.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------

@@ -16,6 +16,7 @@ import numpy as np
 from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import all_true
+from cugraph_ws.runtime.stable_order import stable_order
 
 __all__ = ["Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]
 
@@ -85,11 +86,19 @@ def spanning_forest(
     near, far = one, other
     while True:
         look()
-        near, far = label[near], label[far]
+        near = label[near]
+        look()
+        far = label[far]
+        look()
         crossing = xp.flatnonzero(near != far)
         if not len(crossing):
             return xp.flatnonzero(chosen), label
-        places, near, far = places[crossing], near[crossing], far[crossing]
+        look()
+        places = places[crossing]
+        look()
+        near = near[crossing]
+        look()
+        far = far[crossing]
         # The first edge out of each tree is its lightest.
         first, order = xp.full(size, GREATEST), xp.arange(len(places))
         lower(first, near, order)
@@ -136,7 +145,10 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     rest = xp.ones(len(one), np.bool_)
     rest[tree] = False
     look()
-    ends = first[one[rest]], first[other[rest]]
+    tails = first[one[rest]]
+    look()
+    ends = tails, first[other[rest]]
+    look()
     # From here on vertices are preorder numbers: the subtree of v is the range [v, v + count[v]).
     order = xp.argsort(first)
     above, below = first[parent[order]], count[order]
@@ -154,12 +166,17 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     # Two edges of the forest are in the same block if an edge joins the two disjoint subtrees below
     # them; or if they meet at a vertex, and an edge leads from below the lower one out of that
     # vertex's subtree.
-    low, high = xp.minimum(*ends), xp.maximum(*ends)
+    low = xp.minimum(*ends)
+    look()
+    high = xp.maximum(*ends)
+    look()
     apart = low + below[low] <= high
+    look()
     joined = xp.flatnonzero(
         ~root & ~root[above] & ((least < above) | (most >= above + below[above]))
     )
     down = xp.concatenate([low[apart], joined])
+    look()
     up = xp.concatenate([high[apart], above[joined]])
     _, block = spanning_forest(xp, size, down, up, lower)
     # A vertex is an articulation point if some child's block differs from its own.  A root is in the
@@ -232,9 +249,10 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     arcs = xp.arange(2 * edges)
     look()
     back = xp.concatenate([arcs[edges:], arcs[:edges]])
-    order = xp.argsort(tail, kind="stable")
+    order = stable_order(xp, tail)
     look()
     offsets = xp.searchsorted(tail[order], xp.arange(size + 1))
+    look()
     place = xp.empty_like(arcs)
     place[order] = arcs
     # An arc into a vertex is followed by the vertex's next arc in cyclic order; a tour ends at its root.
@@ -242,7 +260,9 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     ends = following == offsets[head + 1]
     look()
     final = ends & (label[head] == head)
+    look()
     following = xp.where(ends, offsets[head], following)
+    look()
     after = xp.where(final, arcs, order[following])
     left = _ranks(xp, after, final)
     look()
@@ -261,7 +281,9 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     # A tour's arcs have consecutive indices.  The vertex entered by the n-th downward arc is numbered n.
     tree = label[tail]
     start = 2 * (begins - xp.cumsum(xp.where(label == own, 1, 0)) + 1)
+    look()
     spot = start[tree] + 2 * (members[tree] - 1) - 1 - left
+    look()
     ways = xp.zeros(2 * edges, np.int64)
     ways[spot] = down
     ways = xp.cumsum(ways)
@@ -277,6 +299,7 @@ def _ranks(xp: Any, after: Array, final: Array) -> Array:
         beyond = after[after]
         if all_true(beyond == after):
             return left
+        look()
         left = left + left[after]
         after = beyond
 

@@ -17,6 +17,7 @@ from cugraph_ws.algorithms.options import (
     check_finite,
     check_not_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
@@ -68,6 +69,13 @@ class Circuit:
             )
 
 
+@algorithm(
+    group="simulation",
+    columns="vertex, voltage",
+    example=lambda ids: {"sources": {ids[0]: 1.0, ids[1]: 0.0}},
+    weights="read",
+    note="Kirchhoff's law.",
+)
 @accepts_dask_frames
 def circuit(
     graph: Graph[FrameT] | FrameT,
@@ -92,17 +100,9 @@ def circuit(
         Vertices with a fixed voltage, and their voltages.
     tol : float
         The run ends when no voltage changes by more than this in a superstep.
-    max_iter : int
-        Maximum number of supersteps.
-    source, destination : str or list of str
-        For an edge frame: its columns.
     weight : str or None
         For an edge frame: the column of conductances; by default the column named `weight`, if there
         is one. None for no weights.
-    directed : bool
-        For an edge frame: whether edges are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -22,6 +22,7 @@ from cugraph_ws.algorithms.options import (
     refuse_great,
     refuse_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.weighted_paths import distances_from
 from cugraph_ws.arguments import check_count, check_flag, shown
 from cugraph_ws.errors import InputError
@@ -36,13 +37,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.looks import look
 
-__all__ = [
-    "DistanceSums",
-    "WeightedDistanceSums",
-    "closeness_centrality",
-    "harmonic_centrality",
-    "sampled",
-]
+__all__ = ["DistanceSums", "closeness_centrality", "harmonic_centrality"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -50,9 +45,23 @@ WIDTH = 64  # searches in a batch
 WEIGHTED_WIDTH = 32  # most searches in a batch with lengths
 CELLS = 1 << 27  # most entries of such a batch's matrix by vertex and search
 BATCH = 45  # bytes of it by vertex and search
+SUMS, BEFORE = (
+    36,
+    24,
+)  # bytes by vertex of the sums over a sample, and of those before a further batch
+ON_HOST, ON_DEVICE = (
+    1 << 15,
+    1 << 20,
+)  # most words that are unpacked at a time; a GPU launches for each time
 GREATEST_SEED = 2**128 - 1
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, closeness_centrality",
+    weights="weighted",
+    note="Exact, or estimated from `k` vertices; in hops, or in weights with `weighted=True`.",
+)
 @accepts_dask_frames
 def closeness_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -75,28 +84,15 @@ def closeness_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     vertices : sequence, array, Series or frame, optional
         The vertices to compute it for, a search from each; by default all.
     k : int, optional
         Estimate it for all vertices from the distances of `k` random vertices; exact if it is the
         number of vertices.
-    seed : int
-        The same seed samples the same vertices on any machine.
     wf_improved : bool
         Whether to multiply by the fraction of vertices that reach the vertex (Wasserman and Faust).
     weighted : bool
         Whether the length of an edge is its weight, which must be 0 or more.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; read only if `weighted`, by default the column named
-        `weight`.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -132,6 +128,12 @@ def closeness_centrality(
     return _listed(result, "closeness_centrality", values, vertices)
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, harmonic_centrality",
+    weights="weighted",
+    note="Exact, or estimated from `k` vertices; in hops, or in weights with `weighted=True`.",
+)
 @accepts_dask_frames
 def harmonic_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -154,28 +156,15 @@ def harmonic_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     vertices : sequence, array, Series or frame, optional
         The vertices to compute it for, a search from each; by default all.
     k : int, optional
         Estimate it for all vertices from the distances of `k` random vertices; exact if it is the
         number of vertices.
-    seed : int
-        The same seed samples the same vertices on any machine.
     normalized : bool
         Whether to divide by the number of other vertices.
     weighted : bool
         Whether the length of an edge is its weight, which must be 0 or more.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; read only if `weighted`, by default the column named
-        `weight`.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -293,8 +282,9 @@ class DistanceSums(ArrayLoop):
         return length_hint(self._vertices, sizes.vertices)
 
     def memory(self, sizes: Sizes) -> float:
-        """Return the bytes that a run takes; see `footprints`."""
-        return ROWS[self.name].of(sizes)
+        """Return the bytes that a run takes, with sums of all vertices, and those before a further batch."""
+        sums = 0 if self._k is None else SUMS + BEFORE * (self._k > WIDTH)
+        return ROWS[self.name].of(sizes) + sums * sizes.vertices
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""
@@ -328,16 +318,17 @@ class DistanceSums(ArrayLoop):
         sums = {name: getattr(self, name).copy() for name in names}
         read = 0
         for level, rows, words in self._search(starts, direction):
-            bits = _bits(self.near.xp, words)
+            axis = 0 if self._k is None else 1
+            counts = _counts_of_bits(self.near.xp, words, axis)
             if self._k is None:
-                found = as_host(bits.sum(axis=0, dtype=np.int64))[: len(starts)]
-                own += np.outer([1.0, level, 1.0 / level], found)
+                counts = as_host(counts)[: len(starts)]
+                own += np.outer([1.0, level, 1.0 / level], counts)
             else:
-                found = bits.sum(axis=1, dtype=np.int64)
-                sums["_reached"][rows] += found
-                sums["_distances"][rows] += level * found
-                sums["_reciprocals"][rows] += found / level
+                sums["_reached"][rows] += counts
+                sums["_distances"][rows] += level * counts
+                sums["_reciprocals"][rows] += counts / level
             read += len(rows)
+            del rows, words, counts  # before the arrays of the next level
         if self._k is None:
             self._add(starts, own)
         for name, total in sums.items():
@@ -366,15 +357,21 @@ class DistanceSums(ArrayLoop):
         while near.total(len(rows)):
             changed = near.update(front, rows)
             readers = near.followers(changed, direction)
-            words = near.words(front, direction, "or", readers) & ~seen[readers]
+            words = near.words(front, direction, "or", readers)
+            words &= ~seen[readers]
             look()
             front[changed] = 0
             new = near.xp.flatnonzero(words)
-            rows, words, level = readers[new], words[new], level + 1
+            del changed, rows
+            rows, level = readers[new], level + 1
+            del readers
+            words = words[new]
+            del new
             front[rows] = words
             seen[rows] |= words
             look()
             yield level, rows, words
+            del words
 
 
 class WeightedDistanceSums(DistanceSums):
@@ -416,25 +413,41 @@ class WeightedDistanceSums(DistanceSums):
         here, rows = near.owned_among(starts)
         found = xp.isfinite(length)
         found[rows, xp.asarray(here)] = False  # a start does not count as reached
+        look()
         near_by = found & (length > 0.0)
         look()
         length = xp.where(found, length, 0.0)
-        reciprocal = xp.where(near_by, 1.0 / xp.where(near_by, length, 1.0), 0.0)
+        look()
+        reciprocal = 1.0 / xp.where(near_by, length, 1.0)
+        look()
+        reciprocal = xp.where(near_by, reciprocal, 0.0)
         look()
         if self._k is None:
             sums = [found.sum(axis=0), length.sum(axis=0), reciprocal.sum(axis=0)]
             self._add(starts, np.array([as_host(one) for one in sums], np.float64))
         else:
-            self._reached[: part.owned] += found.sum(axis=1)
-            self._distances[: part.owned] += length.sum(axis=1)
-            self._reciprocals[: part.owned] += reciprocal.sum(axis=1)
+            reached, total = found.sum(axis=1), length.sum(axis=1)
+            look()
+            reciprocals = reciprocal.sum(axis=1)
+            look()
+            self._reached[: part.owned] += reached
+            self._distances[: part.owned] += total
+            self._reciprocals[: part.owned] += reciprocals
         self.done += len(starts)
         read, sent = part.halo.totals(read)
         left = len(self._starts) - self.done
         return Step(left, read, direction="push", filter="list", bytes_sent=sent)
 
 
-def _bits(xp: Any, words: Array) -> Array:
-    """Return the bits of words, the lowest first; uint8, shape (len(words), WIDTH)."""
-    octets = xp.unpackbits(words.view(np.uint8)).reshape(-1, WIDTH // 8, 8)
-    return octets[:, :, ::-1].reshape(-1, WIDTH)
+def _counts_of_bits(xp: Any, words: Array, axis: int) -> Array:
+    """Return how many of 64 bits are set in each word (axis 1), or in how many words each bit is (axis 0).
+
+    Words are unpacked to a byte for each bit, so only some are at a time.
+    """
+    most = ON_HOST if xp is np else ON_DEVICE
+    counts = []
+    for low in range(0, max(1, len(words)), most):
+        bits = xp.unpackbits(words[low : low + most].view(np.uint8), bitorder="little")
+        counts.append(bits.reshape(-1, WIDTH).sum(axis=axis, dtype=np.int64))
+        look()
+    return xp.concatenate(counts) if axis else sum(counts)

@@ -22,9 +22,10 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -46,6 +47,11 @@ SHARED = 1 << 20  # pairs of labels that every rank can hold at once
 LEAST_SHOWN = 1 << 20  # ranks exchange their largest trees if the graph has at least so many arcs
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, labels",
+    directions=False,
+)
 @accepts_dask_frames
 def weakly_connected_components(
     graph: Graph[FrameT] | FrameT,
@@ -59,19 +65,6 @@ def weakly_connected_components(
     """Label every vertex with the smallest vertex of its component.
 
     The direction of edges does not matter.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -105,7 +98,7 @@ def weakly_connected_components(
     return result.require_convergence("weakly_connected_components").frame
 
 
-class WeaklyConnectedComponents(BaseLoop):
+class WeaklyConnectedComponents(Loop):
     """The algorithm as a loop for `run`: samples, then all arcs, then labels between ranks.
 
     On a whole graph each step links samples, or a range of rows or arcs.  On shards the last

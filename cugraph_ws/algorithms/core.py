@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Result, Step
+from cugraph_ws.execution.loop import Loop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -24,7 +25,7 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["CoreNumber", "core_number", "k_core", "own_degree_type"]
+__all__ = ["CoreNumber", "core_number", "k_core"]
 
 Array = Any  # NumPy's or CuPy's
 DegreeType = Literal["both", "in", "out"]
@@ -34,6 +35,11 @@ REMOVED = -1  # the degree of a peeled ghost: no more arcs are subtracted from i
 NONE_LEFT = np.iinfo(np.int64).max  # a rank's smallest degree if it has no vertex left
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, core_number",
+    note="Self-loops do not count.",
+)
 @accepts_dask_frames
 def core_number(
     graph: Graph[FrameT] | FrameT,
@@ -49,21 +55,6 @@ def core_number(
 
     The k-core is the largest set of vertices in which each has at least k neighbours in the set.
     Self-loops do not count; each parallel edge counts.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    degree_type : {"both", "in", "out"}
-        Which edges count if the graph is directed.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -91,6 +82,12 @@ def core_number(
     ).frame
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    example={"k": 2},
+    weights="kept",
+)
 @accepts_dask_frames
 def k_core(
     graph: Graph[FrameT] | FrameT,
@@ -107,21 +104,8 @@ def k_core(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     k : int, optional
         The core; by default the innermost one that is not empty.
-    degree_type : {"both", "in", "out"}
-        Which edges count if the graph is directed.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, which the result keeps; by default the column named
-        `weight`, if there is one.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -184,13 +168,13 @@ def _run(
     return run(CoreNumber(degree_type, k), graph, **options).require_convergence("core_number")
 
 
-class CoreNumber(BaseLoop):
+class CoreNumber(Loop):
     """The algorithm as a loop for `run`, on one rank or several.
 
-    A single rank peels several levels in a step.  With several ranks, each peels in a step all
-    vertices that reach the level without updates from other ranks; a peeled vertex may make others
-    reach it.  Ranks then update the ghosts of peeled vertices, and send the decreases of degrees to
-    the owners of vertices.  A level is done when no rank has more vertices to peel.  The next level is
+    A single rank peels several levels in a step, or on the CPU a part of a large one.  With several
+    ranks, each peels in a step all vertices that reach the level without updates from other ranks; a
+    peeled vertex may make others reach it.  Ranks then update the ghosts of peeled vertices, and send
+    the decreases of degrees to the owners of vertices.  A level is done when no rank has more vertices to peel.  The next level is
     the smallest degree left on any rank, so empty levels are skipped.
 
     Parameters
@@ -206,7 +190,7 @@ class CoreNumber(BaseLoop):
     outputs: ClassVar = {"core_number": False}
     by_vertex_state: tuple[str, ...] = ("core", "waiting")
     _core: Array  # by position: remaining degree, or core number once peeled
-    _level: int  # the last level that was begun; on a single rank, peeled
+    _level: int  # the last level that was begun
     _alive: Array  # owned vertices above the level, and perhaps some that have reached it
     _waiting: Array  # owned vertices that have reached it, but whose neighbours are not updated yet
     _all_waiting: int  # number of these on all ranks
@@ -260,10 +244,12 @@ class CoreNumber(BaseLoop):
         """Peel several levels; with several ranks, peel locally and exchange the changes."""
         active, sent = self._left, 0
         if self._part.halo.alone:
-            self._alive, self._level, peeled, read = self._peeler.peel_levels(
-                self._core, self._alive, self._level
+            active += self._all_waiting
+            self._alive, self._level, self._waiting, reached, read = self._peeler.peel_levels(
+                self._core, self._alive, self._level, self._waiting
             )
-            self._left -= peeled
+            self._left -= reached
+            self._all_waiting = len(self._waiting)
         else:
             if self._all_waiting == 0:
                 self._rise()
@@ -278,10 +264,10 @@ class CoreNumber(BaseLoop):
         return {"degree_type": self._degree_type}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return degrees, core numbers and the last level; on a shard also the pending vertices."""
+        """Return degrees, core numbers and the last level; the waiting vertices too, if there may be any."""
         part, level = self._part, np.array([self._level], np.int64)
         own = {"core": self._core}
-        if not part.whole:
+        if not part.whole or len(self._waiting):
             own["waiting"] = self._marks(self._waiting)
         return {name: as_host(part.by_number(one)) for name, one in own.items()} | {"level": level}
 
@@ -289,10 +275,11 @@ class CoreNumber(BaseLoop):
         """Refuse a state that this run cannot have saved; not collective."""
         highest = as_host(self._part.by_number(self._core))  # the degrees, after `start`
         core = state.integers("core", graph.owned, 0, highest)
-        if graph.whole:
-            state.number("level", -1, int(highest.max(initial=0)) + 1)  # one above: end on a GPU
+        # On a GPU the level may be one above the highest at the end.
+        most = int(highest.max(initial=0)) + 1 if graph.whole else 2 * graph.number_of_arcs
+        level = state.number("level", -1, most)
+        if graph.whole and "waiting" not in state:
             return
-        level = state.number("level", -1, 2 * graph.number_of_arcs)
         at_level = core[state.flags("waiting", graph.owned)] == level
         state.require(
             "waiting", at_level.all(), "marks a vertex whose core number is not the level"
@@ -307,9 +294,7 @@ class CoreNumber(BaseLoop):
             marks = part.xp.zeros(part.size, np.bool_)
             marks[part.order] = part.xp.asarray(state["waiting"].astype(np.bool_))
             waiting = part.xp.flatnonzero(marks)
-        if part.halo.alone and len(
-            waiting
-        ):  # several ranks saved the state; now there is no other rank to update
+        if part.halo.alone and len(waiting):
             self._peeler.peel(self._core, waiting, level)
             waiting = waiting[:0]
         self._enter(level, waiting)

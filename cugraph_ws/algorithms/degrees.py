@@ -15,6 +15,7 @@ from cugraph_ws.algorithms.options import (
     open_graph,
     refuse_checkpoints,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -32,6 +33,13 @@ Array = Any  # NumPy's or CuPy's
 LOW = (1 << 32) - 1  # the lower bits of an integer
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, degree",
+    weights="weighted",
+    checkpoints="nowhere",
+    note="Sums of weights with `weighted=True`, exact for integers.",
+)
 @accepts_dask_frames
 def degree(
     graph: Graph[FrameT] | FrameT,
@@ -53,21 +61,10 @@ def degree(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     vertices : sequence, array, Series or frame, optional
         The vertices to list; by default all.
-    degree_type : {"both", "in", "out"}
-        Which edges count if the graph is directed.
     weighted : bool
         Whether to add up the weights of the edges (the strength) instead of counting them.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; read only if `weighted`, by default the column named
-        `weight`.
-    directed : bool
-        Whether the edges of an edge frame are directed.
     **options
         engine: see `run`; there are no checkpoints, and the others have no effect.
 
@@ -90,6 +87,13 @@ def degree(
     return _listed(opened, {"degree": _sums(opened, weighted, ways)}, vertices)
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, in_degree, out_degree",
+    weights="weighted",
+    checkpoints="nowhere",
+    note="Sums of weights with `weighted=True`, exact for integers.",
+)
 @accepts_dask_frames
 def degrees(
     graph: Graph[FrameT] | FrameT,
@@ -106,18 +110,10 @@ def degrees(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     vertices : sequence, array, Series or frame, optional
         The vertices to list; by default all.
     weighted : bool
         Whether to add up the weights of the edges (the strength) instead of counting them.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; see `degree`.
-    directed : bool
-        Whether the edges of an edge frame are directed.
     **options
         engine: see `run`; there are no checkpoints, and the others have no effect.
 

@@ -17,6 +17,7 @@ from cugraph_ws.algorithms.options import (
     check_finite,
     check_not_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -126,6 +127,13 @@ def check_start(graph: GraphView, values: Any) -> None:
         raise InputError("nstart is 0 for every vertex; give one of them more than 0")
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, eigenvector_centrality",
+    example={"tol": 0.1},
+    weights="read",
+    note="Power iteration, and Krylov spaces on undirected graphs; bipartite graphs too.",
+)
 @accepts_dask_frames
 def eigenvector_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -148,25 +156,12 @@ def eigenvector_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    max_iter : int
-        Maximum number of supersteps.
     tol : float
         The run ends when no value changes by more than this; on an undirected graph, when the square root
         of the sum of all squared changes is at most this.  Where that takes more than 64 supersteps, as on
         a large grid, it is enough that no value changes by more.
     nstart : frame, mapping, number or column name, optional
         First values, 0 or more; by default all equal.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str or None
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one. None for no weights.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -205,6 +200,11 @@ def eigenvector_centrality(
     return result.require_convergence("eigenvector_centrality").frame
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, katz_centrality",
+    weights="read",
+)
 @accepts_dask_frames
 def katz_centrality(
     graph: Graph[FrameT] | FrameT,
@@ -225,8 +225,6 @@ def katz_centrality(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     alpha : float, optional
         Attenuation factor of each further edge of a walk.  The iteration converges if it is below
         the reciprocal of the greatest eigenvalue.  By default 1 / (1 + d), where d is the greatest
@@ -234,23 +232,12 @@ def katz_centrality(
         not converge on regular graphs.
     beta : float, frame, mapping or column name
         The constant term of each vertex.
-    max_iter : int
-        Maximum number of supersteps.
     tol : float
         The run ends when no value, before normalization, changes by more than this.
     nstart : frame, mapping, number or column name, optional
         First values; 0 if not given.
     normalized : bool
         Whether to scale the result to the Euclidean norm 1.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str or None
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one. None for no weights.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -30,8 +30,8 @@ ROWS = {
     "coloring by seed": Row(Bytes(100, 4), Bytes(92, 0)),
     "conductance": Row(Bytes(26, 42), Bytes(26, 42)),
     "core_number": Row(Bytes(50, 4), Bytes(41, 0)),
-    # bits of 64 searches, and the arcs of a level
-    "distance_sums": Row(Bytes(200, 30), Bytes(215, 24)),
+    # bits of 64 searches, and the vertices of a level
+    "distance_sums": Row(Bytes(70, 4), Bytes(62, 0), result=0),
     "weighted_distance_sums": Row(Bytes(40, 30, 8), Bytes(40, 20)),
     "eigenvector_centrality": Row(Bytes(100, 0), Bytes(100, 0)),
     "ego_graph": Row(Bytes(60, 30), Bytes(60, 30)),

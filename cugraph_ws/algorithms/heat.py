@@ -16,6 +16,7 @@ from cugraph_ws.algorithms.options import (
     check_finite,
     check_not_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
@@ -65,6 +66,12 @@ class Heat:
             )
 
 
+@algorithm(
+    group="simulation",
+    columns="vertex, temperature",
+    example=lambda ids: {"temperature": {vertex: place % 3 for place, vertex in enumerate(ids)}},
+    weights="required",
+)
 @accepts_dask_frames
 def heat(
     graph: Graph[FrameT] | FrameT,
@@ -91,16 +98,10 @@ def heat(
         Vertices with a constant temperature.
     tol : float
         The run ends when no temperature changes by more than this in a superstep.
-    max_iter : int
-        Maximum number of supersteps.
-    source, destination : str or list of str
-        For an edge frame: its columns.
     weight : str
         For an edge frame: the column of coefficients; by default the column named `weight`.
     directed : bool
         For an edge frame: whether heat flows one way only.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -23,6 +23,7 @@ from cugraph_ws.algorithms.options import (
     refuse_negative,
 )
 from cugraph_ws.algorithms.rayleigh_ritz import Improved, has_room
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -48,6 +49,12 @@ IDLE = 128  # accelerated supersteps without a smaller residual, after which it 
 GREATEST = 1e200  # sums of weights above which, and below whose inverse, products could overflow
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, hubs, authorities",
+    weights="read",
+    note="Each sums to 1.",
+)
 @accepts_dask_frames
 def hits(
     graph: Graph[FrameT] | FrameT,
@@ -66,10 +73,6 @@ def hits(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    max_iter : int
-        Maximum number of supersteps.
     tol : float
         The run ends when no hub score, of which the greatest is 1, changes by more than this in a
         superstep of power iteration.  Where that would take many supersteps, the locally optimal
@@ -78,15 +81,6 @@ def hits(
         First hub scores, 0 or more; by default all equal.
     normalized : bool
         Whether the hub scores, and the authority scores, sum to 1; otherwise the greatest of each is 1.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str or None
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one. None for no weights.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -146,6 +140,7 @@ class HITS(ArrayLoop):
 
     name = "hits"
     reads_weights = True
+    converged = False
     outputs: ClassVar = {"hubs": False, "authorities": False}
     kept: ClassVar = {"hubs": None, "authorities": None}
 
@@ -187,6 +182,8 @@ class HITS(ArrayLoop):
         else:
             self._hubs = near.part.with_ghosts(self._first[: near.part.owned])
         self._authorities = near.xp.zeros(near.part.size)
+        if not on_device:
+            _ = near.part.csr  # a run cannot end while the first step makes it
         self._queue: Any = None  # made by the first step: `restore` replaces the arrays
         self._products: Any = None  # likewise, for accelerated ones on one GPU
         self._improved: Improved | None = None  # while supersteps are accelerated

@@ -16,6 +16,7 @@ import numpy as np
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import LEAST, MOST, ArrayLoop, Neighbourhood, priorities
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -38,6 +39,12 @@ WINDOW = 62  # colours for which a word has bits
 MOST_ROUNDS = 256  # of a GPU; vertices of equal degree may wait for one another in long chains
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, in_set",
+    directions=False,
+    note="Deterministic for a seed.",
+)
 @accepts_dask_frames
 def maximal_independent_set(
     graph: Graph[FrameT] | FrameT,
@@ -55,18 +62,8 @@ def maximal_independent_set(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     seed : int
         Different seeds give different sets; the same seed gives the same set on any machine.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -94,6 +91,12 @@ def maximal_independent_set(
     return result.require_convergence("maximal_independent_set").frame
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, color",
+    directions=False,
+    note="Without a seed greedy by largest degree, ties by id; deterministic for a seed.",
+)
 @accepts_dask_frames
 def coloring(
     graph: Graph[FrameT] | FrameT,
@@ -114,19 +117,9 @@ def coloring(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     seed : int, optional
         Colour vertices in a random order instead, the same for a seed on any machine; that usually
         takes more colours.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -167,6 +160,7 @@ class _GreedyLoop(ArrayLoop):
     _rows: Array  # owned undecided vertices that may have the highest priority among neighbours
 
     _seed: int | None
+    converged = False
 
     def __init__(self, seed: int = 0) -> None:
         check_count("seed", seed, most=GREATEST_SEED)
@@ -175,6 +169,8 @@ class _GreedyLoop(ArrayLoop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Make every vertex undecided."""
         self.near = near = Neighbourhood(graph, on_device=on_device, symmetric=True)
+        if near.part.directed and not on_device:
+            _ = near.part.csr  # a run cannot end while the first step makes it
         self._priority = self._priorities(graph)
         self._decided = near.xp.full(near.part.size, UNDECIDED, np.int64)
         self._list()

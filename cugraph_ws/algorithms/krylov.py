@@ -184,6 +184,7 @@ class PrincipalVector(ArrayLoop):
     """
 
     reads_weights = True
+    converged = diverged = False
     kept: ClassVar = {"vector": None, "rest": None}
 
     def __init__(
@@ -198,8 +199,12 @@ class PrincipalVector(ArrayLoop):
         check_count("max_iter", self.max_iter)
         check_number("tol", self.tol, finite=True)
         (self.name,) = (name for name, field in program.state.items() if field.visible)
-        self.outputs = {self.name: False}
         self._program, self._nstart = program, nstart
+
+    @property
+    def outputs(self) -> dict[str, bool]:
+        """The vector."""
+        return {self.name: False}
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""

@@ -10,10 +10,11 @@ from cugraph_ws.algorithms.color_classes import color_classes
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.independent_set import GREATEST_SEED
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -32,6 +33,13 @@ __all__ = ["LabelPropagation", "label_propagation"]
 Array = Any  # NumPy's or CuPy's
 
 
+@algorithm(
+    group="communities",
+    columns="vertex, label",
+    example={"max_iter": 2},
+    weights="read",
+    note="LDBC's CDLP, or asynchronous by a seed; heaviest label if there are weights.",
+)
 @accepts_dask_frames
 def label_propagation(
     graph: Graph[FrameT] | FrameT,
@@ -57,22 +65,14 @@ def label_propagation(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     max_iter : int
         Number of iterations.  The run ends earlier if no label changes.
     seed : int, optional
         Updates labels asynchronously, in an order that depends on the seed alone.
-    source, destination : str or list of str
-        Id columns of an edge frame.
     weight : str, optional
         Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
         is one.  Then the label with the largest sum of weights is taken.  None counts each edge as
         1, as LDBC does.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def label_propagation(
     return result.require_convergence("label_propagation").frame
 
 
-class LabelPropagation(BaseLoop):
+class LabelPropagation(Loop):
     """The algorithm as a loop for `run`: each step is an iteration, on one rank or several.
 
     Labels are vertex numbers, by position.  Ranks send each other the labels that changed.
@@ -134,6 +134,7 @@ class LabelPropagation(BaseLoop):
     """
 
     name = "label_propagation"
+    ends_within_steps = True
     outputs: ClassVar = {"label": True}
     reads_weights = True
     by_vertex_state: tuple[str, ...] = ("label",)
@@ -193,7 +194,9 @@ class LabelPropagation(BaseLoop):
 
     def _by_color(self) -> int:
         """Choose the labels of the vertices of each colour in turn; return how many changed."""
-        label, xp, total = self._label, self._part.xp, 0
+        # A run may end between two colours, so the labels from before the step stay as they are.
+        self._label = label = self._label.copy()
+        xp, total = self._part.xp, 0
         for rows, chooser in self._classes:
             own = label[rows]
             chosen, changed = chooser.choose(xp.concatenate([own, label]))

@@ -23,6 +23,7 @@ from cugraph_ws.algorithms.louvain import (
     without_gaps,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.keywords import REFUSED, refuse_unknown, takes_names_of_others
@@ -40,6 +41,14 @@ Array = Any  # NumPy's or CuPy's
 TURNS = 1 << 32  # the first turn of refinements, beyond those of sweeps
 
 
+@algorithm(
+    group="communities",
+    columns="vertex, partition",
+    weights="read",
+    directions=False,
+    checkpoints="on one machine",
+    note="Returned with the modularity, as by `louvain`.",
+)
 @takes_names_of_others
 def leiden(
     graph: Graph[FrameT] | FrameT,
@@ -88,16 +97,6 @@ def leiden(
         Whether the frame also has the refined communities of each level of the second iteration.
     seed : int
         Different seeds give different communities; the same seed gives the same on any machine.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one.  None for no weights.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
 
     Returns
     -------

@@ -78,7 +78,9 @@ class ListedEdges(ArrayLoop):
         if part.numbers_are_positions:
             arcs = xp.flatnonzero(tail != head if directed else tail < head)
             look()
-            tail, head = tail[arcs].astype(np.int64), head[arcs]
+            tail = tail[arcs].astype(np.int64)
+            look()
+            head = head[arcs]
             return arcs, tail, head, tail, head
         tail = tail.astype(np.int64)
         one, other = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)

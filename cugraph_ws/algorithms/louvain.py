@@ -23,12 +23,13 @@ from cugraph_ws.algorithms.options import (
     Weight,
     refuse_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, check_flag, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.keywords import refuse_unknown, takes_names_of_others
-from cugraph_ws.execution.loop import BaseLoop, Result, Step
+from cugraph_ws.execution.loop import Loop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
@@ -44,18 +45,7 @@ from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = [
-    "Level",
-    "Louvain",
-    "both_ways",
-    "communities",
-    "contract",
-    "levels_wanted",
-    "louvain",
-    "merge",
-    "row_sums",
-    "without_gaps",
-]
+__all__ = ["Louvain", "louvain"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -74,6 +64,14 @@ LEVELS = 100  # most levels, if the user gives no number
 BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
 
 
+@algorithm(
+    group="communities",
+    columns="vertex, partition",
+    weights="read",
+    directions=False,
+    checkpoints="on one machine",
+    note="Returned with the modularity; the same on every engine and any number of workers, each of which holds all edges; small graphs are searched from many starts.",
+)
 @takes_names_of_others
 def louvain(
     graph: Graph[FrameT] | FrameT,
@@ -117,16 +115,6 @@ def louvain(
         Whether the frame also has the communities of each level.
     seed : int
         Different seeds give different communities; the same seed gives the same on any machine.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one.  None for no weights.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
 
     Returns
     -------
@@ -273,7 +261,7 @@ class Level(NamedTuple):
         return self.offsets, self.indices, self.weights
 
 
-class Louvain(BaseLoop):
+class Louvain(Loop):
     """The algorithm as a loop for `run`: each step is a sweep over the vertices of a level.
 
     A checkpoint has the finished levels; a resumed run repeats the sweeps of the level after them,
@@ -287,6 +275,7 @@ class Louvain(BaseLoop):
 
     name = "louvain"
     checkpoints = "on one machine"
+    converged = False
     ends_within_steps = True
     outputs: ClassVar = {"partition": False}
     reads_weights = True
@@ -648,16 +637,25 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
     look()
     order = xp.argsort(keys, kind="stable")
     look()
-    keys, weights = keys[order], weights[order]
+    keys = keys[order]
+    look()
+    weights = weights[order]
     look()
     rows = keys // max(1, count)
+    look()
     columns = keys - rows * count
+    look()
     vertices = xp.arange(count + 1)
     degrees = row_sums(xp, weights, xp.searchsorted(rows, vertices))
     look()
     apart = xp.flatnonzero(rows != columns)
     inside = _total(xp.where(rows == columns, weights, 0))
-    rows, columns, weights = rows[apart], columns[apart], weights[apart]
+    look()
+    rows = rows[apart]
+    look()
+    columns = columns[apart]
+    look()
+    weights = weights[apart]
     look()
     leads = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
     first = xp.flatnonzero(xp.concatenate([xp.ones(min(1, len(rows)), np.bool_), leads]))

@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -33,6 +34,13 @@ Array = Any  # NumPy's or CuPy's
 GREATEST_SEED = 2**128 - 1
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, mate",
+    example=lambda ids: {"left": ids[::3]},
+    note="Deterministic for a seed.",
+    directions=False,
+)
 @accepts_dask_frames
 def maximal_bipartite_matching(
     graph: Graph[FrameT] | FrameT,
@@ -52,21 +60,11 @@ def maximal_bipartite_matching(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     left : sequence, ndarray, Series, frame or str
         Ids of the left vertices, or the name of a vertex attribute that is true (or 1) for
         them; all others are right vertices.
     seed : int
         Different seeds give different matchings; the same seed gives the same on any machine.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -97,7 +95,7 @@ def maximal_bipartite_matching(
     return result.require_convergence("maximal_bipartite_matching").frame
 
 
-class MaximalBipartiteMatching(BaseLoop):
+class MaximalBipartiteMatching(Loop):
     """The algorithm as a loop for `run`: each step is a round of proposals, on one rank or several.
 
     Edges are ranked by a hash of their ends' numbers.  The result is that of the greedy algorithm

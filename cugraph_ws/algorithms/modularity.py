@@ -17,6 +17,7 @@ import pyarrow as pa
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import row_of_arcs
 from cugraph_ws.algorithms.options import Columns, Weight, refuse_great, refuse_negative
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_number
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -39,6 +40,13 @@ Array = Any  # NumPy's or CuPy's
 SUMS = ("vertices", "inside", "out", "into")
 
 
+@algorithm(
+    group="communities",
+    columns="modularity",
+    example=lambda ids: {"communities": {vertex: place % 2 for place, vertex in enumerate(ids)}},
+    weights="read",
+    note="A number. Communities are a frame, mapping, list of sets or vertex attribute.",
+)
 def modularity(
     graph: Graph[FrameT] | FrameT,
     communities: Any,
@@ -60,23 +68,12 @@ def modularity(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     communities : frame, mapping, list of sets or str
         The community of every vertex: a frame of ids and one column of integers or text, as
         `louvain` or `label_propagation` returns; a mapping from ids to integers; sets or lists of
         ids, as NetworkX's functions return; or the name of a vertex attribute of integers.  In a Dask frame, communities are integers.
     resolution : float
         Factor of the expected fraction; with higher values, smaller communities score better.
-    engine : {"auto", "cpu", "cuda", "python"}
-        See `run`.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one.  None for no weights.
-    directed : bool
-        Whether the edges of an edge frame are directed.
 
     Returns
     -------
@@ -121,6 +118,12 @@ def modularity(
     return math.fsum(shares)
 
 
+@algorithm(
+    group="communities",
+    columns="community, vertices, volume, cut, conductance",
+    example=lambda ids: {"communities": {vertex: place % 2 for place, vertex in enumerate(ids)}},
+    weights="read",
+)
 @accepts_dask_frames
 def conductance(
     graph: Graph[FrameT] | FrameT,
@@ -142,19 +145,8 @@ def conductance(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     communities : frame, mapping, list of sets or str
         The community of every vertex; see `modularity`.
-    engine : {"auto", "cpu", "cuda", "python"}
-        See `run`.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one.  None for no weights.
-    directed : bool
-        Whether the edges of an edge frame are directed.
 
     Returns
     -------

@@ -6,7 +6,7 @@ On the CPU each search is a vertex loop.  On GPUs up to 32 searches form a batch
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from operator import length_hint
 from typing import Any, Unpack
@@ -24,12 +24,13 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_number, check_word, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import program_memory
@@ -48,7 +49,7 @@ from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["MultiSource", "Search", "multi_source_bfs", "multi_source_sssp"]
+__all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]
 
 FIELDS = ("distance", "valid", "predecessor")
 BATCHED: tuple[Any, ...] = (BFS, SSSP)  # programs with kernels for batches
@@ -77,7 +78,7 @@ class Search:
     begin: Callable[[int, int | None], VertexLoop]
 
 
-class MultiSource(BaseLoop):
+class MultiSource(Loop):
     """The loop that runs a search from each of many vertices, for `run`.
 
     On GPUs a step is a batch of up to 32 searches.  On the CPU it is a few searches for each core
@@ -146,6 +147,11 @@ class MultiSource(BaseLoop):
     def reads_weights(self) -> bool:
         """Whether the search reads the weights of edges."""
         return reads_weights(self._program)
+
+    @property
+    def arc_inputs(self) -> Collection[str]:
+        """Names of the arrays of `inputs` with an entry for each arc."""
+        return self._graph.edge_attributes
 
     @property
     def converged(self) -> bool:
@@ -298,6 +304,11 @@ class MultiSource(BaseLoop):
         }
 
 
+@algorithm(
+    group="paths",
+    columns="source, vertex, distance, predecessor",
+    example=lambda ids: {"starts": ids[:2]},
+)
 @accepts_dask_frames
 def multi_source_bfs(
     graph: Graph[FrameT] | FrameT,
@@ -315,22 +326,12 @@ def multi_source_bfs(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     starts : list of ids
         Start vertices; a separate search runs from each.
     depth_limit : int, optional
         Maximum number of hops; 0 reaches only the start.
-    source, destination : str or list of str
-        For an edge frame: its columns.
-    weight : str, optional
-        For an edge frame: a weight column, which is validated but has no effect.
-    directed : bool
-        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
         Distance of unreachable vertices: null, or the greatest int32.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -360,6 +361,12 @@ def multi_source_bfs(
     return with_unreachable(result, "distance", unreachable)
 
 
+@algorithm(
+    group="paths",
+    columns="source, vertex, distance, predecessor",
+    example=lambda ids: {"starts": ids[:2]},
+    weights="read",
+)
 @accepts_dask_frames
 def multi_source_sssp(
     graph: Graph[FrameT] | FrameT,
@@ -383,17 +390,11 @@ def multi_source_sssp(
         Start vertices; a separate search runs from each.
     cutoff : float, optional
         Maximum length of a path; vertices farther away are unreachable.
-    source, destination : str or list of str
-        For an edge frame: its columns.
     weight : str or None
         For an edge frame: the column of lengths, 0 or more; by default the column named `weight`,
         if there is one. None for no weights.
-    directed : bool
-        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
         Distance of unreachable vertices: null, or the type's greatest value.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -7,21 +7,21 @@ and `update` sends owned values to their ghosts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import BaseLoop, Column
+from cugraph_ws.execution.loop import Column, Loop
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
 from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.looks import look_together
+from cugraph_ws.runtime.looks import look, look_together
 from cugraph_ws.runtime.mixing import mixed
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -46,7 +46,12 @@ Direction = Literal["in", "out", "all"]
 
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
+CELLS_AT_ONCE = 1 << 23  # written between two looks
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
+ON_HOST, ON_DEVICE = (
+    1 << 16,
+    1 << 24,
+)  # most arcs that are listed at a time; a GPU launches for each time
 
 
 class Neighbourhood:
@@ -81,6 +86,26 @@ class Neighbourhood:
         self._kept = on_device and self.part.whole and self._plain
         self._converted: dict[tuple[str, Any], Array] = {}
         self._found_classes: dict[int, tuple[Any, Any]] = {}  # by the id of the offsets, and those
+
+    def filled(self, shape: tuple[int, int], value: float, dtype: npt.DTypeLike) -> Array:
+        """Return an array filled with a value; written in pieces, since first writes to memory take long.
+
+        Parameters
+        ----------
+        shape : (int, int)
+        value : float
+        dtype : dtype
+
+        Returns
+        -------
+        array of `dtype`
+        """
+        array = self.xp.empty(shape, dtype)
+        rows = max(1, CELLS_AT_ONCE // max(1, shape[1]))
+        for first in range(0, shape[0], rows):
+            look()
+            array[first : first + rows].fill(value)
+        return array
 
     def owned_among(self, numbers: Array) -> tuple[Array, Array]:
         """Find which of some vertices this rank owns.
@@ -315,12 +340,15 @@ class Neighbourhood:
         rows = [part.csc] if direction == "out" and self._directed else [part.csr]
         if direction == "all" and self._directed:
             rows.append(part.csc)
-        found = [_listed(xp, one, places) for one in rows]
-        together = found[0] if len(found) == 1 else xp.concatenate(found)
-        if len(together) * MANY < part.size:
-            return xp.unique(together).astype(np.int64)
+        listings = [_listed(xp, one, places) for one in rows]
+        if sum(total for total, _ in listings) * MANY < part.size:
+            together = [piece for _, pieces in listings for piece in pieces]
+            look()
+            return xp.unique(xp.concatenate([places[:0], *together]))
         marks = xp.zeros(part.size, np.bool_)
-        marks[together] = True
+        for _, pieces in listings:
+            for piece in pieces:
+                marks[piece] = True
         return xp.flatnonzero(marks[: part.owned])
 
     def update(self, column: Array, changed: Array = None) -> Array:
@@ -357,16 +385,26 @@ class Neighbourhood:
         return sums[0]
 
 
-def _listed(xp: Any, rows: Any, places: Array) -> Array:
-    """Return the neighbours in some rows, one after the other."""
-    begins = rows.offsets[places]
-    lengths = rows.offsets[places + 1] - begins
+def _listed(xp: Any, rows: Any, places: Array) -> tuple[int, Iterator[Array]]:
+    """Return how many neighbours are in some rows, and these, one row after the other, in pieces."""
+    shifts = rows.offsets[places]
+    lengths = rows.offsets[places + 1]
+    lengths -= shifts
     ends = xp.cumsum(lengths)
     total = int(ends[-1]) if len(places) else 0
-    if not total:
-        return rows.indices[:0]
-    owner = xp.searchsorted(ends, xp.arange(total), side="right")
-    return rows.indices[xp.arange(total) - (ends - lengths)[owner] + begins[owner]]
+    shifts += lengths
+    shifts -= ends  # from a place in the list to the arc
+    del lengths
+
+    def pieces() -> Iterator[Array]:
+        most = ON_HOST if xp is np else ON_DEVICE
+        for low in range(0, total, most):
+            arcs = xp.arange(low, min(low + most, total))
+            arcs += shifts[xp.searchsorted(ends, arcs, side="right")]
+            look()
+            yield rows.indices[arcs]
+
+    return total, pieces()
 
 
 def priorities(part: Part, seed: int) -> Array:
@@ -511,7 +549,7 @@ def order_of_pairs(xp: Any, first: Array, second: Array, size: int) -> Array:
     return xp.lexsort(xp.stack((second, first)))
 
 
-class ArrayLoop(BaseLoop):
+class ArrayLoop(Loop):
     """Base of loops for `run` whose state is arrays by vertex.
 
     A subclass has `start` and `step`, sets `converged`, keeps the arrays named in `kept` as

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
@@ -49,6 +50,12 @@ class NeuralNetwork:
         check_finite("activation", graph, values["initial"])
 
 
+@algorithm(
+    group="simulation",
+    columns="vertex, activation",
+    example=lambda ids: {"activation": 0.5, "fixed": ids[:1]},
+    weights="required",
+)
 @accepts_dask_frames
 def neural_network(
     graph: Graph[FrameT] | FrameT,
@@ -78,15 +85,9 @@ def neural_network(
         The run ends when no activation changes by more than this in a superstep.
     max_iter : int
         Maximum number of supersteps; with large weights activations can oscillate forever.
-    source, destination : str or list of str
-        For an edge frame: its columns.
     weight : str or None
         For an edge frame: the column of the synapses' weights; by default the column named
         `weight`.
-    directed : bool
-        For an edge frame: whether edges are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -9,6 +9,7 @@ import numpy as np
 
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -21,7 +22,7 @@ from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
 from cugraph_ws.program.linear import Extrapolate, linear
 from cugraph_ws.runtime.masks import any_true
 
-__all__ = ["PageRank", "check_surfer", "pagerank"]
+__all__ = ["PageRank", "pagerank"]
 
 
 def _shares(xp: Any, ranks: Any, constants: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,6 +105,11 @@ def check_surfer(graph: GraphView, values: Mapping[str, Any], argument: str) -> 
         )
 
 
+@algorithm(
+    group="centrality",
+    columns="vertex, pagerank",
+    weights="read",
+)
 @accepts_dask_frames
 def pagerank(
     graph: Graph[FrameT] | FrameT,
@@ -131,8 +137,6 @@ def pagerank(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     alpha : float
         Probability of following an edge, 0 to 1.
     personalization : frame, mapping or column name, optional
@@ -140,8 +144,6 @@ def pagerank(
     precomputed_vertex_out_weight : frame or mapping, optional
         Sum of each vertex's out-weights, instead of the graph's.  For vertices that are left out
         it is computed from the graph.
-    max_iter : int
-        Maximum number of supersteps.
     tol : float
         Bound on the L1 norm of the change.
     nstart : frame, mapping or column name, optional
@@ -156,15 +158,6 @@ def pagerank(
         Whether ranks may be extrapolated after every eighth superstep, which halves the supersteps
         on many social and road networks.  By default this is done only if `tol` is above 0 and it is
         expected to save time; on a GPU not for small graphs.  The error bound holds in any case.
-    source, destination : str or list of str
-        For an edge frame: its columns.
-    weight : str or None
-        For an edge frame: the column of weights, 0 or more; by default the column named `weight`,
-        if there is one. None for no weights.
-    directed : bool
-        For an edge frame: whether edges are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -16,6 +16,7 @@ from cugraph_ws.algorithms.options import (
     refuse_checkpoints,
     refuse_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number, shown
 from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -29,6 +30,7 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["PersonalizedPageRank", "personalized_pagerank"]
@@ -42,6 +44,14 @@ BLOCK = 33  # bytes of a block by vertex and seed
 MEMORY = ROWS["personalized_pagerank"]
 
 
+@algorithm(
+    group="centrality",
+    columns="seed, vertex, pagerank",
+    example=lambda ids: {"seeds": ids[:2]},
+    weights="read",
+    checkpoints="nowhere",
+    note='Many seeds share each pass over the edges; `top=` limits the vertices of each; `format="columns"` gives a column for each seed.',
+)
 @accepts_dask_frames
 def personalized_pagerank(
     graph: Graph[FrameT] | FrameT,
@@ -66,8 +76,6 @@ def personalized_pagerank(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     seeds : list of ids
         The seeds; each gets ranks of its own.
     alpha : float
@@ -83,15 +91,6 @@ def personalized_pagerank(
     format : {"long", "columns"}
         One row for each seed and vertex, or one row for each vertex and a column for each seed.
         `top` needs "long".
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str or None
-        Weight column of an edge frame, 0 or more; by default the column named `weight`, if there
-        is one. None for no weights.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------
@@ -162,6 +161,7 @@ class PersonalizedPageRank(ArrayLoop):
     """
 
     name = "personalized_pagerank"
+    ends_within_steps = True
     checkpoints = "none"
     less_memory = "give top= (the highest vertices of each seed) or fewer seeds at a time"
     reads_weights = True
@@ -192,7 +192,12 @@ class PersonalizedPageRank(ArrayLoop):
             raise InputError("top= returns different vertices for each seed; use format='long'")
         self._seeds, self._alpha, self._bound = seeds, float(alpha), float(tol)
         self._limit, self._top = int(max_iter), top
-        self.by_vertex = format == "columns"
+        self._wide = format == "columns"
+
+    @property
+    def by_vertex(self) -> bool:
+        """Whether each seed's ranks are a column."""
+        return self._wide
 
     @property
     def vertices_given(self) -> dict[str, Any]:
@@ -253,6 +258,7 @@ class PersonalizedPageRank(ArrayLoop):
             if self._sent.shape[1] != columns:
                 self._sent = xp.empty((part.size, columns))
             xp.multiply(rank, self._share, out=self._sent[:owned])
+            look()
             near.update(self._sent)
             new = near.sums(self._sent, "in", weight=part.graph.weight)
             new *= self._alpha

@@ -20,12 +20,13 @@ from cugraph_ws.algorithms.options import (
     refuse_great,
     refuse_negative,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.similar_pairs import ENTRIES, ENTRY, ROW, AllPairs, Kept
 from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import sizes_of
 from cugraph_ws.frames.base import VertexNumbers
@@ -47,15 +48,7 @@ from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = [
-    "Measure",
-    "Similarity",
-    "adamic_adar",
-    "cosine",
-    "jaccard",
-    "overlap",
-    "sorensen",
-]
+__all__ = ["Similarity", "adamic_adar", "cosine", "jaccard", "overlap", "sorensen"]
 
 Array = Any  # NumPy's or CuPy's
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar"]
@@ -74,6 +67,14 @@ SCORES: dict[str, Callable[[Any, Array, Array, Array], tuple[Array, Array]]] = {
 }
 
 
+@algorithm(
+    group="similarity",
+    columns="first, second, jaccard_coeff",
+    weights="use_weight",
+    directions=False,
+    checkpoints="on one machine",
+    note='Given pairs, "edges", or all with a common neighbour, of which `top` and `at_least` choose.',
+)
 @accepts_dask_frames
 def jaccard(
     graph: Graph[FrameT] | FrameT,
@@ -97,32 +98,6 @@ def jaccard(
     The direction of edges does not matter.  Parallel edges, and edges in both directions between
     two vertices, count once, with the sum of their weights; self-loops do not count.
 
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    vertex_pair : DataFrame or "edges", optional
-        The pairs, with ids in columns `first` and `second` (`first_a`, `first_b` and so on for ids
-        of several columns); or "edges" for all pairs of neighbours.  By default all pairs of
-        vertices with a common neighbour.
-    use_weight : bool
-        Whether to use the weights of edges, which must not be negative.
-    top : int, optional
-        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
-        others.
-    at_least : float, optional
-        Of all pairs with a common neighbour, return those with at least this coefficient.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; by default the column named `weight`, if there is one;
-        ignored unless `use_weight`.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
-
     Returns
     -------
     DataFrame
@@ -144,6 +119,13 @@ def jaccard(
     return _similarity(loop, graph, source, destination, weight, directed, options)
 
 
+@algorithm(
+    group="similarity",
+    columns="first, second, overlap_coeff",
+    weights="use_weight",
+    directions=False,
+    checkpoints="on one machine",
+)
 @accepts_dask_frames
 def overlap(
     graph: Graph[FrameT] | FrameT,
@@ -167,32 +149,6 @@ def overlap(
     The direction of edges does not matter.  Parallel edges, and edges in both directions between
     two vertices, count once, with the sum of their weights; self-loops do not count.
 
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    vertex_pair : DataFrame or "edges", optional
-        The pairs, with ids in columns `first` and `second` (`first_a`, `first_b` and so on for ids
-        of several columns); or "edges" for all pairs of neighbours.  By default all pairs of
-        vertices with a common neighbour.
-    use_weight : bool
-        Whether to use the weights of edges, which must not be negative.
-    top : int, optional
-        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
-        others.
-    at_least : float, optional
-        Of all pairs with a common neighbour, return those with at least this coefficient.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; by default the column named `weight`, if there is one;
-        ignored unless `use_weight`.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
-
     Returns
     -------
     DataFrame
@@ -214,6 +170,13 @@ def overlap(
     return _similarity(loop, graph, source, destination, weight, directed, options)
 
 
+@algorithm(
+    group="similarity",
+    columns="first, second, sorensen_coeff",
+    weights="use_weight",
+    directions=False,
+    checkpoints="on one machine",
+)
 @accepts_dask_frames
 def sorensen(
     graph: Graph[FrameT] | FrameT,
@@ -237,32 +200,6 @@ def sorensen(
     The direction of edges does not matter.  Parallel edges, and edges in both directions between
     two vertices, count once, with the sum of their weights; self-loops do not count.
 
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    vertex_pair : DataFrame or "edges", optional
-        The pairs, with ids in columns `first` and `second` (`first_a`, `first_b` and so on for ids
-        of several columns); or "edges" for all pairs of neighbours.  By default all pairs of
-        vertices with a common neighbour.
-    use_weight : bool
-        Whether to use the weights of edges, which must not be negative.
-    top : int, optional
-        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
-        others.
-    at_least : float, optional
-        Of all pairs with a common neighbour, return those with at least this coefficient.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; by default the column named `weight`, if there is one;
-        ignored unless `use_weight`.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
-
     Returns
     -------
     DataFrame
@@ -284,6 +221,13 @@ def sorensen(
     return _similarity(loop, graph, source, destination, weight, directed, options)
 
 
+@algorithm(
+    group="similarity",
+    columns="first, second, cosine_coeff",
+    weights="use_weight",
+    directions=False,
+    checkpoints="on one machine",
+)
 @accepts_dask_frames
 def cosine(
     graph: Graph[FrameT] | FrameT,
@@ -307,32 +251,6 @@ def cosine(
     The direction of edges does not matter.  Parallel edges, and edges in both directions between
     two vertices, count once, with the sum of their weights; self-loops do not count.
 
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    vertex_pair : DataFrame or "edges", optional
-        The pairs, with ids in columns `first` and `second` (`first_a`, `first_b` and so on for ids
-        of several columns); or "edges" for all pairs of neighbours.  By default all pairs of
-        vertices with a common neighbour.
-    use_weight : bool
-        Whether to use the weights of edges, which must not be negative.
-    top : int, optional
-        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
-        others.
-    at_least : float, optional
-        Of all pairs with a common neighbour, return those with at least this coefficient.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; by default the column named `weight`, if there is one;
-        ignored unless `use_weight`.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
-
     Returns
     -------
     DataFrame
@@ -354,6 +272,12 @@ def cosine(
     return _similarity(loop, graph, source, destination, weight, directed, options)
 
 
+@algorithm(
+    group="similarity",
+    columns="first, second, adamic_adar_coeff",
+    directions=False,
+    checkpoints="on one machine",
+)
 @accepts_dask_frames
 def adamic_adar(
     graph: Graph[FrameT] | FrameT,
@@ -374,29 +298,6 @@ def adamic_adar(
 
     The direction of edges does not matter.  Parallel edges, and edges in both directions between
     two vertices, count once; self-loops do not count.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    vertex_pair : DataFrame or "edges", optional
-        The pairs, with ids in columns `first` and `second` (`first_a`, `first_b` and so on for ids
-        of several columns); or "edges" for all pairs of neighbours.  By default all pairs of
-        vertices with a common neighbour.
-    top : int, optional
-        Of all pairs with a common neighbour, return for each vertex those with the `top` most similar
-        others.
-    at_least : float, optional
-        Of all pairs with a common neighbour, return those with at least this coefficient.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; by default the column named `weight`, if there is one; ignored.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
 
     Returns
     -------
@@ -446,7 +347,7 @@ def _similarity(
     return run(loop, opened, **options).require_convergence(loop.name).frame
 
 
-class Similarity(BaseLoop):
+class Similarity(Loop):
     """The measures as a loop for `run`: each step computes coefficients of pairs.
 
     Given pairs are one piece; all pairs with a common neighbour come in pieces, see `similar_pairs`.

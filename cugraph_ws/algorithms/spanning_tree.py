@@ -17,6 +17,7 @@ from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import frame_of_arcs
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
@@ -28,6 +29,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.ordered_words import weight_words
+from cugraph_ws.runtime.stable_order import stable_order
 
 __all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
 
@@ -38,6 +40,13 @@ LIGHT = 3  # light edges per vertex; their forest is found first
 SAMPLED = 4096  # weights sampled to decide which edges are light
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    weights="read",
+    checkpoints="nowhere",
+    note="Of equal weights, the first edge is taken.",
+)
 @accepts_dask_frames
 def minimum_spanning_forest(
     graph: Graph[FrameT] | FrameT,
@@ -55,17 +64,9 @@ def minimum_spanning_forest(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
     weight : str or None
         Weight column of an edge frame; by default the column named `weight`, if there is one. None
         for no weights.  Weights may be negative.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------
@@ -98,6 +99,13 @@ def minimum_spanning_forest(
     return cast(FrameT, frame_of_arcs(part, arcs, one, other, {}))
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    weights="read",
+    checkpoints="nowhere",
+    note="A forest if the graph is not connected.",
+)
 @accepts_dask_frames
 def minimum_spanning_tree(
     graph: Graph[FrameT] | FrameT,
@@ -114,17 +122,9 @@ def minimum_spanning_tree(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
     weight : str or None
         Weight column of an edge frame; by default the column named `weight`, if there is one. None
         for no weights.  Weights may be negative.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout: see `run`; there are no checkpoints.
 
     Returns
     -------
@@ -226,16 +226,25 @@ def lightest_forest(
     light = _lightest(xp, weight, LIGHT * size)
     look()
     places, rest = xp.flatnonzero(light), xp.flatnonzero(~light)
+    look()
     near, far = (one[places] for one in ends)
     chosen = []
     while True:
-        order = _order(xp, numbers[0][places], numbers[1][places], weight[places])
         look()
-        found, label = spanning_forest(xp, size, near[order], far[order], lower)
+        keys = _keys(numbers[0][places], numbers[1][places])
+        look()
+        order = _order(xp, keys, weight[places])
+        look()
+        near, far = near[order], far[order]
+        look()
+        found, label = spanning_forest(xp, size, near, far, lower)
         chosen.append(places[order[found]])
         if not len(rest):
             return xp.concatenate(chosen)
-        near, far = (label[one[rest]] for one in ends)
+        near = label[ends[0][rest]]
+        look()
+        far = label[ends[1][rest]]
+        look()
         joins = near != far
         places, near, far = rest[joins], near[joins], far[joins]
         rest = rest[:0]
@@ -252,11 +261,14 @@ def _lightest(xp: Any, weight: Array, wanted: int) -> Array:
     return light if few else xp.ones(count, np.bool_)
 
 
-def _order(xp: Any, one: Array, other: Array, weight: Array) -> Array:
-    """Return the order of edges by weight, then by `other`, `one` and index."""
-    if not len(one):
-        return xp.arange(0)
+def _keys(one: Array, other: Array) -> Array:
+    """Return a number for each edge that orders edges by `other`, then by `one`."""
+    return other * (int(one.max()) + 1) + one if len(one) else one
+
+
+def _order(xp: Any, keys: Array, weight: Array) -> Array:
+    """Return the order of edges by weight, then by key and index."""
+    order = stable_order(xp, keys)
     look()
-    order = xp.argsort(other * (int(one.max()) + 1) + one, kind="stable")
-    look()
-    return order[xp.argsort(weight_words(weight)[order], kind="stable")]
+    words = weight_words(weight)[order]
+    return order[stable_order(xp, words)]

@@ -20,6 +20,7 @@ from cugraph_ws.algorithms.options import (
     check_unreachable,
     with_unreachable,
 )
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.keywords import takes_names_of_others
@@ -69,6 +70,13 @@ class SSSP:
         check_number("cutoff", values["cutoff"])
 
 
+@algorithm(
+    group="paths",
+    columns="vertex, distance, predecessor",
+    example=lambda ids: {"start": ids[0]},
+    weights="read",
+    note="Lengths are 0 or more; exact for integers.",
+)
 @takes_names_of_others
 @takes_source_for_start
 @accepts_dask_frames
@@ -95,19 +103,11 @@ def sssp(
         Where paths start.  If `graph` is a `Graph`, cuGraph's keyword `source` is accepted too.
     cutoff : float, optional
         Maximum length of a path; vertices farther away are unreachable.
-    return_predecessors : bool
-        Whether the result has the predecessor column.
-    source, destination : str or list of str
-        For an edge frame: its columns.
     weight : str or None
         For an edge frame: the column of lengths, 0 or more; by default the column named `weight`,
         if there is one. None for no weights.
-    directed : bool
-        For an edge frame: whether edges are directed.
     unreachable : {"null", "max"}
         Distance of unreachable vertices: null, or the type's greatest value, as in cuGraph.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

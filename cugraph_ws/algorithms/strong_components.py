@@ -27,6 +27,7 @@ from cugraph_ws.algorithms.neighbourhood import (
     priorities,
 )
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
@@ -46,6 +47,10 @@ Array = Any  # NumPy's or CuPy's
 NONE = -1  # the root of a vertex whose component is not known yet
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, labels",
+)
 @accepts_dask_frames
 def strongly_connected_components(
     graph: Graph[FrameT] | FrameT,
@@ -59,19 +64,6 @@ def strongly_connected_components(
     """Label every vertex with the smallest vertex of its strongly connected component.
 
     Two vertices are in one component if there are paths both ways between them.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -102,6 +94,7 @@ class StronglyConnectedComponents(ArrayLoop):
 
     name = "strongly_connected_components"
     outputs: ClassVar = {"labels": True}
+    converged = False
     kept: ClassVar = {"root": (NONE, MOST)}  # a vertex number of the component, the same for all
 
     def memory(self, sizes: Sizes) -> float:
@@ -118,6 +111,8 @@ class StronglyConnectedComponents(ArrayLoop):
             self._searches = loops("strong_components", on_device=True).Searches(near.part)
         self._depth_first: Any = None
         self._search_depth_first = near.part.halo.alone and not on_device
+        if self._search_depth_first:
+            _ = near.part.csr  # a run cannot end while the first step makes it
         self.converged = graph.number_of_vertices == 0
 
     def check(self, state: SavedState, graph: Any) -> None:

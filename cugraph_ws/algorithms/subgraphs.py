@@ -9,6 +9,7 @@ import numpy as np
 from cugraph_ws.algorithms.bfs import BFS
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.arguments import check_count, check_flag, check_number, is_label, shown
 from cugraph_ws.contract import choose_engine
@@ -25,6 +26,13 @@ from cugraph_ws.runtime.device import as_host
 __all__ = ["ego_graph", "subgraph"]
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    example=lambda ids: {"vertices": ids[:3]},
+    weights="kept",
+    checkpoints="nowhere",
+)
 @accepts_dask_frames
 def subgraph(
     graph: Graph[FrameT] | FrameT,
@@ -40,17 +48,8 @@ def subgraph(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     vertices : sequence, array, Series or frame
         Ids of the vertices.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, which the result keeps; by default the column named
-        `weight`, if there is one.
-    directed : bool
-        Whether the edges of an edge frame are directed.
     **options
         engine: see `run`; there are no checkpoints, and the others have no effect.
 
@@ -81,6 +80,12 @@ def subgraph(
     return cast(FrameT, opened.edges_among(marks))
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    example=lambda ids: {"vertex": ids[0]},
+    weights="kept",
+)
 @accepts_dask_frames
 def ego_graph(
     graph: Graph[FrameT] | FrameT,
@@ -100,8 +105,6 @@ def ego_graph(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     vertex : id or list of ids
         The center vertex, or several; then the distance from the nearest counts.
     radius : int or float
@@ -113,15 +116,8 @@ def ego_graph(
         edges with `directed=False`.
     distance : str, optional
         The weight column, if distances are sums of weights.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, which the result keeps; by default the column named
-        `weight`, if there is one.
     directed : bool
         Whether the edges of an edge frame are directed; paths are along them.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.run import run
@@ -50,6 +51,11 @@ class TopologicalLevels:
         return new.pending == 0 and old.pending > 0
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, level",
+    note="If the graph has a cycle, the error names it.",
+)
 @accepts_dask_frames
 def topological_levels(
     graph: Graph[FrameT] | FrameT,
@@ -60,7 +66,7 @@ def topological_levels(
     directed: bool = True,
     **options: Unpack[RunOptions],
 ) -> FrameT:
-    """Give every vertex its level: the greatest number of edges on a path to it.
+    """Give every vertex of a graph without cycles its level: the most edges on a path to it.
 
     Every edge leads to a higher level, so an order by level is a topological order.
 
@@ -68,14 +74,8 @@ def topological_levels(
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame; it must be directed and have no cycle.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
     directed : bool
         Whether the edges of an edge frame are directed; they must be.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
@@ -32,6 +33,12 @@ WORK_A_STEP = (
 TOGETHER = 64  # batches in a step on a single GPU
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, counts",
+    directions=False,
+    note="Parallel edges count once, and self-loops do not.",
+)
 @accepts_dask_frames
 def triangle_count(
     graph: Graph[FrameT] | FrameT,
@@ -50,18 +57,8 @@ def triangle_count(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     vertices : sequence, ndarray, Series or frame, optional
         Ids of the vertices to return; by default all.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -90,6 +87,11 @@ def triangle_count(
     return result.frame if own is None else opened.frame_of_own(own, result.arrays)
 
 
+@algorithm(
+    group="structure",
+    columns="vertex, clustering_coefficient",
+    note="On directed graphs LDBC's LCC.",
+)
 @accepts_dask_frames
 def clustering_coefficient(
     graph: Graph[FrameT] | FrameT,
@@ -107,19 +109,6 @@ def clustering_coefficient(
     `clustering`.  In a directed graph it is the fraction of ordered pairs of neighbours that have an
     edge from the first to the second, as LDBC Graphalytics defines it; NetworkX has another
     definition for directed graphs.  Parallel edges count once, self-loops do not count.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------
@@ -152,7 +141,7 @@ def clustering_coefficient(
     return result.require_convergence("clustering_coefficient").frame
 
 
-class TriangleCount(BaseLoop):
+class TriangleCount(Loop):
     """The algorithm as a loop for `run`: each step finds the triangles of some least vertices.
 
     Edges are oriented from the end of lower degree to the other, so each triangle has one least

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import BaseLoop, Column, Result, Step
+from cugraph_ws.execution.loop import Column, Loop, Result, Step
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -31,6 +32,12 @@ __all__ = ["TrussNumber", "k_truss", "truss_number"]
 Array = Any  # NumPy's or CuPy's
 
 
+@algorithm(
+    group="structure",
+    columns="edges, truss_number",
+    checkpoints="on one machine",
+    directions=False,
+)
 @accepts_dask_frames
 def truss_number(
     graph: Graph[FrameT] | FrameT,
@@ -46,20 +53,6 @@ def truss_number(
     The k-truss is the largest set of edges in which each is in at least k - 2 triangles.  The
     direction of edges does not matter.  Parallel edges, and edges in both directions between two
     vertices, are one edge; self-loops are left out.
-
-    Parameters
-    ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame; ignored.
-    directed : bool
-        How an edge frame is read; it does not change the result.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
 
     Returns
     -------
@@ -88,6 +81,13 @@ def truss_number(
     return _run(opened, None, "truss_number", options).frame
 
 
+@algorithm(
+    group="structure",
+    columns="edges",
+    example={"k": 2},
+    weights="kept",
+    checkpoints="on one machine",
+)
 @accepts_dask_frames
 def k_truss(
     graph: Graph[FrameT] | FrameT,
@@ -106,20 +106,8 @@ def k_truss(
 
     Parameters
     ----------
-    graph : Graph or DataFrame
-        The graph, or an edge frame.
     k : int
         The truss; 2 or less for all edges but self-loops.
-    source, destination : str or list of str
-        Id columns of an edge frame.
-    weight : str, optional
-        Weight column of an edge frame, which the result keeps; by default the column named
-        `weight`, if there is one.
-    directed : bool
-        Whether the edges of an edge frame are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.  On a cluster, a run has no
-        checkpoints.
 
     Returns
     -------
@@ -192,7 +180,7 @@ def _arcs_between(
     return found
 
 
-class TrussNumber(BaseLoop):
+class TrussNumber(Loop):
     """The algorithm as a loop for `run`.
 
     A single rank peels several levels in a step.  Several ranks count the triangles of all edges

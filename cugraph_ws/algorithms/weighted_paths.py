@@ -50,7 +50,7 @@ def distances_from(
     """
     xp = near.xp
     here, rows = near.owned_among(sources)
-    distances = xp.full((near.part.size, len(sources)), np.inf)
+    distances = near.filled((near.part.size, len(sources)), np.inf, np.float64)
     distances[rows, xp.asarray(here)] = 0.0
     rows, read = xp.unique(rows), 0
     while near.total(len(rows)):
@@ -59,10 +59,18 @@ def distances_from(
         found = near.nearest(distances, direction, readers, weight)
         look()
         own = distances[readers]
-        nearer = xp.flatnonzero((found < own).any(axis=1))
         look()
-        rows = readers[nearer]
-        distances[rows] = xp.minimum(found[nearer], own[nearer])
+        falls = found < own
+        look()
+        nearer = xp.flatnonzero(falls.any(axis=1))
+        look()
+        rows, found = readers[nearer], found[nearer]
+        look()
+        own = own[nearer]
+        look()
+        found = xp.minimum(found, own)
+        look()
+        distances[rows] = found
         read += len(readers)
     if near.part.graph.edge_dtype(weight).kind in "iu":
         owned = distances[: near.part.owned]
@@ -108,7 +116,7 @@ def levels_of(
     marks = (distances < np.inf).astype(np.float64)
     waiting = near.tight(marks, distances, "in", near.own, weight)
     look()
-    levels = xp.full(distances.shape, -1, np.int32)
+    levels = near.filled(distances.shape, -1, np.int32)
     paths = xp.zeros(distances.shape)
     front = xp.zeros(distances.shape)
     here, rows = near.owned_among(sources)
@@ -123,17 +131,23 @@ def levels_of(
         came = near.tight(front, distances, "in", readers, weight)
         look()
         front[changed] = 0.0
+        look()
         waiting[readers] -= came
         look()
-        final = (came > 0.0) & (waiting[readers] == 0.0)
+        final = waiting[readers] == 0.0
+        look()
+        final &= came > 0.0
         look()
         ready = xp.flatnonzero(final.any(axis=1))
         rows, final = readers[ready], final[ready]
         counts = near.tight(paths, distances, "in", rows, weight)
         look()
-        paths[rows] = xp.where(final, counts, paths[rows])
+        counts = xp.where(final, counts, paths[rows])
+        look()
+        paths[rows] = counts
         look()
         levels[rows] = xp.where(final, len(stack), levels[rows])
+        look()
         front[rows] = final
     own = slice(0, part.owned)
     if near.total(not all_true(xp.isfinite(paths))):

@@ -11,6 +11,7 @@ from typing import Any, Unpack, cast
 
 import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.keywords import takes_names_of_others
@@ -22,7 +23,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import takes_source_for_start
 from cugraph_ws.program.decorator import VertexProgram, vertex_program
 
-__all__ = ["WidestPath", "program_of_widths", "widest_path"]
+__all__ = ["WidestPath", "widest_path"]
 
 
 @vertex_program
@@ -105,6 +106,13 @@ def program_of_widths(graph: GraphView) -> VertexProgram:
     return cast(VertexProgram, IntegerWidestPath if integers else WidestPath)
 
 
+@algorithm(
+    group="paths",
+    columns="vertex, width, predecessor",
+    example=lambda ids: {"start": ids[0]},
+    weights="read",
+    note="Exact for integers.",
+)
 @takes_names_of_others
 @takes_source_for_start
 @accepts_dask_frames
@@ -129,17 +137,9 @@ def widest_path(
         The graph, or an edge frame. Without weights every edge has width 1.
     start : id or list of ids
         Where paths start.
-    return_predecessors : bool
-        Whether the result has the predecessor column.
-    source, destination : str or list of str
-        For an edge frame: its columns.
     weight : str or None
         For an edge frame: the column of widths; by default the column named `weight`, if there is
         one. None for no weights.
-    directed : bool
-        For an edge frame: whether edges are directed.
-    **options
-        engine, progress, timeout, checkpoint, every, resume: see `run`.
 
     Returns
     -------

@@ -11,15 +11,17 @@ import click
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
 from cugraph_ws.algorithms.heat import Heat
+from cugraph_ws.algorithms.independent_set import Coloring, MaximalIndependentSet
 from cugraph_ws.algorithms.leiden import Leiden
 from cugraph_ws.algorithms.louvain import Louvain
 from cugraph_ws.algorithms.neural_network import NeuralNetwork
+from cugraph_ws.algorithms.registry import ALGORITHMS
+from cugraph_ws.algorithms.strong_components import StronglyConnectedComponents
 from cugraph_ws.algorithms.triangles import ClusteringCoefficient, TriangleCount
 from cugraph_ws.algorithms.truss import TrussNumber
 from cugraph_ws.cli.centralities import CENTRALITIES, DEGREE_TYPE
-from cugraph_ws.cli.commands import loop_command
+from cugraph_ws.cli.commands import function_command, loop_command
 from cugraph_ws.cli.options import A_FILE, Job, job_options, option_flag
-from cugraph_ws.cli.structure import STRUCTURE
 from cugraph_ws.cli.vertex_sets import given_set, need, set_option
 
 if TYPE_CHECKING:
@@ -214,12 +216,7 @@ def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
         job.run(graph, PageRank, rank_by="pagerank", alpha=alpha, **values)
 
 
-components_command = loop_command(
-    "weakly-connected-components",
-    "Label connected components.\n\n"
-    "The label is the component's least vertex id.  Result: vertex, labels.",
-    WeaklyConnectedComponents,
-)
+components_command = loop_command("weakly_connected_components", WeaklyConnectedComponents)
 
 
 @click.command("k-core")
@@ -382,24 +379,12 @@ LEVELS = (
     click.option("--hierarchy", is_flag=True, help="Also write the communities of each level."),
     click.option("--seed", type=int, default=0, show_default=True, help="Of the order."),
 )
-RESULT = (
-    "The last residual is the negative of the modularity.  Result: vertex, partition; with "
-    "--hierarchy also level_0, level_1 and so on."
+LEVELS_TEXT = (
+    "With --hierarchy also level_0, level_1 and so on.  The last residual is the negative of the "
+    "modularity."
 )
-louvain_command = loop_command(
-    "louvain",
-    f"Find communities by the Louvain method.\n\n{RESULT}",
-    Louvain,
-    *LEVELS,
-    weighted=True,
-)
-leiden_command = loop_command(
-    "leiden",
-    f"Find communities by the Leiden method.\n\n{RESULT}",
-    Leiden,
-    *LEVELS,
-    weighted=True,
-)
+louvain_command = loop_command("louvain", Louvain, *LEVELS, more=LEVELS_TEXT)
+leiden_command = loop_command("leiden", Leiden, *LEVELS, more=LEVELS_TEXT)
 
 
 COMMUNITIES = _values("communities", "Column of --vertices with communities.")
@@ -574,19 +559,18 @@ def _similarity_command(measure: Any) -> click.Command:
 
 SIMILARITY_COMMANDS = tuple(map(_similarity_command, MEASURES))
 
-COMMANDS = (
+SEED = click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of the random priorities."
+)
+
+BY_HAND = (
     bfs_command,
     sssp_command,
     widest_path_command,
     pagerank_command,
     components_command,
-    loop_command(
-        "core-number",
-        "Find the core number of each vertex.\n\nResult: vertex, core_number.",
-        CoreNumber,
-        DEGREE_TYPE,
-        rank_by="core_number",
-    ),
+    loop_command("strongly_connected_components", StronglyConnectedComponents),
+    loop_command("core_number", CoreNumber, DEGREE_TYPE, rank_by="core_number"),
     k_core_command,
     heat_command,
     circuit_command,
@@ -594,25 +578,11 @@ COMMANDS = (
     belief_propagation_command,
     matching_command,
     *CENTRALITIES,
-    *STRUCTURE,
-    loop_command(
-        "triangle-count",
-        "Count the triangles of each vertex.\n\nResult: vertex, counts.",
-        TriangleCount,
-        rank_by="counts",
-    ),
-    loop_command(
-        "clustering-coefficient",
-        "Compute local clustering coefficients.\n\nResult: vertex, clustering_coefficient.",
-        ClusteringCoefficient,
-        rank_by="clustering_coefficient",
-    ),
-    loop_command(
-        "truss-number",
-        "Find the truss number of each edge.\n\nResult: the ends of each edge, truss_number.",
-        TrussNumber,
-        rank_by="truss_number",
-    ),
+    loop_command("maximal_independent_set", MaximalIndependentSet, SEED),
+    loop_command("coloring", Coloring, SEED),
+    loop_command("triangle_count", TriangleCount, rank_by="counts"),
+    loop_command("clustering_coefficient", ClusteringCoefficient, rank_by="clustering_coefficient"),
+    loop_command("truss_number", TrussNumber, rank_by="truss_number"),
     k_truss_command,
     *SIMILARITY_COMMANDS,
     conductance_command,
@@ -620,4 +590,13 @@ COMMANDS = (
     leiden_command,
     louvain_command,
     modularity_command,
+)
+_NAMES = {command.name for command in BY_HAND}
+COMMANDS = (
+    *BY_HAND,
+    *(
+        function_command(declared)
+        for name, declared in ALGORITHMS.items()
+        if name.replace("_", "-") not in _NAMES
+    ),
 )

@@ -2,103 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import click
 
+from cugraph_ws.algorithms.registry import ALGORITHMS, Algorithm
 from cugraph_ws.cli.options import Job, job_options
-from cugraph_ws.cli.vertex_sets import given_set, need
+from cugraph_ws.cli.vertex_sets import given_set, need, set_option
 
 __all__ = ["call", "function_command", "loop_command"]
 
 Option: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+class Number(click.ParamType):  # type: ignore[type-arg]  # older versions of Click have none
+    """A number: an int if it is written as one, else a float."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | float:
+        """Return the number in a word."""
+        try:
+            return int(value)
+        except ValueError:
+            return click.FLOAT.convert(value, param, ctx)
+
+
+TYPES: dict[str, Any] = {"int": click.INT, "float": Number()}
+# Parameters that are vertices, and the options that give them
+LISTED = {"vertices": "vertex", "vertex": "vertex", "start": "start", "starts": "start"}
+COMMON = {"graph", "source", "destination", "weight", "directed", "options", "engine"}
+
+
 def loop_command(
     name: str,
-    text: str,
     what: Callable[..., Any],
     *options: Option,
     rank_by: str | None = None,
-    weighted: bool = False,
+    more: str = "",
 ) -> click.Command:
-    """Make a command that runs a loop.
+    """Make the command of an algorithm that runs a loop.
 
     Parameters
     ----------
-    name, text : str
-        The command's name and its help text.
+    name : str
+        The algorithm's function.
     what : callable
         Makes the loop.
     *options : callable
         Click's options, which `what` takes by name.
     rank_by : str, optional
         Column whose greatest values are shown first.
-    weighted : bool
-        Whether it reads weights.
+    more : str
+        The end of its help text.
     """
+    declared = ALGORITHMS[name]
 
     def command(job: Job, **given: Any) -> None:
         loop = what(**given)
-        with job.graph(weighted=weighted) as graph:
+        with job.graph(weighted=declared.reads_weights) as graph:
             job.run(graph, loop, rank_by=rank_by)
 
-    return _made(name, text, command, options)
+    return _made(declared, command, options, more)
 
 
-def function_command(
-    name: str,
-    text: str,
-    what: Callable[..., Any],
-    *options: Option,
-    listed: str | None = None,
-    needed: bool = False,
-    rank_by: str | None = None,
-    reads_weights: bool = False,
-) -> click.Command:
-    """Make a command that calls a function.
+def function_command(declared: Algorithm, *more: Option) -> click.Command:
+    """Make the command of an algorithm that calls its function.
+
+    Numbers and flags of the function's signature are options, and so are vertices, as `--vertex` or
+    `--start`; of other parameters only those in `more`.
 
     Parameters
     ----------
-    name, text, rank_by
-        As in `loop_command`.
-    what : callable
-        The function.
-    *options : callable
-        Click's options, which the function takes by name.
-    listed : str, optional
-        The function's argument that takes the vertices given by `--vertex`.
-    needed : bool
-        Whether `--vertex` or its file must be given.
-    reads_weights : bool
-        Whether it reads weights; it does so with `--weighted` as well.
+    declared : Algorithm
+    *more : callable
+        Further options of Click, which the function takes by name.
     """
+    parameters = inspect.signature(declared.function).parameters
+    listed = next((name for name in LISTED if name in parameters), "")
+    word = LISTED.get(listed, "")
+    needed = listed and parameters[listed].default is inspect.Parameter.empty
 
     def command(job: Job, **given: Any) -> None:
-        words, file = given.pop("vertex", ()), given.pop("vertex_file", None)
+        words, file = given.pop(word, ()), given.pop(f"{word}_file", None)
         if needed:
-            need(words, file, "vertex")
+            need(words, file, word)
         call(
             job,
-            what,
+            declared.function,
             lambda: {
                 **given,
-                **({listed: given_set(job, "vertex", words, file)} if listed else {}),
+                **({listed: given_set(job, word, words, file)} if listed else {}),
             },
-            rank_by=rank_by,
-            reads_weights=reads_weights or given.get("weighted", False),
+            rank_by=declared.columns.split(", ")[1] if declared.group == "centrality" else None,
+            reads_weights=declared.reads_weights or given.get("weighted", False),
         )
 
-    return _made(name, text, command, options)
+    options = [
+        option
+        for name, parameter in parameters.items()
+        for option in _options(declared, name, parameter)
+    ]
+    return _made(declared, command, (*options, *more))
+
+
+def _options(declared: Algorithm, name: str, parameter: inspect.Parameter) -> Iterator[Option]:
+    """Yield the option for a parameter, if it is a number, a flag or a set of vertices."""
+    text, default = declared.described(name), parameter.default
+    word = f"{'-' if len(name) == 1 else '--'}{name.replace('_', '-')}"
+    kind = TYPES.get(str(parameter.annotation).removesuffix(" | None"))
+    required = default is parameter.empty
+    if name in COMMON:
+        return
+    if name in LISTED:
+        yield set_option(LISTED[name], f"{text}  Can be repeated.")
+    elif parameter.annotation == "bool" and default:
+        yield click.option(f"{word}/--no-{word[2:]}", default=True, help=text)
+    elif parameter.annotation == "bool":
+        yield click.option(word, is_flag=True, help=text)
+    elif name == "degree_type":
+        kinds = click.Choice(["both", "in", "out"])
+        yield click.option(word, type=kinds, default=default, show_default=True, help=text)
+    elif kind is not None:
+        yield click.option(
+            word,
+            type=kind,
+            required=required,
+            default=None if required else default,
+            show_default=default is not None,
+            help=text,
+        )
+    elif required:
+        raise TypeError(f"{declared.name}: {name} cannot be an option; write the command by hand")
 
 
 def _made(
-    name: str, text: str, command: Callable[..., None], options: tuple[Option, ...]
+    declared: Algorithm, command: Callable[..., None], options: Iterable[Option], more: str = ""
 ) -> click.Command:
-    for option in reversed(options):
+    for option in reversed([*options]):
         command = option(command)
-    made: click.Command = click.command(name, help=text)(job_options(command))
+    made: click.Command = click.command(
+        declared.name.replace("_", "-"),
+        help=f"{declared.summary}\n\nResult: {declared.columns}.  {more}".rstrip(),
+    )(job_options(command))
     return made
 
 

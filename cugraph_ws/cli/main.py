@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import click
 
+from cugraph_ws.algorithms.registry import ALGORITHMS, GROUPS
 from cugraph_ws.cli import algorithms as cli_algorithms
 from cugraph_ws.cli import generate as cli_generate
 from cugraph_ws.cli import info as cli_info
@@ -28,7 +29,27 @@ PROGRAM = "cugraph-ws"
 OK, FAILED, INTERRUPTED = 0, 1, 130  # click returns 2 for a wrong command line
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class GroupedCommands(click.Group):
+    """A group whose help lists the algorithms' commands by their groups."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each group's commands, and then all others."""
+        group_of = {name.replace("_", "-"): one.group for name, one in ALGORITHMS.items()}
+        limit = formatter.width - 6 - max(map(len, self.commands))
+        for group in (*GROUPS, "other commands"):
+            rows = [
+                (name, command.get_short_help_str(limit))
+                for name, command in sorted(self.commands.items())
+                if group_of.get(str(command.name), "other commands") == group
+            ]
+            with formatter.section(group.capitalize()):
+                formatter.write_dl(rows)
+
+
+@click.group(
+    cls=GroupedCommands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name=PROGRAM, prog_name=PROGRAM)
 @debug_option
 def commands() -> None:

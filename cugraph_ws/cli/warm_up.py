@@ -7,12 +7,13 @@ This fills the cache of a container image, or of a new worker of a cluster.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.cli.options import debug_option
 from cugraph_ws.errors import CugraphWsError, EngineError, FileError, InputError
 from cugraph_ws.runtime.dispatch import provider
@@ -62,7 +64,7 @@ class Task(NamedTuple):
     Attributes
     ----------
     name : str
-        A function of `CALLS`, or a program as FILE.py:PROGRAM.
+        A function, or a program as FILE.py:PROGRAM.
     engine : {"cpu", "cuda"}
     weights : str
         Dtype of the weights; "" for a graph without weights.
@@ -94,18 +96,10 @@ def _beliefs(graph: Any) -> dict[str, Any]:
 
     half = np.full(VERTICES, 0.5)
     priors = graph.frame_like({"vertex": np.arange(VERTICES), "yes": half, "no": half})
-    return {"priors": priors, "coupling": COUPLING, "tol": LOOSE}
+    return {"priors": priors, "coupling": COUPLING}
 
 
-def _halves(_: Any) -> dict[str, Any]:
-    return {"communities": {vertex: vertex % 2 for vertex in range(VERTICES)}}
-
-
-def _nothing(_: Any) -> dict[str, Any]:
-    return {}
-
-
-def _pagerank(_: Any) -> dict[str, Any]:
+def _pagerank() -> dict[str, Any]:
     """Return arguments with which states are replaced between supersteps, if an accelerator does that."""
     more = (
         {} if provider("accelerators").between_supersteps() is None else {"extrapolate": "always"}
@@ -117,68 +111,53 @@ def _pagerank(_: Any) -> dict[str, Any]:
 GATHERING = (
     "circuit", "eigenvector_centrality", "heat", "katz_centrality", "neural_network", "pagerank",
 )  # fmt: skip
-# For each function, a callable that returns its arguments besides the graph
-CALLS: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "adamic_adar": lambda _: {"vertex_pair": "edges"},
-    "articulation_points": _nothing,
-    "belief_propagation": _beliefs,
-    "betweenness_centrality": lambda _: {"k": [HUB, 1]},
-    "bfs": lambda _: {"start": FAR},
-    "bridges": _nothing,
-    "circuit": lambda _: {"sources": {HUB: 1.0, 1: 0.0}, "tol": LOOSE},
-    "closeness_centrality": lambda _: {"vertices": [HUB, 1]},
-    "clustering_coefficient": _nothing,
-    "coloring": _nothing,
-    "conductance": _halves,
-    "core_number": _nothing,
-    "cosine": lambda _: {"vertex_pair": "edges"},
-    "degree": _nothing,
-    "degrees": _nothing,
-    "edge_betweenness_centrality": lambda _: {"k": [HUB, 1]},
-    "ego_graph": lambda _: {"vertex": HUB},
-    "eigenvector_centrality": lambda _: {"tol": LOOSE},
-    "harmonic_centrality": lambda _: {"k": 2},
-    "heat": lambda _: {"temperature": 1.0, "fixed": [HUB], "tol": LOOSE},
-    "hits": lambda _: {"tol": LOOSE},
-    "jaccard": lambda _: {"vertex_pair": "edges"},
-    "k_core": lambda _: {"k": 2},
-    "k_truss": lambda _: {"k": 3},
-    "katz_centrality": lambda _: {"tol": LOOSE},
-    "label_propagation": lambda _: {"max_iter": 2},
-    "leiden": lambda _: {"max_level": 2},
-    "louvain": lambda _: {"max_level": 2},
-    "maximal_bipartite_matching": lambda _: {"left": list(range(0, VERTICES, 2))},
-    "maximal_independent_set": _nothing,
-    "minimum_spanning_forest": _nothing,
-    "minimum_spanning_tree": _nothing,
-    "modularity": _halves,
-    "multi_source_bfs": lambda _: {"starts": [HUB, 1]},
-    "multi_source_sssp": lambda _: {"starts": [HUB, 1]},
-    "neural_network": lambda _: {"activation": 0.5, "fixed": [HUB], "tol": LOOSE},
-    "overlap": lambda _: {"vertex_pair": "edges"},
-    "pagerank": _pagerank,
-    "personalized_pagerank": lambda _: {"seeds": [HUB, 1], "tol": LOOSE},
-    "sorensen": lambda _: {"vertex_pair": "edges"},
-    "sssp": lambda _: {"start": FAR},
-    "strongly_connected_components": _nothing,
-    "subgraph": lambda _: {"vertices": [HUB, 1]},
-    "topological_levels": _nothing,
-    "triangle_count": _nothing,
-    "truss_number": _nothing,
-    "weakly_connected_components": _nothing,
-    "widest_path": lambda _: {"start": FAR},
-}
+# What is given instead of an example's arguments: calls of it that are short on the graph, and use all kernels
+INSTEAD: dict[str, dict[str, Any]] = {
+    **{key: {"start": FAR} for key in ("bfs", "sssp", "widest_path")},
+    **{key: {"vertex_pair": "edges"} for key in ("adamic_adar", "cosine", "jaccard", "overlap", "sorensen")},
+    **{key: {"k": [HUB, 1]} for key in ("betweenness_centrality", "edge_betweenness_centrality")},
+    "closeness_centrality": {"vertices": [HUB, 1]},
+    "harmonic_centrality": {"k": 2},
+    "heat": {"temperature": 1.0, "fixed": [HUB]},
+    "k_truss": {"k": 3},
+    **{key: {"max_level": 2} for key in ("leiden", "louvain")},
+}  # fmt: skip
+
+
+def arguments_of(name: str, graph: Any) -> dict[str, Any]:
+    """Return the arguments of a function besides the graph.
+
+    Parameters
+    ----------
+    name : str
+    graph : Graph
+
+    Returns
+    -------
+    dict
+    """
+    declared = ALGORITHMS[name]
+    ids = list(range(VERTICES))
+    given = declared.arguments(ids)
+    if name == "maximal_bipartite_matching":
+        given["left"] = ids[::2]
+    if name == "belief_propagation":
+        given = _beliefs(graph)  # in the memory of the graph
+    if "tol" in inspect.signature(declared.function).parameters:
+        given["tol"] = LOOSE
+    instead = _pagerank() if name == "pagerank" else INSTEAD.get(name, {})
+    return {**given, **instead}
+
+
+CALLS = tuple(sorted(ALGORITHMS))
+SPANNING = {"minimum_spanning_forest", "minimum_spanning_tree"}  # they only sort weights
 WEIGHTED = {
-    "circuit", "conductance", "eigenvector_centrality", "heat", "hits", "katz_centrality",
-    "label_propagation", "leiden", "louvain", "modularity", "multi_source_sssp", "neural_network",
-    "pagerank", "personalized_pagerank", "sssp", "widest_path",
-}  # fmt: skip
+    name for name, one in ALGORITHMS.items() if one.weights in ("read", "required")
+} - SPANNING
+# Functions with the same kernels for graphs without weights
+ALIKE = {"circuit", "conductance", "modularity", "multi_source_sssp", "sssp", "widest_path"}
+PLAIN_TOO = {name for name in WEIGHTED - ALIKE if ALGORITHMS[name].weights == "read"}
 PATHS = {"multi_source_sssp", "sssp", "widest_path"}
-# Functions with other kernels for graphs without weights
-PLAIN_TOO = {
-    "eigenvector_centrality", "hits", "katz_centrality", "label_propagation", "leiden", "louvain",
-    "pagerank", "personalized_pagerank",
-}  # fmt: skip
 # Functions with other kernels for undirected graphs
 BOTH_WAYS = {"core_number", "eigenvector_centrality", "weakly_connected_components"}
 
@@ -233,7 +212,7 @@ def graphs(weights: Iterable[str]) -> list[Task]:
 @click.command("warm-up")
 @click.argument("programs", nargs=-1, metavar="[FILE.py:PROGRAM [NAME=VALUE]...]...")
 @click.option(
-    "--function", "functions", multiple=True, type=click.Choice(sorted(CALLS)), metavar="NAME",
+    "--function", "functions", multiple=True, type=click.Choice(CALLS), metavar="NAME",
     help="A function to compile; can be repeated.  All if neither this nor a program is given.",
 )  # fmt: skip
 @click.option(
@@ -277,7 +256,7 @@ def warm_up_command(
         for one in engines
     ]
     if functions or not programs:
-        wanted += tasks(functions or sorted(CALLS), engines, weights)
+        wanted += tasks(functions or CALLS, engines, weights)
     begun = time.perf_counter()
     failed = []
     for task, seconds, problem in _each(wanted, jobs or number_of_threads()):
@@ -475,7 +454,7 @@ def compile_task(package: Any, task: Task) -> None:
     """
     if task.name in CALLS:
         with graph_of(task) as graph:
-            arguments = CALLS[task.name](graph)
+            arguments = arguments_of(task.name, graph)
             function = getattr(package, task.name)
             function(graph, **arguments, engine=task.engine)
             if (

@@ -76,7 +76,7 @@ class Checkpoints:
                 "graph": fingerprint(graph.directed, graph.csc.offsets, graph.csc.indices),
                 **{name: fingerprint(value) for name, value in loop.inputs().items()},
             }
-            if getattr(loop, "reads_weights", False) and graph.weight is not None:
+            if loop.reads_weights and graph.weight is not None:
                 self._identity[WEIGHTS] = fingerprint(graph.edge_values(graph.weight))
         if path is not None:
             check_checkpoint(path)

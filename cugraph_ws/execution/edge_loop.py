@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cugraph_ws.arguments import shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.loop import BaseLoop, Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.vertex_loop import as_columns
 from cugraph_ws.frames.base import VertexNumbers
@@ -34,7 +34,7 @@ Array = Any  # NumPy's or CuPy's
 ARCS_A_STEP = 1 << 25  # most arcs in the rows of a step's pairs
 
 
-class EdgeLoop(BaseLoop):
+class EdgeLoop(Loop):
     """Runs an edge program; see `cugraph_ws.execution.loop.Loop` for the interface.
 
     Each step computes the values of the next pairs, with a bounded number of arcs in their rows.  If

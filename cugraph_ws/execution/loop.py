@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, Self
+from typing import Any, Generic, Literal, Self
 
 import numpy.typing as npt
 
@@ -18,10 +18,11 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["NOT_COMPARABLE", "BaseLoop", "Column", "Loop", "Result", "Step", "Stopped"]
+__all__ = ["NOT_COMPARABLE", "Checkpointed", "Column", "Loop", "Result", "Step", "Stopped"]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 NOT_COMPARABLE = "supersteps are not comparable: messages were taken out of order"
+Checkpointed = Literal["everywhere", "on one machine", "none"]
 Stopped = Literal["converged", "max_iter", "timeout", "callback", "interrupt", "diverged"]
 
 
@@ -88,7 +89,7 @@ NO_EDGE_STATE = (
 )
 
 
-class Loop(Protocol):
+class Loop(ABC):
     """An algorithm in supersteps; each instance runs once.
 
     Attributes
@@ -97,34 +98,62 @@ class Loop(Protocol):
         For messages and checkpoints.
     max_iter, tol : int or None, float or None
         Limits of the run.
-    by_vertex : bool
-        Whether the result has one row for each vertex; else its columns only have equal length.
-    outputs : mapping of str to bool, optional
-        For a result by vertex: its columns besides the ids, and whether each holds vertices.  If
-        given, ids that a column would overwrite are refused before the run starts.
-    less_memory : str, optional
+    less_memory : str
         What a caller can do if a run does not fit in memory, for the error.
-    checkpoints : {"everywhere", "on one machine", "none"}, optional
-        Where a run has checkpoints; everywhere if not given.
-    ends_within_steps : bool, optional
-        Whether a run may end where a step looks (`cugraph_ws.runtime.looks`); False if not given.
-        The attributes are then those from before the step, so it must not write into arrays that
-        `state` or `columns` returns before its last look.
+    phased : bool
+        Whether steps have names of phases, for the trace.
+    ends_within_steps : bool
+        Whether a run may end where a step looks (`cugraph_ws.runtime.looks`).  The attributes are then
+        those from before the step, so it must not write into arrays that `state` or `columns` returns
+        before its last look.
     """
 
     name: str
-    max_iter: int | None
-    tol: float | None
-    by_vertex: bool
+    max_iter: int | None = None
+    tol: float | None = None
+    less_memory: str = ""
+    phased: bool = False
+    ends_within_steps: bool = False
 
     @property
+    def by_vertex(self) -> bool:
+        """Whether the result has one row for each vertex; else its columns only have equal length."""
+        return True
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether the result depends on the graph's weights, for the fingerprint of checkpoints."""
+        return False
+
+    @property
+    def outputs(self) -> Mapping[str, bool]:
+        """For a result by vertex, its columns besides the ids, and whether each holds vertices.
+
+        If they are given, ids that a column would overwrite are refused before the run starts.
+        """
+        return {}
+
+    @property
+    def checkpoints(self) -> Checkpointed:
+        """Where a run has checkpoints."""
+        return "everywhere"
+
+    @property
+    @abstractmethod
     def converged(self) -> bool:
         """Whether no further step is needed."""
 
     @property
     def diverged(self) -> bool:
         """Whether the state is no longer finite, so that further steps are pointless."""
+        return False
 
+    @property
+    def synchronous(self) -> bool:
+        """Whether the states are those after the given number of supersteps."""
+        return True
+
+    @abstractmethod
     def memory(self, sizes: Sizes) -> float:
         """Return what the run takes beside the built graph, at its maximum, with the result as a frame.
 
@@ -142,7 +171,8 @@ class Loop(Protocol):
             Bytes.
         """
 
-    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+    @abstractmethod
+    def start(self, graph: Any, *, on_device: bool = False) -> None:
         """Check the arguments against the graph and allocate the state; collective.
 
         Parameters
@@ -153,51 +183,53 @@ class Loop(Protocol):
             Whether the loop computes on the GPU.
         """
 
+    @abstractmethod
     def step(self) -> Step:
         """Do a bounded amount of work: a superstep, or a few.
 
         A step that may take longer than about 0.2 s looks in between whether the run is to end.
         """
 
-    def inputs(self) -> dict[str, Any]:
-        """Return by name the arrays and values that the result depends on besides the graph."""
-
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays that are needed to resume from this point."""
-
-    def check(self, state: SavedState, graph: Any) -> None:
-        """Refuse a state that `state` cannot have returned; not collective, after `start`."""
-
-    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Resume from what `state` returned and `check` accepted, after `start`."""
-
+    @abstractmethod
     def columns(self) -> Mapping[str, Column]:
         """Return the result's columns; by vertex number if there is one row for each vertex."""
 
+    def edges(self) -> dict[str, Any]:
+        """Return the state of edges by field, by arc."""
+        return {}
 
-class BaseLoop(ABC):
-    """Base of most loops that are not vertex programs; see `Loop`.
-
-    A subclass without `memory` cannot be made.
-    """
-
-    by_vertex = True
-    diverged = False
-    max_iter: int | None = None
-    tol: float | None = None
-
-    @abstractmethod
-    def memory(self, sizes: Sizes) -> float:
-        """Return the bytes that the run takes beside the built graph; see `Loop.memory`."""
+    # ----------------------------------------------------------------------- for checkpoints
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
         """Names of the arrays of `state` with an entry for each vertex."""
         return ()
 
+    @property
+    def by_arc_state(self) -> tuple[str, ...]:
+        """Names of the arrays of `state` with an entry for each arc."""
+        return ()
+
+    @property
+    def arc_inputs(self) -> Collection[str]:
+        """Names of the arrays of `inputs` with an entry for each arc."""
+        return ()
+
     def inputs(self) -> dict[str, Any]:
-        """Return nothing: the result depends on the graph alone."""
+        """Return by name the arrays and values that the result depends on besides the graph."""
         return {}
+
+    @abstractmethod
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all arrays that are needed to resume from this point."""
+
+    @abstractmethod
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that `state` cannot have returned; not collective, after `start`."""
+
+    @abstractmethod
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Resume from what `state` returned and `check` accepted, after `start`."""
 
 
 @dataclass

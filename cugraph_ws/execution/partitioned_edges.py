@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.edge_loop import EdgeLoop
-from cugraph_ws.execution.loop import BaseLoop, Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
@@ -22,7 +22,7 @@ from cugraph_ws.runtime.thread_ranks import ThreadRanks
 __all__ = ["PartitionedEdges"]
 
 
-class PartitionedEdges(BaseLoop):
+class PartitionedEdges(Loop):
     """Runs an edge program on the shards of a graph; see `Loop` for the interface.
 
     Parameters

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.stall import Repetition
 from cugraph_ws.execution.vertex_loop import VertexLoop
@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 ShardedLoop = VertexLoop | PhasedLoop
 
 
-class PartitionedLoop:
+class PartitionedLoop(Loop):
     """Runs a vertex program on the shards of a graph; see `Loop` for the interface.
 
     Parameters
@@ -41,8 +41,6 @@ class PartitionedLoop:
     size : int
         Number of partitions, at least 2.
     """
-
-    by_vertex = True
 
     def __init__(self, loop: ShardedLoop, size: int) -> None:
         self._loop = loop  # bound to the whole graph; its copies run

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.errors import ConvergenceError, InputError, ProgramError
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.stall import Repetition
 from cugraph_ws.execution.vertex_loop import VertexLoop, as_columns
@@ -39,7 +39,7 @@ GOING, CONVERGED, GAVE_UP = range(3)
 BEFORE = "_before "  # prefix of a field's name, for its values at the beginning of the round
 
 
-class PhasedLoop:
+class PhasedLoop(Loop):
     """Runs phases; see `cugraph_ws.execution.loop.Loop` for the interface.
 
     Parameters
@@ -62,7 +62,6 @@ class PhasedLoop:
     phase_names : tuple of str
     """
 
-    by_vertex = True
     ends_within_steps = True
     phased = True
 

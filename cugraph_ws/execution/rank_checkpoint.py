@@ -103,7 +103,7 @@ class RankCheckpoints:
         arcs = graph.csc.number_of_arcs
         for names, of, begin, length in (
             (self._loop.by_vertex_state, "vertices", graph.low, graph.owned),
-            (getattr(self._loop, "by_arc_state", ()), "arcs", first, arcs),
+            (self._loop.by_arc_state, "arcs", first, arcs),
         ):
             pieces: dict[str, list[Array]] = {name: [] for name in names}
             for part in facts["parts"]:
@@ -128,7 +128,7 @@ class RankCheckpoints:
         if self._path is None:
             return
         state = self._loop.state()
-        divided = {*self._loop.by_vertex_state, *getattr(self._loop, "by_arc_state", ())}
+        divided = {*self._loop.by_vertex_state, *self._loop.by_arc_state}
         folder = _folder(self._path)
         folder.mkdir(exist_ok=True)
         # A new name each time: the previous checkpoint's parts stay until this one is complete.
@@ -205,10 +205,10 @@ def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:
         "algorithm": loop.name,
         "graph": f"{graph.number_of_vertices} {graph.directed} {_sum(comm, arcs)}",
     }
-    if getattr(loop, "reads_weights", False) and graph.weight is not None:
+    if loop.reads_weights and graph.weight is not None:
         identity[WEIGHTS] = _sum(comm, _mixed(arcs, graph.edge_values(graph.weight)))
     # A program's constant may have the same name as an edge column.
-    by_arc = getattr(loop, "arc_inputs", graph.edge_attributes)
+    by_arc = loop.arc_inputs
     for name, value in loop.inputs().items():
         if isinstance(value, np.ndarray) and name in by_arc:
             identity[name] = _sum(comm, _mixed(arcs, value))

@@ -167,10 +167,7 @@ def run(
         On Ctrl-C; `.result` has the state so far.
     """
     options, parameters = Options.taken_from(parameters)
-    steps = ("memory", "start", "step", "columns")
-    if not programs_of(program) and not all(
-        callable(getattr(program, name, None)) for name in steps
-    ):
+    if not programs_of(program) and not isinstance(program, Loop):
         raise InputError(
             f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
             "or @ws.edge_program above the class"
@@ -181,7 +178,7 @@ def run(
     bound_graph = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
-    bound_graph.check_outputs(getattr(loop, "outputs", {}))
+    bound_graph.check_outputs(loop.outputs)
     if isinstance(loop, (VertexLoop, PhasedLoop, EdgeLoop)):
         loop = _over_ranks(loop, bound_graph, options.partitions)
     here = choose_engine(options.engine, bound_graph)
@@ -219,7 +216,7 @@ def _loop(
 
 def _refuse_checkpoints(loop: Loop, graph: GraphView, options: Options) -> None:
     """Refuse options for checkpoints if the loop does not support them, before it starts."""
-    where = getattr(loop, "checkpoints", "everywhere")
+    where = loop.checkpoints
     if where == "everywhere" or (where == "on one machine" and graph.whole):
         return
     there = " on a cluster" if where == "on one machine" else ""
@@ -336,7 +333,7 @@ def _not_started(loop: Loop, graph: GraphView, stopped: Stopped) -> Result:
         converged=False,
         residual=math.nan,
         stopped=stopped,
-        rows=Trace(phase=[] if getattr(loop, "phased", False) else None),
+        rows=Trace(phase=[] if loop.phased else None),
         by_vertex=loop.by_vertex,
     )
 
@@ -353,13 +350,11 @@ def _driven(
         kept = Checkpoints(loop, graph, options.checkpoint, options.resume)
     iterations, saved, residual = 0, 0, math.nan
     facts = kept.load()
-    refuse_beyond(
-        facts, loop.max_iter, options.resume, synchronous=getattr(loop, "synchronous", True)
-    )
+    refuse_beyond(facts, loop.max_iter, options.resume, synchronous=loop.synchronous)
     if facts:
         iterations = saved = int(facts["iterations"])
         residual = math.nan if facts["residual"] is None else float(facts["residual"])
-    trace = Trace(phase=[] if getattr(loop, "phased", False) else None)
+    trace = Trace(phase=[] if loop.phased else None)
     holders = graph.comm.size
     stopped: Stopped = "converged"
     idle = 0  # consecutive supersteps without active vertices
@@ -378,12 +373,11 @@ def _driven(
                 rows=trace,
                 by_vertex=loop.by_vertex,
                 synchronous=synchronous(),
-                edge_arrays=loop.edges() if hasattr(loop, "edges") else {},
+                edge_arrays=loop.edges(),
             )
 
     def synchronous() -> bool:
-        # Loops other than those of programs are synchronous.
-        return getattr(loop, "synchronous", True) and facts.get("synchronous", True)
+        return loop.synchronous and facts.get("synchronous", True)
 
     def update(active: int, edges: int) -> ProgressUpdate:
         return ProgressUpdate(
@@ -461,7 +455,7 @@ def _driven(
 
 def _step(loop: Loop) -> Step | StepAbandoned:
     """Return what a step does; if the run is to end within it, leave the state of the step before."""
-    if not getattr(loop, "ends_within_steps", False):
+    if not loop.ends_within_steps:
         with without_looks():
             return loop.step()
     before = vars(loop).copy()

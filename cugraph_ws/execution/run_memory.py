@@ -122,7 +122,7 @@ def refuse_run(loop: Any, graph: GraphView, *, on_device: bool) -> None:
     if not graph.whole:
         return
     needed = loop.memory(sizes_of(graph, on_device=on_device))
-    remedy = getattr(loop, "less_memory", "")
+    remedy = loop.less_memory
     refuse_beyond_memory(loop.name, needed, on_device=on_device, remedy=remedy)
 
 

@@ -25,7 +25,7 @@ from cugraph_ws.contract import (
 )
 from cugraph_ws.errors import ConvergenceError, InputError, ProgramError
 from cugraph_ws.execution.jumps import Jumps
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.plain_errors import naming_errors
 from cugraph_ws.execution.run_memory import program_memory
@@ -53,7 +53,7 @@ from cugraph_ws.runtime.saved_state import SavedState
 __all__ = ["VertexLoop", "as_columns"]
 
 
-class VertexLoop:
+class VertexLoop(Loop):
     """Runs a vertex program; see `cugraph_ws.execution.loop.Loop` for the interface.
 
     Parameters
@@ -77,7 +77,6 @@ class VertexLoop:
         The program bound to the graph, once started.
     """
 
-    by_vertex = True
     ends_within_steps = True  # in supersteps that do not write into the state that they read
 
     def __init__(

@@ -44,15 +44,15 @@ def in_order(
     """
     done: list[Value] = []
     trouble: Any = None
-    for place, step in sorted(steps, key=lambda one: list(one[0])):
+    for place, step in sorted(steps, key=lambda placed_step: list(placed_step[0])):
         try:
             done.append(step())
         except (InputError, FileError, GraphMemoryError) as error:
             trouble = [list(place), type(error).__name__, str(error)]
             break
-    shown = [one for one in comm.allgather(trouble) if one is not None]
+    shown = [failure for failure in comm.allgather(trouble) if failure is not None]
     if shown:
-        _, kind, text = min(shown, key=lambda one: list(one[0]))
+        _, kind, text = min(shown, key=lambda failure: list(failure[0]))
         agreed = _ERRORS[kind](text)
         agreed.on_all_ranks = True
         raise agreed

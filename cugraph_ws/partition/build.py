@@ -98,11 +98,13 @@ def build_shard(
     check_weights(weights, comm.size)
     names, carried = named_columns(source, destination, weight, attributes)
     check_duplicates(duplicates, carried)
-    own = Partitions([frame for _, frame in partitions], [place for place, _ in partitions])
-    shown = [*own.frames, *([] if meta is None else [meta])]
+    own_partitions = Partitions(
+        [frame for _, frame in partitions], [place for place, _ in partitions]
+    )
+    shown = [*own_partitions.frames, *([] if meta is None else [meta])]
     if vertices is None and duplicates == "keep" and comm.on_device and are_on_gpus(comm, shown):
         on_devices = provider("device shards")
-        parts = Parts(comm, own, "edges", meta, on_device=True)
+        parts = Parts(comm, own_partitions, "edges", meta, on_device=True)
         if on_devices.are_integers(comm, parts, names):
             types, columns = _read_ids(comm, parts, None, names)
             built: ShardGraph | None = on_devices.build_on_devices(
@@ -120,7 +122,7 @@ def build_shard(
             if built is not None:
                 return built
             del columns
-    parts = Parts(comm, own, "edges", meta)
+    parts = Parts(comm, own_partitions, "edges", meta)
     extra = None
     if vertices is not None:
         extra = Parts(comm, _on_first_rank(comm, vertices), "vertices")
@@ -139,7 +141,7 @@ def build_shard(
     numbered = number_partitioned_rows(
         comm,
         columns,
-        [id_encoding.form_of(one) for one in types],
+        [id_encoding.form_of(id_type) for id_type in types],
         dense_up_to=dense_up_to,
     )
     del columns
@@ -149,7 +151,7 @@ def build_shard(
         numbered_vertices.keep_parts(extra, numbered.columns[2 * count :])
     index = index_dtype(size)
     ends = [
-        np.concatenate([np.empty(0, index), *(one.astype(index) for one in some)])
+        np.concatenate([np.empty(0, index), *(numbers.astype(index) for numbers in some)])
         for some in (numbered.columns[:count], numbered.columns[count : 2 * count])
     ]
     del numbered
@@ -170,15 +172,15 @@ def build_shard(
     owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
     numbered_vertices.move(cuts)
-    came = {name: shuffle.send(comm, values.pop(name)) for name in carried}
-    sources, destinations = (one.astype(np.int64) for one in shuffle.send_ends(comm))
+    received = {name: shuffle.send(comm, values.pop(name)) for name in carried}
+    sources, destinations = (arc_ends.astype(np.int64) for arc_ends in shuffle.send_ends(comm))
     del shuffle, ends
     shard = ShardGraph(
         comm,
         cuts,
         sources,
         destinations,
-        came,
+        received,
         vertices=numbered_vertices,
         kind=kind,
         names=names,
@@ -209,12 +211,16 @@ def _are_dense(
     """Return whether ids are one column of integers that nearly fill their range; collective."""
     if len(types) > 1 or types[0].family != "integer":
         return False
-    own = [one for one in columns[0] if len(one)]
-    ends = [[int(min(one.min() for one in own)), int(max(one.max() for one in own))]] if own else []
-    shown = [one for some in comm.allgather(ends) for one in some]
+    filled = [column for column in columns[0] if len(column)]
+    ends = (
+        [[int(min(column.min() for column in filled)), int(max(column.max() for column in filled))]]
+        if filled
+        else []
+    )
+    shown = [extent for some in comm.allgather(ends) for extent in some]
     if not shown:
         return True
-    return max(one[1] for one in shown) - min(one[0] for one in shown) < dense_up_to
+    return max(extent[1] for extent in shown) - min(extent[0] for extent in shown) < dense_up_to
 
 
 def _on_first_rank(comm: Communicator, vertices: Any) -> Partitions:
@@ -258,16 +264,16 @@ def _read_ids(
                 return read_ids(part.column(name, argument), foreign=foreign)
 
             some = in_order(comm, where.steps(stage, step))
-            for part, one in zip(where.own, some, strict=True):
-                read.append(((stage, *part.place), one))
-                described.append(((stage, *part.place), one.type, str(one.column)))
+            for part, ids in zip(where.own, some, strict=True):
+                read.append(((stage, *part.place), ids))
+                described.append(((stage, *part.place), ids.type, str(ids.column)))
         kind = agree_on_type(comm, described)
         types.append(kind)
         if kind.family == "nothing":
-            columns.append([one.values for _, one in read])
+            columns.append([ids.values for _, ids in read])
         else:
             columns.append(
-                in_order(comm, [(place, partial(cast_ids, one, kind)) for place, one in read])
+                in_order(comm, [(place, partial(cast_ids, ids, kind)) for place, ids in read])
             )
     return types, columns
 
@@ -283,16 +289,18 @@ def _read_values(comm: Communicator, parts: Parts, name: str, weight: str | None
         values = read_numbers(column, finite=name == weight)
         return values, np.dtype(column.arrow_type.to_pandas_dtype()).str
 
-    own = in_order(comm, parts.steps(0, step))
-    shown = {one for some in comm.allgather(sorted({dtype for _, dtype in own})) for one in some}
-    common = np.result_type(*(np.dtype(one) for one in shown))
+    columns = in_order(comm, parts.steps(0, step))
+    shown = {
+        dtype for some in comm.allgather(sorted({dtype for _, dtype in columns})) for dtype in some
+    }
+    common = np.result_type(*(np.dtype(dtype) for dtype in shown))
     if common.kind == "f":
         common = np.dtype(np.float64 if common.itemsize == 8 else np.float32)
     else:
         common = np.dtype(np.int64)
     xp = array_module(parts.on_device)
     return xp.concatenate(
-        [xp.empty(0, common), *(values.astype(common, copy=False) for values, _ in own)]
+        [xp.empty(0, common), *(values.astype(common, copy=False) for values, _ in columns)]
     )
 
 
@@ -305,11 +313,11 @@ def _refuse_loops(
     first_rows: npt.NDArray[np.int64],
 ) -> None:
     """Raise InputError that names the first self-loop; collective."""
-    own = None
+    first_loop = None
     places = np.flatnonzero(marks)
     if len(places):
         which = np.searchsorted(starts, places[0], side="right") - 1
-        own = [int(first_rows[which] + places[0] - starts[which]), int(sources[places[0]])]
+        first_loop = [int(first_rows[which] + places[0] - starts[which]), int(sources[places[0]])]
     loops = total(comm, len(places))
-    row, vertex = min(list(one) for one in comm.allgather(own) if one is not None)
+    row, vertex = min(list(loop) for loop in comm.allgather(first_loop) if loop is not None)
     refuse_loops(row, vertices.describe(vertex), loops)

@@ -46,20 +46,22 @@ def contracted(graph: GraphView[Any], labels: Any, weight: str, *, self_loops: b
     numbers: Any
     *numbers, values = graph._listed(None, None)
     xp = module_of(numbers[0])
-    given = xp.asarray(codes)
+    label_codes = xp.asarray(codes)
     columns = {
-        end: _shown(given[graph._places_here(one)], names)
-        for end, one in zip(ends, numbers, strict=True)
+        end: _shown(label_codes[graph._places_here(vertex_numbers)], names)
+        for end, vertex_numbers in zip(ends, numbers, strict=True)
     }
     ones = xp.ones(len(numbers[0]), np.int64)
     columns |= {column: ones if graph.weight is None else values[graph.weight], COUNT: ones}
-    own, rank, size = np.unique(codes[: graph.owned]), graph.comm.rank, graph.comm.size
-    distinct = np.unique(np.concatenate([one for (one,) in graph.comm.alltoall([[own]] * size)]))
-    own = distinct[len(distinct) * rank // size : len(distinct) * (rank + 1) // size]
+    own_labels, rank, size = np.unique(codes[: graph.owned]), graph.comm.rank, graph.comm.size
+    distinct = np.unique(
+        np.concatenate([received for (received,) in graph.comm.alltoall([[own_labels]] * size)])
+    )
+    own_labels = distinct[len(distinct) * rank // size : len(distinct) * (rank + 1) // size]
     return _built(
         graph,
         graph.frame_like(columns),
-        graph.frame_like({"vertex": _shown(own, names)}),
+        graph.frame_like({"vertex": _shown(own_labels, names)}),
         source=ends[0],
         destination=ends[1],
         weight=column,
@@ -72,21 +74,21 @@ def contracted(graph: GraphView[Any], labels: Any, weight: str, *, self_loops: b
 def induced(graph: GraphView[Any], vertices: Any) -> Any:
     """Return the graph of some vertices; see `GraphView.subgraph`; collective."""
     graph.check_edge_names()
-    own = graph.own_numbers(vertices, "vertices")
+    members = graph.own_numbers(vertices, "vertices")
     marks = np.zeros(graph.owned, np.bool_)
-    marks[own - graph.low] = True
-    found = _built(
+    marks[members - graph.low] = True
+    subgraph = _built(
         graph,
         graph.edges_among(marks),
-        graph.frame_of(VertexNumbers(own), {}),
+        graph.frame_of(VertexNumbers(members), {}),
         source=graph._source_names,
         destination=graph._destination_names,
         weight=graph.weight,
         attributes=graph.edge_attributes,
     )
     if graph.whole:  # shards keep no attributes of vertices
-        found._vertices.take_attributes(graph._vertices, np.unique(as_host(own)))
-    return found
+        subgraph._vertices.take_attributes(graph._vertices, np.unique(as_host(members)))
+    return subgraph
 
 
 def _shown(codes: Any, names: pa.Array | None) -> Any:
@@ -106,5 +108,7 @@ def _built(
     options |= {"directed": graph.directed, "duplicates": duplicates}
     if not isinstance(graph, ShardGraph):
         return Graph(edges, vertices=vertices, **options)
-    own = Partitions([vertices])
-    return build_shard(graph.comm, [(graph.comm.rank, edges)], vertices=own, **options)
+    vertex_partitions = Partitions([vertices])
+    return build_shard(
+        graph.comm, [(graph.comm.rank, edges)], vertices=vertex_partitions, **options
+    )

@@ -91,11 +91,11 @@ def shards_of(graph: Graph, ranks: ThreadRanks) -> list[ShardGraph]:
     -------
     list of ShardGraph
     """
-    kept: list[ShardGraph] = graph._shards
-    if len(kept) != ranks.size:
+    originals: list[ShardGraph] = graph._shards
+    if len(originals) != ranks.size:
         offsets = even_offsets(graph, ranks.size)
-        kept = graph._shards = ranks.call(lambda comm: shard_of(graph, comm, offsets))
-    shards = [copy(shard) for shard in kept]  # other runs have communicators of their own
+        originals = graph._shards = ranks.call(lambda comm: shard_of(graph, comm, offsets))
+    shards = [copy(shard) for shard in originals]  # other runs have communicators of their own
     for shard, comm in zip(shards, ranks.communicators, strict=True):
         shard.comm, shard.learned = comm, {}  # what one run has learned is not known to another
     return shards

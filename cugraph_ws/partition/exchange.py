@@ -58,8 +58,8 @@ class Traffic(NamedTuple):
     @classmethod
     def merged(cls, parts: Sequence[Traffic]) -> Traffic:
         """Return the traffic of all ranks, or of several supersteps."""
-        sent, useful, ways, predicted = zip(*parts, strict=True)
-        return cls(sum(sent), sum(useful), reduce(or_, ways), max(predicted))
+        bytes_sent, useful, ways, predicted = zip(*parts, strict=True)
+        return cls(sum(bytes_sent), sum(useful), reduce(or_, ways), max(predicted))
 
 
 class Exchange(Protocol):
@@ -167,11 +167,11 @@ class RankExchange(Exchange):
         ghosts: list[tuple[int, int]] | None = None,
     ) -> None:
         self._comm = shard.comm
-        held = shard.boundaries if boundaries is None else boundaries
+        boundaries_by_rank = shard.boundaries if boundaries is None else boundaries
         self._ghosts = shard.ghosts if ghosts is None else ghosts
         self._on_host = boundaries is None
         self._sender = Sender(
-            held,
+            boundaries_by_rank,
             self._comm.rank,
             shard.owned,
             method,
@@ -183,7 +183,7 @@ class RankExchange(Exchange):
         self._predicted: list[Parts] = []
         self._took = Parts()
         # positions of this rank's ghosts in their owners' messages, if owners send all vertices
-        self._theirs = held
+        self._theirs = boundaries_by_rank
         if self._on_host:
             self._arcs_there = _arcs_of_boundaries(shard)
             self._theirs = [
@@ -191,7 +191,10 @@ class RankExchange(Exchange):
                 for (first, last), low in zip(self._ghosts, shard.cuts[:-1], strict=True)
             ]
         elif self._sender.everything:
-            self._theirs = [buffer[0] for buffer in self._comm.alltoall([[one] for one in held])]
+            self._theirs = [
+                buffer[0]
+                for buffer in self._comm.alltoall([[boundary] for boundary in boundaries_by_rank])
+            ]
 
     def exchange(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep; return the counts of all ranks, and the traffic."""
@@ -237,8 +240,8 @@ class RankExchange(Exchange):
         offers = [self._sender.offer(peer, update) for peer, update in updates.items()]
         return Parts(
             times.rates.latency,
-            sum(float(one.sending) for one in offers),
-            sum(float(one.handling) for one in offers),
+            sum(float(offer.sending) for offer in offers),
+            sum(float(offer.handling) for offer in offers),
         )
 
     def update_trees(self, executor: Executor) -> None:
@@ -285,8 +288,8 @@ def _arcs_of_boundaries(shard: ShardGraph) -> list[Array]:
         degrees = shard.csr.degrees
         received = shard.comm.alltoall([[degrees[first:last]] for first, last in shard.ghosts])
         shard.learned["arcs of boundaries"] = [buffer[0] for buffer in received]
-    kept: list[Array] = shard.learned["arcs of boundaries"]
-    return kept
+    arcs_by_rank: list[Array] = shard.learned["arcs of boundaries"]
+    return arcs_by_rank
 
 
 def _arcs_of(update: BoundaryUpdate, arcs: Array) -> int:
@@ -302,8 +305,8 @@ def _pack(update: BoundaryUpdate | None) -> list[Array]:
         return []
     none = np.empty(0, np.int64)
     optional = [update.places, update.active, update.bits]
-    flags = np.array([*(one is not None for one in optional), update.useful, update.of_all])
-    return [flags, *(none if one is None else one for one in optional), *update.fields]
+    flags = np.array([*(array is not None for array in optional), update.useful, update.of_all])
+    return [flags, *(none if array is None else array for array in optional), *update.fields]
 
 
 def _unpack(buffer: Sequence[Array]) -> BoundaryUpdate | None:
@@ -311,7 +314,7 @@ def _unpack(buffer: Sequence[Array]) -> BoundaryUpdate | None:
         return None
     flags, *optional = buffer[:4]
     places, active, bits = (
-        one if there else None for one, there in zip(optional, flags, strict=False)
+        array if is_present else None for array, is_present in zip(optional, flags, strict=False)
     )
     useful, of_all = int(flags[3]), bool(flags[4])
     return BoundaryUpdate(places, tuple(buffer[4:]), active, useful, bits, of_all)
@@ -335,7 +338,7 @@ def _pack_counts(counts: Counts, traffic: Traffic, predicted: Parts, took: Parts
 
 def _unpack_counts(buffer: Sequence[Array]) -> tuple[Counts, Traffic, Parts, Parts]:
     numbers, changes, history = buffer
-    active, arcs, waiting, read, beyond, sent, useful, ways = numbers.tolist()
+    active, arcs, waiting, read, beyond, bytes_sent, useful, ways = numbers.tolist()
     total, greatest, seconds, *parts = changes[:9].tolist()
     counts = Counts(
         active=active,
@@ -348,4 +351,4 @@ def _unpack_counts(buffer: Sequence[Array]) -> tuple[Counts, Traffic, Parts, Par
         sums=changes[9:].copy(),
         beyond=beyond,
     )
-    return counts, Traffic(sent, useful, ways, seconds), Parts(*parts[:3]), Parts(*parts[3:])
+    return counts, Traffic(bytes_sent, useful, ways, seconds), Parts(*parts[:3]), Parts(*parts[3:])

@@ -90,14 +90,19 @@ class Offer(NamedTuple):
         """Seconds in total."""
         return self.sending + self.handling
 
-    def or_else(self, other: Offer, where: Any) -> Offer:
+    def or_else(self, alternative: Offer, where: Any) -> Offer:
         """Return this offer, replaced by another one where a mask is set."""
-        return Offer(*(np.where(where, two, one) for one, two in zip(self, other, strict=True)))
+        return Offer(
+            *(
+                np.where(where, replacement, field)
+                for field, replacement in zip(self, alternative, strict=True)
+            )
+        )
 
-    def beats(self, other: Offer) -> Any:
+    def beats(self, rival: Offer) -> Any:
         """Return whether this one takes less time or, if times are close, sends fewer bytes."""
-        less = self.seconds - other.seconds
-        return np.where(abs(less) <= CLOSE, self.nbytes < other.nbytes, less < 0)
+        less = self.seconds - rival.seconds
+        return np.where(abs(less) <= CLOSE, self.nbytes < rival.nbytes, less < 0)
 
 
 class Parts(NamedTuple):
@@ -193,9 +198,9 @@ class ExchangeTimes:
         self, peer: int, useful: int, count: int, entry: Entry, alike: Callable[[], bool]
     ) -> Way:
         """Return the best way to send a message whose sizes are known; see `contract.ChooseWay`."""
-        listed, whole = self.listed(useful, count, entry, peer), self.whole(count, entry, peer)
-        refines = bool(listed.beats(whole))
-        best = listed if refines else whole
+        listed, complete = self.listed(useful, count, entry, peer), self.whole(count, entry, peer)
+        refines = bool(listed.beats(complete))
+        best = listed if refines else complete
         if useful and self.bits(count, entry, peer).beats(best) and alike():
             return "bits"
         return "vr" if refines else "ms"
@@ -209,15 +214,15 @@ class ExchangeTimes:
             One for each rank.  The measured time of sending includes the wait for other ranks, so the
             least one, that of the rank which came last, is used.
         """
-        latency, sending = (max(one[place] for one in predicted) for place in (0, 1))
+        latency, sending = (max(parts[place] for parts in predicted) for place in (0, 1))
         if sending > max(WORTH, latency):
-            least = min(one.sending for one in took)
+            least = min(parts.sending for parts in took)
             self.sending *= _ratio(least - latency, sending)
-        handling = sum(one.handling for one in predicted)
+        handling = sum(parts.handling for parts in predicted)
         if handling > WORTH:
-            self.handling *= _ratio(sum(one.handling for one in took), handling)
+            self.handling *= _ratio(sum(parts.handling for parts in took), handling)
         self.sending, self.handling = (
-            min(max(one, LEAST), MOST) for one in (self.sending, self.handling)
+            min(max(factor, LEAST), MOST) for factor in (self.sending, self.handling)
         )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from cugraph_ws.graph.arcs import Order
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.looks import look
 
 __all__ = ["UNIT", "exponent", "fixed_point", "squares_of_shares"]
 
@@ -64,7 +65,9 @@ def fixed_point(part: Part, scale: int, order: Order = "csc") -> Array:
     values = part.arc_values(part.graph.weight, order).astype(np.float64)
     # in two steps, since 2 to a power above 1023 is not a float
     for step in (scale // 2, scale - scale // 2):
+        look()
         values = values * 2.0**step
+    look()
     return xp.rint(values).astype(np.int64)
 
 

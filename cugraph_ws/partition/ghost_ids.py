@@ -26,10 +26,10 @@ def ghost_ids(shard: ShardGraph, numbering: Any) -> list[Any] | None:
     list of pyarrow.Array, each of shape (ghosts,), or None
         None if some rank has too many ghosts.
     """
-    kept = shard.learned
-    if "ghost ids" not in kept:
+    learned = shard.learned
+    if "ghost ids" not in learned:
         ghosts = shard.positions[shard.owned :]
         most = max(shard.comm.allgather(len(ghosts)))
-        kept["ghost ids"] = numbering.decode(ghosts) if most <= MOST else None
-    found: list[Any] | None = kept["ghost ids"]
-    return found
+        learned["ghost ids"] = numbering.decode(ghosts) if most <= MOST else None
+    ids: list[Any] | None = learned["ghost ids"]
+    return ids

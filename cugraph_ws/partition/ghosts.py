@@ -44,11 +44,11 @@ def order_ghosts(
     orders = []
     while boundaries:
         orders.append(xp.argsort(boundaries.pop(0)).astype(kind))
-    came = comm.alltoall([[order] for order in orders])
+    received = comm.alltoall([[order] for order in orders])
     del orders
     order = xp.empty(ghosts[-1][1], kind)
-    while came:
-        ((theirs,), (first, last)) = came.pop(), ghosts[len(came)]
+    while received:
+        ((theirs,), (first, last)) = received.pop(), ghosts[len(received)]
         order[first:last] = theirs
         order[first:last] += kind.type(first)
         del theirs

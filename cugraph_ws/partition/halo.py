@@ -55,11 +55,11 @@ class Halo:
         self.comm, self._on_device = comm, on_device
         self._boundaries, self._ghosts, self._cuts = boundaries, ghosts, cuts
         self._xp = array_module(on_device)
-        held = [0, *accumulate(map(len, boundaries))]
+        bounds = [0, *accumulate(map(len, boundaries))]
         self._first_ghost = ghosts[0][0]
-        after = [held[-1] + last - self._first_ghost for _, last in ghosts]
+        after = [bounds[-1] + last - self._first_ghost for _, last in ghosts]
         # Bounds of each rank's range: in the send indices; and in an array of these, then the ghosts.
-        self._held, self._all = held, [*held, *after]
+        self._held, self._all = bounds, [*bounds, *after]
         self._kind = np.int32 if self._all[-1] < NARROW else np.int64
         self._sent = 0  # bytes since the last call of `totals`
 
@@ -81,14 +81,14 @@ class Halo:
         -------
         Halo
         """
-        held = graph.boundaries if boundaries is None else boundaries
-        return cls(graph.comm, held, graph.ghosts, graph.cuts, on_device=on_device)
+        boundaries_by_rank = graph.boundaries if boundaries is None else boundaries
+        return cls(graph.comm, boundaries_by_rank, graph.ghosts, graph.cuts, on_device=on_device)
 
     @cached_property
     def ends(self) -> Array:
         """The send indices: the boundaries of all ranks, concatenated."""
-        one = len(self._boundaries) == 1
-        return self._boundaries[0] if one else self._xp.concatenate(self._boundaries)
+        is_single = len(self._boundaries) == 1
+        return self._boundaries[0] if is_single else self._xp.concatenate(self._boundaries)
 
     @property
     def alone(self) -> bool:
@@ -111,8 +111,8 @@ class Halo:
         """
         if self.alone:
             return
-        buffers = [[self._xp.take(one, held, axis=0).ravel() for one in columns]
-                 for held in self._boundaries]  # fmt: skip
+        buffers = [[self._xp.take(column, boundary, axis=0).ravel() for column in columns]
+                 for boundary in self._boundaries]  # fmt: skip
         for (first, last), arrays in zip(self._ghosts, self.exchange(buffers), strict=True):
             for column, array in zip(columns, arrays, strict=True):
                 column[first:last] = array.reshape(last - first, *column.shape[1:])
@@ -138,13 +138,13 @@ class Halo:
         if self.alone:
             return []
         buffers = []
-        for which, first, held in self._listed(changed, self._held):
-            arrays = pack(held) if len(which) else []
+        for which, first, positions in self._listed(changed, self._held):
+            arrays = pack(positions) if len(which) else []
             buffers.append([(which - first).astype(self._kind), *arrays])
-        came = zip(self._ghosts, self.exchange(buffers), strict=True)
+        received = zip(self._ghosts, self.exchange(buffers), strict=True)
         return [
             (places + np.int64(first), list(arrays))
-            for (first, _), (places, *arrays) in came
+            for (first, _), (places, *arrays) in received
             if len(places)
         ]
 
@@ -165,12 +165,14 @@ class Halo:
             return
         # Copies: send buffers may be read after this call has returned.
         buffers = [[column[first:last].flatten()] for first, last in self._ghosts]
-        for held, (array,) in zip(self._boundaries, self.exchange(buffers), strict=True):
+        for boundary, (array,) in zip(self._boundaries, self.exchange(buffers), strict=True):
             # A boundary contains no vertex twice.
-            column[held] = combine(column[held], array.reshape(len(held), *column.shape[1:]))
+            column[boundary] = combine(
+                column[boundary], array.reshape(len(boundary), *column.shape[1:])
+            )
 
     def swap(
-        self, changed: Array, ghosts_changed: Array, values: Array, *others: Array
+        self, changed: Array, ghosts_changed: Array, values: Array, *further_numbers: Array
     ) -> tuple[Array, list[tuple[Array, Array]], list[int]]:
         """Send which owned vertices changed, and changed values of ghosts, in one exchange.
 
@@ -184,7 +186,7 @@ class Halo:
             Which ghosts to send to their owners; if none, both this and `values` may be empty.
         values : array, shape (ghosts,)
             The ghosts' values.
-        *others : arrays of int64
+        *further_numbers : arrays of int64
             Further numbers that are copied to the host.
 
         Returns
@@ -194,12 +196,12 @@ class Halo:
         reports : list of (positions, values)
             For each rank that sent values: distinct positions of owned vertices, and the values.
         numbers : list of int
-            The values of `others`.
+            The values of `further_numbers`.
         """
         xp, ranks, edges = self._xp, self.comm.size, self._all
         which = xp.flatnonzero(xp.concatenate([changed, ghosts_changed]))
         cuts = xp.searchsorted(which, xp.asarray(edges))
-        numbers = as_host(xp.concatenate([cuts, *others])).tolist()
+        numbers = as_host(xp.concatenate([cuts, *further_numbers])).tolist()
         listed = [which[low:high] for low, high in pairwise(numbers[: len(edges)])]
         buffers = []
         for rank in range(ranks):
@@ -212,14 +214,14 @@ class Halo:
                     xp.take(values, theirs - edges[ranks]),
                 ]
             )
-        came = self.exchange(buffers)
+        received = self.exchange(buffers)
         ghosts = [
             places + np.int64(first)
-            for (first, _), (places, _, _) in zip(self._ghosts, came, strict=True)
+            for (first, _), (places, _, _) in zip(self._ghosts, received, strict=True)
         ]
         reports = [
-            (xp.take(held, places), array)
-            for held, (_, places, array) in zip(self._boundaries, came, strict=True)
+            (xp.take(boundary, places), array)
+            for boundary, (_, places, array) in zip(self._boundaries, received, strict=True)
             if len(places)
         ]
         return xp.concatenate(ghosts), reports, numbers[len(edges) :]
@@ -298,14 +300,14 @@ class Halo:
             The arrays from each rank, on the host or the device as those sent; read-only.
         """
         rank = self.comm.rank
-        away = [buffer for other, buffer in enumerate(buffers) if other != rank]
-        self._sent += sum(one.nbytes for buffer in away for one in buffer)
+        away = [buffer for peer, buffer in enumerate(buffers) if peer != rank]
+        self._sent += sum(array.nbytes for buffer in away for array in buffer)
         if self.comm.on_device or not self._on_device:
             return self.comm.alltoall(buffers)
-        sent = [one for buffer in buffers for one in buffer]
-        xp = module_of(sent[0]) if sent else np
-        came = self.comm.alltoall([[as_host(one) for one in buffer] for buffer in buffers])
-        return [[xp.asarray(one) for one in buffer] for buffer in came]
+        arrays = [array for buffer in buffers for array in buffer]
+        xp = module_of(arrays[0]) if arrays else np
+        received = self.comm.alltoall([[as_host(array) for array in buffer] for buffer in buffers])
+        return [[xp.asarray(array) for array in buffer] for buffer in received]
 
     def exchange_ranges(self, *columns: tuple[Array, Sequence[int]]) -> list[Array]:
         """Send a range of each array to every rank; return those received, in the order of ranks.
@@ -324,8 +326,8 @@ class Halo:
             [array[bounds[rank] : bounds[rank + 1]] for array, bounds in columns]
             for rank in range(self.comm.size)
         ]
-        came = zip(*self.exchange(buffers), strict=True)
-        return [module_of(parts[0]).concatenate(parts) for parts in came]
+        received = zip(*self.exchange(buffers), strict=True)
+        return [module_of(parts[0]).concatenate(parts) for parts in received]
 
     def by_holder(self, values: Sequence[int]) -> Array:
         """Return, for each of the send indices `ends`, a value of the rank that holds it.
@@ -338,7 +340,7 @@ class Halo:
         -------
         array of int64, shape (len(ends),)
         """
-        lengths = [len(held) for held in self._boundaries]
+        lengths = [len(boundary) for boundary in self._boundaries]
         return self._xp.asarray(np.repeat(np.array(values, np.int64), lengths))
 
     def totals(self, *numbers: int) -> list[int]:
@@ -371,7 +373,7 @@ class Halo:
         ------
         InputError
         """
-        shown = [one for one in self.comm.allgather(text) if one is not None]
+        shown = [message for message in self.comm.allgather(text) if message is not None]
         if shown:
             raise InputError(shown[0])
 

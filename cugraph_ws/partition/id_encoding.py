@@ -104,7 +104,7 @@ def unpack(arrays: Sequence[Array], form: Form) -> Values:
     """Decode the arrays of `pack`."""
     if isinstance(form, np.dtype):
         return arrays[0]
-    ends, octets = (np.ascontiguousarray(one) for one in arrays)
+    ends, octets = (np.ascontiguousarray(array) for array in arrays)
     return pa.Array.from_buffers(
         form, len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(octets)]
     )
@@ -142,7 +142,10 @@ def bounds(values: Values, splitters: Sequence[Any]) -> list[int]:
         # of the same dtype, since NumPy would compare int64 with uint64 as floats
         return list(map(int, np.searchsorted(values, np.array(list(splitters), values.dtype))))
     places = range(len(values))
-    return [bisect_left(places, one, key=lambda place: _octets(values[place])) for one in splitters]
+    return [
+        bisect_left(places, splitter, key=lambda place: _octets(values[place]))
+        for splitter in splitters
+    ]
 
 
 def compare(values: Values, bound: int | bytes) -> tuple[Array, Array]:
@@ -151,7 +154,7 @@ def compare(values: Values, bound: int | bytes) -> tuple[Array, Array]:
         return values > bound, values == bound
     octets, limit = values.cast(pa.large_binary()), pa.scalar(bound, pa.large_binary())
     greater, equal = pc.greater(octets, limit), pc.equal(octets, limit)
-    return tuple(np.asarray(one.to_numpy(zero_copy_only=False)) for one in (greater, equal))  # type: ignore[return-value]
+    return tuple(np.asarray(mask.to_numpy(zero_copy_only=False)) for mask in (greater, equal))  # type: ignore[return-value]
 
 
 def _octets(value: Any) -> bytes:

@@ -46,18 +46,20 @@ def agree_on_type(comm: Communicator, columns: Sequence[TypedColumn]) -> IdType:
     """
     about: list[list[Any]] = []
     known: dict[str, Any] = {}
-    for place, kind, whose in sorted(columns, key=lambda one: list(one[0])):
+    for place, kind, whose in sorted(columns, key=lambda column: list(column[0])):
         row = [kind.family, _pack_arrow(kind.arrow), _digest(kind.dtype, known), kind.categorical]
-        if all(row != one[1] for one in about):  # columns of equal types are listed once
+        if all(
+            row != description[1] for description in about
+        ):  # columns of equal types are listed once
             about.append([list(place), row, whose])
     shown = comm.allgather(about)
     everything = sorted(
         (
             [list(place), rank, row, whose]
-            for rank, one in enumerate(shown)
-            for place, row, whose in one
+            for rank, descriptions in enumerate(shown)
+            for place, row, whose in descriptions
         ),
-        key=lambda one: (one[0], one[1]),
+        key=lambda description: (description[0], description[1]),
     )
     holders: dict[str, int] = {}
     for _, rank, row, _ in everything:
@@ -66,15 +68,15 @@ def agree_on_type(comm: Communicator, columns: Sequence[TypedColumn]) -> IdType:
     lacking = {
         digest
         for digest in holders
-        if any(all(row[2] != digest for _, row, _ in one) for one in shown)
+        if any(all(row[2] != digest for _, row, _ in descriptions) for descriptions in shown)
     }
     mine = {
         digest: pack_dtype(known[digest])
         for digest, rank in holders.items()
         if rank == comm.rank and digest in lacking
     }
-    for one in comm.allgather(mine):
-        for digest, packed in one.items():
+    for packed_dtypes in comm.allgather(mine):
+        for digest, packed in packed_dtypes.items():
             if digest not in known:
                 known[digest] = unpack_dtype(packed)
     types = [

@@ -158,7 +158,9 @@ class IdRanges:
 
     def fit(self, columns: Sequence[IdValues]) -> tuple[list[Values], npt.NDArray[np.bool_]]:
         """Convert ids to these forms; return them, and which of them fit."""
-        fitted = [id_encoding.fit(one, form) for one, form in zip(columns, self.forms, strict=True)]
+        fitted = [
+            id_encoding.fit(column, form) for column, form in zip(columns, self.forms, strict=True)
+        ]
         parts = [values for values, _ in fitted]
         return parts, np.logical_and.reduce([fitting for _, fitting in fitted])
 
@@ -190,8 +192,11 @@ class IdRanges:
         cuts = np.searchsorted(owners[order], np.arange(len(self.firsts) + 1))
         places = [order[first:last] for first, last in pairwise(cuts.tolist())]
         return [
-            (one, [a for part in parts for a in id_encoding.pack(_pick(part, one))])
-            for one in places
+            (
+                places_of_rank,
+                [a for part in parts for a in id_encoding.pack(_pick(part, places_of_rank))],
+            )
+            for places_of_rank in places
         ]
 
 
@@ -284,11 +289,11 @@ class ShardNumbering:
             for buffer in self._comm.alltoall([buffer for _, buffer in split])
         ]
         ends = np.cumsum([len(buffer[0]) for buffer in asked])
-        found = self._among_own(_joined(asked, self._forms))
-        answers = [[one] for one in np.split(found, ends[:-1])]
+        own_numbers = self._among_own(_joined(asked, self._forms))
+        answers = [[answer] for answer in np.split(own_numbers, ends[:-1])]
         numbers = np.full(len(columns[0]), -1, np.int64)
-        for (held, _), (answer,) in zip(split, self._comm.alltoall(answers), strict=True):
-            numbers[held] = answer
+        for (places, _), (answer,) in zip(split, self._comm.alltoall(answers), strict=True):
+            numbers[places] = answer
         return numbers
 
     def find_own(self, buffer: Sequence[Any]) -> Numbers:
@@ -303,21 +308,23 @@ class ShardNumbering:
         """
         if self.known:
             wanted = self.ranges.packed(columns)
-            for ids, found in self.known:
+            for ids, numbers_found in self.known:
                 if all(map(np.array_equal, wanted, ids)):
-                    return np.array(found)
+                    return np.array(numbers_found)
         parts, fitting = self.ranges.fit(columns)
         numbers = self._among_own(parts)
         numbers[~fitting] = -1
-        here = np.flatnonzero(numbers >= 0)
-        for places, found in self._comm.alltoall([[here, numbers[here]]] * self._comm.size):
-            numbers[places] = found
+        own_places = np.flatnonzero(numbers >= 0)
+        for places, numbers_found in self._comm.alltoall(
+            [[own_places, numbers[own_places]]] * self._comm.size
+        ):
+            numbers[places] = numbers_found
         return numbers
 
     def _among_own(self, parts: Sequence[Values]) -> Numbers:
         """Return the numbers of ids, -1 if their vertices are not owned.  Not collective."""
-        found = self._local.encode([_column(one) for one in parts])
-        return np.where(found < 0, -1, found + int(self._cuts[self._comm.rank]))
+        numbers = self._local.encode([_column(part) for part in parts])
+        return np.where(numbers < 0, -1, numbers + int(self._cuts[self._comm.rank]))
 
     def decode(self, numbers: Any) -> list[pa.Array]:
         """Return the ids of this rank's numbers, null for -1; collective."""
@@ -410,8 +417,8 @@ def _not_below(parts: Sequence[Values], bound: Sequence[Any]) -> npt.NDArray[np.
     """Return which ids are not less than a bound, comparing part by part."""
     beyond = np.zeros(len(parts[0]), np.bool_)
     level = np.ones(len(parts[0]), np.bool_)
-    for part, one in zip(parts, bound, strict=True):
-        greater, equal = id_encoding.compare(part, one)
+    for part, limit in zip(parts, bound, strict=True):
+        greater, equal = id_encoding.compare(part, limit)
         beyond |= level & greater
         level &= equal
     return beyond | level

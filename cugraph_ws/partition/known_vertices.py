@@ -82,12 +82,12 @@ class _AskedNumbering:
         Number of vertices.
     ranges : IdRanges
     ask : callable
-    left : int
+    left_to_ranks : int
         Lists of at most so many ids are left to the ranks.
     """
 
-    def __init__(self, size: int, ranges: IdRanges, ask: Ask, left: int) -> None:
-        self.size, self._ranges, self._ask, self._left = size, ranges, ask, left
+    def __init__(self, size: int, ranges: IdRanges, ask: Ask, left_to_ranks: int) -> None:
+        self.size, self._ranges, self._ask, self._left = size, ranges, ask, left_to_ranks
         self.found: list[tuple[list[Any], Numbers]] = []  # short lists of ids, and their numbers
 
     def encode(self, columns: Sequence[IdValues]) -> Numbers:
@@ -100,8 +100,8 @@ class _AskedNumbering:
         if answers is None:
             raise NoAnswerError
         numbers = np.full(len(columns[0]), -1, np.int64)
-        for rank, found in answers.items():
-            numbers[split[rank][0]] = found
+        for rank, answer in answers.items():
+            numbers[split[rank][0]] = answer
         if len(numbers) <= SENT:
             self.found.append((self._ranges.packed(columns), numbers))
         return numbers
@@ -115,15 +115,15 @@ class KnownVertices(Vertices):
     directory : Directory
     ask : callable
         Returns numbers of ids from the ranks.
-    left : int
+    left_to_ranks : int
         Lists of at most so many ids are left to the ranks.
     """
 
-    def __init__(self, directory: Directory, ask: Ask, left: int = 0) -> None:
+    def __init__(self, directory: Directory, ask: Ask, left_to_ranks: int = 0) -> None:
         size, ranges = directory.size, directory.ranges
         numbering: Any = DenseIntegers(size)
         if ranges is not None:
-            numbering = _AskedNumbering(size, ranges, ask, left)
+            numbering = _AskedNumbering(size, ranges, ask, left_to_ranks)
         super().__init__(directory.sources, directory.types, numbering)
         self._names = directory.attributes
 
@@ -145,54 +145,56 @@ class KnownVertices(Vertices):
         InputError
             The error that the function raises for a graph of one process.
         """
-        for argument, given, look in _given(options):
-            if given is not None:
+        for argument, value, look in _given(options):
+            if value is not None:
                 with suppress(NoAnswerError):
-                    look(self, given, argument)
+                    look(self, value, argument)
 
-    def check_set(self, given: Any, argument: str) -> None:
+    def check_set(self, vertices: Any, argument: str) -> None:
         """Refuse an unknown vertex, or one in a list, an array, a column or a frame."""
-        if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
-            given = given if is_dask_frame(given) else [given]
-        self.check_list(list(given) if isinstance(given, (set, frozenset)) else given, argument)
+        if isinstance(vertices, (str, bytes, tuple)) or not hasattr(vertices, "__len__"):
+            vertices = vertices if is_dask_frame(vertices) else [vertices]
+        self.check_list(
+            list(vertices) if isinstance(vertices, (set, frozenset)) else vertices, argument
+        )
 
-    def check_list(self, given: Any, argument: str) -> None:
+    def check_list(self, vertices: Any, argument: str) -> None:
         """Refuse an unknown vertex in a list, an array, a column or a frame."""
-        if is_dask_frame(given):
+        if is_dask_frame(vertices):
             raise InputError(
                 f"{argument}: a list, a Series or a frame of ids is needed, not a Dask frame; "
                 f"compute() it first"
             )
-        if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
+        if isinstance(vertices, (str, bytes, tuple)) or not hasattr(vertices, "__len__"):
             return  # the function itself refuses it, or accepts it with another meaning
-        if not (isinstance(given, np.ndarray) and given.dtype == np.bool_):
-            self.find(given, argument)
+        if not (isinstance(vertices, np.ndarray) and vertices.dtype == np.bool_):
+            self.find(vertices, argument)
 
-    def check_side(self, given: Any, argument: str) -> None:
+    def check_side(self, side: Any, argument: str) -> None:
         """Refuse an unknown vertex in a list, or an unknown attribute name."""
-        if isinstance(given, str):
-            self._check_name(given, argument)
+        if isinstance(side, str):
+            self._check_name(side, argument)
         else:
-            self.check_list(given, argument)
+            self.check_list(side, argument)
 
-    def check_values(self, given: Any, argument: str) -> None:
+    def check_values(self, values: Any, argument: str) -> None:
         """Refuse an unknown vertex in a frame or a mapping, or an unknown attribute name."""
-        if isinstance(given, str):
-            self._check_name(given, argument)
-        elif is_dask_frame(given):  # its rows are on the workers
-            frame = open_frame(given._meta, argument, on_device=True)
+        if isinstance(values, str):
+            self._check_name(values, argument)
+        elif is_dask_frame(values):  # its rows are on the workers
+            frame = open_frame(values._meta, argument, on_device=True)
             value_column(frame.names, id_columns(frame, self.sources), argument)
-        elif not isinstance(given, (abstract.Real, np.generic, np.ndarray)):
-            self._pairs(given, argument, None)
+        elif not isinstance(values, (abstract.Real, np.generic, np.ndarray)):
+            self._pairs(values, argument, None)
 
-    def check_columns(self, given: Any, argument: str) -> None:
+    def check_columns(self, columns: Any, argument: str) -> None:
         """Refuse an unknown vertex in a frame of several columns, or an unknown attribute name."""
-        if is_dask_frame(given):
-            id_columns(open_frame(given._meta, argument, on_device=True), self.sources)
-        elif is_frame(given):
-            self.find(given, argument)
-        elif isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
-            for name in given:
+        if is_dask_frame(columns):
+            id_columns(open_frame(columns._meta, argument, on_device=True), self.sources)
+        elif is_frame(columns):
+            self.find(columns, argument)
+        elif isinstance(columns, (list, tuple)) and all(isinstance(name, str) for name in columns):
+            for name in columns:
                 self._check_name(name, argument)
 
     def _check_name(self, name: str, argument: str) -> None:
@@ -230,8 +232,8 @@ def _given(options: Mapping[str, Any]) -> Iterator[tuple[str, Any, Look]]:
     """Yield the name, value and check of each argument that contains vertices."""
     program: Any = options.get("program")
     if isinstance(program, Phases):
-        for one in program.programs:
-            yield from _given({**options, "program": one})
+        for phase in program.programs:
+            yield from _given({**options, "program": phase})
         return
     if not programs_of(program):
         named = options if program is None else getattr(program, "vertices_given", {})

@@ -45,9 +45,9 @@ def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa
     InputError
         If a vertex is unknown, repeated or has no label.
     """
-    names, given = None, labels
+    names, by_vertex = None, labels
     if isinstance(labels, (list, tuple)):
-        given = _by_vertex(labels, argument)
+        by_vertex = _by_vertex(labels, argument)
     elif is_frame(labels):
         beside = graph.value_columns(labels, argument) or []
         frame = open_frame(labels, argument)
@@ -56,8 +56,8 @@ def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa
         column = frame.column(chosen, argument)
         if not isinstance(column.values, np.ndarray) or column.values.dtype.kind not in "iu":
             numbers, names = _numbered(column)
-            given = _beside(frame, ids, chosen, numbers)
-    codes, _ = graph.vertex_values(given, argument, np.int64)
+            by_vertex = _beside(frame, ids, chosen, numbers)
+    codes, _ = graph.vertex_values(by_vertex, argument, np.int64)
     return codes, names
 
 
@@ -73,7 +73,7 @@ def _beside(frame: Frame, ids: list[str], name: str, numbers: pa.Array) -> Any:
 
 def _by_vertex(sets: Sequence[Any], argument: str) -> dict[Any, int]:
     """Return the index of the set that each vertex is in."""
-    found: dict[Any, int] = {}
+    label_of: dict[Any, int] = {}
     for label, members in enumerate(sets):
         if not isinstance(members, (set, frozenset, list)):
             raise InputError(
@@ -81,7 +81,7 @@ def _by_vertex(sets: Sequence[Any], argument: str) -> dict[Any, int]:
             )
         for vertex in members:
             try:
-                earlier = found.setdefault(vertex, label)
+                earlier = label_of.setdefault(vertex, label)
             except TypeError:  # it has no hash
                 raise InputError(
                     f"{argument}: item {label} has {shown(vertex)}; give ids of vertices"
@@ -90,7 +90,7 @@ def _by_vertex(sets: Sequence[Any], argument: str) -> dict[Any, int]:
                 raise InputError(
                     f"{argument}: vertex {shown(vertex)} is in sets {earlier} and {label}; put it into one"
                 )
-    return found
+    return label_of
 
 
 def _numbered(column: Column) -> tuple[pa.Array, pa.Array]:

@@ -330,14 +330,19 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
     owners, others, values = _arcs(part, weight)
     look()
     apart = owners != others
+    look()
     keys = (owners - part.low) * vertices + others
     look()
     if directed and weight is None:
         # The direction is the lowest bit, so a distinct key is left for each direction with an edge.
-        keys = _distinct(xp, 2 * keys[apart] + values[apart]) >> 1
+        keys = 2 * keys[apart]
         look()
-        keys, counts = xp.unique(keys, return_counts=True)
-        merged = counts.astype(np.int8)
+        keys += values[apart]
+        look()
+        keys = _distinct(xp, keys) >> 1
+        look()
+        firsts = xp.flatnonzero(_differs_from_last(xp, keys))
+        keys, merged = keys[firsts], xp.diff(firsts, append=len(keys)).astype(np.int8)
     elif weight is None:
         keys, merged = _distinct(xp, keys[apart]), None
     else:
@@ -353,10 +358,16 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
 
 def _distinct(xp: Any, keys: Array) -> Array:
     """Return the distinct keys, ascending; for many keys, several times faster than NumPy's `unique`."""
-    keys, kept = xp.sort(keys), xp.ones(len(keys), np.bool_)
+    keys = xp.sort(keys)
     look()
-    kept[1:] = keys[1:] != keys[:-1]
-    return keys[kept]
+    return keys[_differs_from_last(xp, keys)]
+
+
+def _differs_from_last(xp: Any, keys: Array) -> Array:
+    """Return whether each key differs from the one before it; true for the first."""
+    differs = xp.ones(len(keys), np.bool_)
+    differs[1:] = keys[1:] != keys[:-1]
+    return differs
 
 
 def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
@@ -378,12 +389,11 @@ def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
     else:  # an arc is stored only by the owner of its destination
         sent = xp.ones(len(owners), np.int64) if weight is None else values
         sources, heads, given = part.halo.send_to_owners(others, owners, sent)
-    look()
-    return (
-        xp.concatenate([owners, sources]),
-        xp.concatenate([others, heads]),
-        xp.concatenate([values, given]),
-    )
+    joined = []
+    for column in ((owners, sources), (others, heads), (values, given)):
+        look()
+        joined.append(xp.concatenate(column))
+    return joined[0], joined[1], joined[2]
 
 
 def _ends(part: Part, rows: Any) -> tuple[Array, Array]:
@@ -393,6 +403,6 @@ def _ends(part: Part, rows: Any) -> tuple[Array, Array]:
     places = row_numbers(xp, rows.offsets, len(indices))
     look()
     if part.numbers_are_positions:
-        return places.astype(np.int64), indices.astype(np.int64)
+        return places.astype(np.int64, copy=False), indices.astype(np.int64)
     numbers = part.numbers
     return xp.take(numbers, places).astype(np.int64), xp.take(numbers, indices).astype(np.int64)

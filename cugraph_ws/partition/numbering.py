@@ -91,7 +91,9 @@ def number_partitioned_rows(
         last = _number_values(comm, part, form, dense_up_to)
         width = last.ids.size
         check_pairs(head.ids.size, width)
-        keys = [one * width + other for one, other in zip(head.columns, last.columns, strict=True)]
+        keys = [
+            first * width + second for first, second in zip(head.columns, last.columns, strict=True)
+        ]
         pairs = _number_values(comm, keys, np.dtype(np.int64), dense_up_to)
         pairs.ids = Pairs(head.ids, last.ids, pairs.ids)
         head = pairs
@@ -106,9 +108,9 @@ def _number_values(
     if not rows:  # there may be no column either
         _, ids = _number_distinct(comm, id_encoding.join([], form), form, dense_up_to)
         return NumberedRows([np.empty(0, np.int64) for _ in columns], ids)
-    own = number_values(list(columns), dense_up_to=_table_for(rows))
-    numbers, ids = _number_distinct(comm, _distinct(own, form), form, dense_up_to)
-    return NumberedRows([numbers[own.numbers(which)] for which in range(len(columns))], ids)
+    numbered = number_values(list(columns), dense_up_to=_table_for(rows))
+    numbers, ids = _number_distinct(comm, _distinct(numbered, form), form, dense_up_to)
+    return NumberedRows([numbers[numbered.numbers(which)] for which in range(len(columns))], ids)
 
 
 def _number_distinct(
@@ -118,11 +120,13 @@ def _number_distinct(
     low = span = None
     if not _is_text(form):
         ends = [
-            one for one in comm.allgather(id_encoding.sample(ids, [0, -1][: 2 * len(ids)])) if one
+            sample
+            for sample in comm.allgather(id_encoding.sample(ids, [0, -1][: 2 * len(ids)]))
+            if sample
         ]
         if not ends:
             return np.empty(0, np.int64), IdRange(comm, 0, 0, form)
-        low, high = min(one[0] for one in ends), max(one[-1] for one in ends)
+        low, high = min(sample[0] for sample in ends), max(sample[-1] for sample in ends)
         span = high - low + 1
         if high > _INT64_MAX or span > max(dense_up_to, 1):
             span = None
@@ -132,32 +136,32 @@ def _number_distinct(
         splitters = _draw(comm, ids)
     cuts = [0, *id_encoding.bounds(ids, splitters), len(ids)]
     buffers = [id_encoding.pack(ids[first:last]) for first, last in pairwise(cuts)]
-    came = [id_encoding.unpack(buffer, form) for buffer in comm.alltoall(buffers)]
-    merged = _merge(came)
-    held = _distinct(merged, form)
-    counts = comm.allgather(len(held))
+    received = [id_encoding.unpack(buffer, form) for buffer in comm.alltoall(buffers)]
+    merged = _merge(received)
+    distinct = _distinct(merged, form)
+    counts = comm.allgather(len(distinct))
     if span is not None and low is not None and sum(counts) == span:
         return ids.astype(np.int64) - low, IdRange(comm, low, span, form)
-    run = SortedRun(comm, held, form, counts, "sorted" if span is None else "compacted")
+    run = SortedRun(comm, distinct, form, counts, "sorted" if span is None else "compacted")
     start = run.cuts[comm.rank]
     answers = [[merged.numbers(which).astype(np.int64) + start] for which in range(comm.size)]
-    return np.concatenate([one[0] for one in comm.alltoall(answers)]), run
+    return np.concatenate([answer[0] for answer in comm.alltoall(answers)]), run
 
 
 def _draw(comm: Communicator, ids: Values) -> list[Any]:
     """Draw evenly spaced splitters from a sample of all ranks' distinct ids; collective."""
     step = max(1, total(comm, len(ids)) // (_SAMPLES * comm.size))
-    own = id_encoding.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
-    drawn = sorted(one for shown in comm.allgather(own) for one in shown)
+    sample = id_encoding.sample(ids, range(min(step // 2, max(0, len(ids) - 1)), len(ids), step))
+    drawn = sorted(value for shown in comm.allgather(sample) for value in shown)
     if not drawn:
         return [b""] * (comm.size - 1)  # no ids at all; only text gets here
     return [drawn[len(drawn) * rank // comm.size] for rank in range(1, comm.size)]
 
 
-def _merge(came: Sequence[Values]) -> Numbered:
+def _merge(received: Sequence[Values]) -> Numbered:
     """Assign numbers to the ids received from all ranks."""
-    columns = [one if isinstance(one, np.ndarray) else pa.chunked_array([one]) for one in came]
-    return number_values(columns, dense_up_to=_table_for(sum(map(len, came))))
+    columns = [ids if isinstance(ids, np.ndarray) else pa.chunked_array([ids]) for ids in received]
+    return number_values(columns, dense_up_to=_table_for(sum(map(len, received))))
 
 
 def _distinct(numbered: Numbered, form: Form) -> Values:

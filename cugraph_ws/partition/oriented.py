@@ -82,15 +82,17 @@ class Oriented:
 
     def __init__(self, near: Neighbourhoods) -> None:
         self.near, self.xp = near, near.xp
-        xp, halo, given = near.xp, near.halo, near.rows
-        numbers, degrees = near.low + xp.arange(near.owned), given.degrees
+        xp, halo, neighbours = near.xp, near.halo, near.rows
+        numbers, degrees = near.low + xp.arange(near.owned), neighbours.degrees
         if halo.alone:
-            self._ascending, inside, outside = numbers, numbers, given.indices
+            self._ascending, inside, outside = numbers, numbers, neighbours.indices
         else:
-            self._ascending = xp.unique(xp.concatenate([numbers, given.indices.astype(np.int64)]))
+            self._ascending = xp.unique(
+                xp.concatenate([numbers, neighbours.indices.astype(np.int64)])
+            )
             degrees = halo.fetch(degrees, self._ascending)
             inside = xp.searchsorted(self._ascending, numbers)
-            outside = xp.searchsorted(self._ascending, given.indices)
+            outside = xp.searchsorted(self._ascending, neighbours.indices)
         self.size = len(self._ascending)
         order = xp.argsort(degrees, kind="stable")
         look()
@@ -98,7 +100,7 @@ class Oriented:
         self._labels[order] = xp.arange(self.size)
         self.known = self._ascending[order]
         self.own = xp.take(self._labels, inside)
-        self.rows = self._orient(given, outside)
+        self.rows = self._orient(neighbours, outside)
         self._lengths = lengths = self.rows.degrees
         look()
         if not halo.alone:
@@ -111,9 +113,9 @@ class Oriented:
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         rows = self.rows
-        own = [self._ascending, self._labels, self.known, self.own, self._lengths]
-        own += [rows.offsets, rows.indices, *([] if rows.values is None else [rows.values])]
-        return sum(int(one.nbytes) for one in own)
+        arrays = [self._ascending, self._labels, self.known, self.own, self._lengths]
+        arrays += [rows.offsets, rows.indices, *([] if rows.values is None else [rows.values])]
+        return sum(int(array.nbytes) for array in arrays)
 
     def arcs_of(self, pivots: Array) -> tuple[Array, Array]:
         """List the edges of some vertices.
@@ -166,8 +168,13 @@ class Oriented:
     def ends(self) -> tuple[Array, Array]:
         """Return the vertex numbers of each edge's ends, the smaller first."""
         tails = row_numbers(self.xp, self.rows.offsets, len(self.rows.indices))
-        one, other = self.xp.take(self.known, tails), self.xp.take(self.known, self.rows.indices)
-        return self.xp.minimum(one, other), self.xp.maximum(one, other)
+        tail_numbers, head_numbers = (
+            self.xp.take(self.known, tails),
+            self.xp.take(self.known, self.rows.indices),
+        )
+        return self.xp.minimum(tail_numbers, head_numbers), self.xp.maximum(
+            tail_numbers, head_numbers
+        )
 
     def both_ways(self, edges: Array) -> tuple[tuple[Array, Array, Array], tuple[Array, Array]]:
         """Return some edges in the rows of both of their ends; for a single rank.
@@ -186,9 +193,11 @@ class Oriented:
         """
         xp, heads, count = self.xp, self.rows.indices, len(self.rows.indices)
         tails = row_numbers(xp, self.rows.offsets, count)
-        one, other = xp.take(tails, edges), xp.take(heads, edges)
+        edge_tails, edge_heads = xp.take(tails, edges), xp.take(heads, edges)
         look()
-        keys = xp.concatenate([one * self.size + other, other * np.int64(self.size) + one])
+        keys = xp.concatenate(
+            [edge_tails * self.size + edge_heads, edge_heads * np.int64(self.size) + edge_tails]
+        )
         look()
         order = xp.argsort(keys)
         look()
@@ -199,19 +208,19 @@ class Oriented:
         indices = (keys % max(self.size, 1)).astype(heads.dtype)
         return (offsets, indices, edges), (tails.astype(np.int64), heads)
 
-    def keep(self, kept: Array) -> None:
+    def keep(self, mask: Array) -> None:
         """Leave out edges; collective.
 
         Parameters
         ----------
-        kept : array of bool, shape (edges,)
+        mask : array of bool, shape (edges,)
             Which edges of the rows to keep.
         """
         xp, rows, halo = self.xp, self.rows, self.near.halo
-        before = xp.zeros(len(kept) + 1, np.int64)
-        before[1:] = xp.cumsum(kept)
-        values = None if rows.values is None else rows.values[kept]
-        self.rows = NeighbourRows(before[rows.offsets], rows.indices[kept], values)
+        before = xp.zeros(len(mask) + 1, np.int64)
+        before[1:] = xp.cumsum(mask)
+        values = None if rows.values is None else rows.values[mask]
+        self.rows = NeighbourRows(before[rows.offsets], rows.indices[mask], values)
         self.__dict__.pop("_by_number", None)
         self._lengths = self.rows.degrees
         if not halo.alone:
@@ -238,10 +247,10 @@ class Oriented:
             if heads.fetched is None:
                 read += lister.support(heads, pivots, supports, supports)
                 continue
-            found = xp.zeros(len(heads.kept), np.int64)
-            read += lister.support(heads, pivots, supports, found)
+            counts = xp.zeros(len(heads.kept), np.int64)
+            read += lister.support(heads, pivots, supports, counts)
             everything = xp.zeros(len(heads.fetched.rows.indices), np.int64)
-            everything[heads.kept] = found
+            everything[heads.kept] = counts
             heads.fetched.add_to_owners(everything, supports)
         return supports, read
 
@@ -264,16 +273,16 @@ class Oriented:
         low, high, counts = self.near.halo.send_to_owners(*self.ends(), supports)
         return counts[self.xp.argsort(low * self.near.vertices + high)], read
 
-    def _orient(self, given: NeighbourRows, outside: Array) -> NeighbourRows:
+    def _orient(self, neighbours: NeighbourRows, outside: Array) -> NeighbourRows:
         """Return the rows by label, given the known vertex of each entry of the rows by number."""
         xp, size = self.xp, self.size
-        if xp is np and self.near.halo.alone and given.values is None:
-            return self._orient_here(given)
+        if xp is np and self.near.halo.alone and neighbours.values is None:
+            return self._orient_here(neighbours)
         heads = xp.take(self._labels, outside)
-        tails = xp.take(self.own, row_numbers(xp, given.offsets, len(heads)))
+        tails = xp.take(self.own, row_numbers(xp, neighbours.offsets, len(heads)))
         up = tails < heads
         look()
-        keys, values = tails[up] * size + heads[up], given.values
+        keys, values = tails[up] * size + heads[up], neighbours.values
         look()
         if values is None:
             keys = xp.sort(keys)
@@ -285,12 +294,12 @@ class Oriented:
         kind = np.int32 if size < NARROW else np.int64
         return NeighbourRows(offsets, (keys % max(size, 1)).astype(kind), values)
 
-    def _orient_here(self, given: NeighbourRows) -> NeighbourRows:
+    def _orient_here(self, neighbours: NeighbourRows) -> NeighbourRows:
         """Return the rows by label of a whole graph on the host."""
-        pieces = min(8 * number_of_threads(), 1 + len(given.indices) // ARCS_A_TASK)
-        lengths = given.degrees[self.known]
+        pieces = min(8 * number_of_threads(), 1 + len(neighbours.indices) // ARCS_A_TASK)
+        lengths = neighbours.degrees[self.known]
         cuts = cut_offsets(np.concatenate([[0], np.cumsum(lengths)]), pieces)
-        head = given.offsets, given.indices, self.known, self._labels
+        head = neighbours.offsets, neighbours.indices, self.known, self._labels
         parallel(count_greater, [(*head, lengths, *cut) for cut in cuts])
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         rows = np.empty(offsets[-1], np.int32 if self.size < NARROW else np.int64)
@@ -299,31 +308,31 @@ class Oriented:
 
     def _fetch(self, numbers: Array) -> Heads:
         """Fetch rows of other ranks, and convert them to labels; collective."""
-        near, xp, own = self.near, self.xp, self.rows
+        near, xp, rows = self.near, self.xp, self.rows
         by_number, arcs = self._by_number
         fetched = near.fetch(by_number, numbers)
         fetched.answered = [xp.take(arcs, places) for places in fetched.answered]
-        came = fetched.rows
-        places = xp.searchsorted(self._ascending, came.indices)
-        found = xp.take(self._ascending, xp.minimum(places, self.size - 1)) == came.indices
-        kept = xp.flatnonzero(found)
-        which = xp.searchsorted(came.offsets[1:], kept, side="right")
+        received = fetched.rows
+        places = xp.searchsorted(self._ascending, received.indices)
+        is_known = xp.take(self._ascending, xp.minimum(places, self.size - 1)) == received.indices
+        known_arcs = xp.flatnonzero(is_known)
+        which = xp.searchsorted(received.offsets[1:], known_arcs, side="right")
         labels = self._labels[xp.searchsorted(self._ascending, numbers)]
         order = xp.argsort(labels[which], kind="stable")
-        kept, tails = kept[order], labels[which[order]]
+        known_arcs, tails = known_arcs[order], labels[which[order]]
         offsets = xp.searchsorted(tails, xp.arange(self.size + 1)).astype(np.int64)
-        indices = self._labels[places[kept]].astype(own.indices.dtype)
-        values = None if came.values is None else came.values[kept]
-        return Heads(NeighbourRows(offsets, indices, values), fetched, kept)
+        indices = self._labels[places[known_arcs]].astype(rows.indices.dtype)
+        values = None if received.values is None else received.values[known_arcs]
+        return Heads(NeighbourRows(offsets, indices, values), fetched, known_arcs)
 
     @cached_property
     def _by_number(self) -> tuple[NeighbourRows, Array]:
         """The owned rows in the order of vertex numbers, and the index in `rows` of each of their arcs."""
-        xp, own = self.xp, self.rows
-        begins = own.offsets[self.own]
-        offsets, _, arcs = flattened(xp, begins, own.offsets[self.own + 1] - begins)
-        ends = xp.take(self.known, xp.take(own.indices, arcs))
-        values = None if own.values is None else xp.take(own.values, arcs)
+        xp, rows = self.xp, self.rows
+        begins = rows.offsets[self.own]
+        offsets, _, arcs = flattened(xp, begins, rows.offsets[self.own + 1] - begins)
+        ends = xp.take(self.known, xp.take(rows.indices, arcs))
+        values = None if rows.values is None else xp.take(rows.values, arcs)
         return NeighbourRows(offsets, ends, values), arcs
 
 
@@ -352,5 +361,5 @@ def oriented(graph: Any, *, on_device: bool, directions: bool = False) -> Orient
     key = "oriented", on_device, directions
     if key not in graph.derived:
         graph.derived[key] = Oriented(near)
-    found: Oriented = graph.derived[key]
-    return found
+    orientation: Oriented = graph.derived[key]
+    return orientation

@@ -84,23 +84,23 @@ def pair_rows(
     xp, count = near.xp, len(firsts)
     ends = xp.concatenate([firsts, seconds])
     distinct, which = xp.unique(ends, return_inverse=True)
-    came = near.fetch(NeighbourRows(rows.offsets, rows.indices), distinct).rows
+    fetched = near.fetch(NeighbourRows(rows.offsets, rows.indices), distinct).rows
     columns = tuple(
         near.fetch(NeighbourRows(rows.offsets, rows.indices, column), distinct).rows.values
         for column in edges
     )
-    known = xp.unique(xp.concatenate([distinct, came.indices.astype(np.int64)]))
+    known = xp.unique(xp.concatenate([distinct, fetched.indices.astype(np.int64)]))
     places = xp.searchsorted(known, distinct)[which]
     return PairRows(
-        came.offsets,
-        xp.searchsorted(known, came.indices).astype(came.indices.dtype),
+        fetched.offsets,
+        xp.searchsorted(known, fetched.indices).astype(fetched.indices.dtype),
         which[:count],
         which[count:],
         places[:count],
         places[count:],
         columns,
         tuple(
-            column if one else near.halo.fetch(column, known)
-            for column, one in zip(constants, uniform, strict=True)
+            column if is_uniform else near.halo.fetch(column, known)
+            for column, is_uniform in zip(constants, uniform, strict=True)
         ),
     )

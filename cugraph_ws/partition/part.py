@@ -213,11 +213,11 @@ class Part:
         array, shape (size, ...)
             Ghosts' entries are 0.
         """
-        given = self.xp.asarray(own)
+        entries = self.xp.asarray(own)
         if self.halo.alone:
-            return self.xp.take(given, self.laid.numbers, axis=0) if self.on_device else given
+            return self.xp.take(entries, self.laid.numbers, axis=0) if self.on_device else entries
         column = self.xp.zeros((self.size, *own.shape[1:]), own.dtype)
-        column[self.order] = given
+        column[self.order] = entries
         return column
 
 
@@ -241,6 +241,6 @@ def find_places(numbers: Array, low: int, owned: int, outside: Array) -> Array:
     owns = (places >= 0) & (places < owned)
     if not len(outside):
         return xp.where(owns, places, -1)
-    found = xp.searchsorted(outside, numbers.astype(outside.dtype))
-    known = outside[xp.minimum(found, len(outside) - 1)] == numbers
-    return xp.where(owns, places, xp.where(known, found + owned, -1))
+    ghost_places = xp.searchsorted(outside, numbers.astype(outside.dtype))
+    known = outside[xp.minimum(ghost_places, len(outside) - 1)] == numbers
+    return xp.where(owns, places, xp.where(known, ghost_places + owned, -1))

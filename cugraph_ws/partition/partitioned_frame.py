@@ -113,18 +113,20 @@ class Parts:
         )
         frames = in_order(comm, [(key, partial(opened, own.frames[key[2]])) for key in keys])
         about = [[*key, len(frame), *_kind(frame)] for key, frame in zip(keys, frames, strict=True)]
-        everything = sorted(list(one) for shown in comm.allgather(about) for one in shown)
-        self.rows = sum(one[3] for one in everything)
+        everything = sorted(
+            list(description) for shown in comm.allgather(about) for description in shown
+        )
+        self.rows = sum(description[3] for description in everything)
         before, first_rows = 0, {}
-        for one in everything:
-            first_rows[one[0], one[1], one[2]] = before
-            before += one[3]
+        for description in everything:
+            first_rows[description[0], description[1], description[2]] = before
+            before += description[3]
         parts = [Part(frame, key, first_rows[key]) for key, frame in zip(keys, frames, strict=True)]
         if self.meta is None and not everything:
             raise InputError(
                 f"{argument}: no rank has a partition; give one of them an empty frame"
             )
-        self.own = [one for one in parts if len(one.frame)]
+        self.own = [part for part in parts if len(part.frame)]
         leader = self._comm.size if self.meta is not None else everything[0][1]
         if not self.rows:
             if self.meta is not None and comm.rank == 0:
@@ -142,9 +144,9 @@ class Parts:
 
     def kind_like(self, name: str) -> FrameKind:
         """Return the kind of frame for results; collective; see `Frame.kind_like`."""
-        own = None if self._first is None else self._first.kind_like(name).arrow_backed
-        shown = self._comm.allgather(own)
-        backed = next(one for one in shown if one is not None)
+        arrow_backed = None if self._first is None else self._first.kind_like(name).arrow_backed
+        shown = self._comm.allgather(arrow_backed)
+        backed = next(answer for answer in shown if answer is not None)
         return FrameKind(self.backend, arrow_backed=bool(backed), proxy=bool(self.proxy))
 
     def steps(
@@ -169,7 +171,7 @@ def are_on_gpus(comm: Communicator, own: Sequence[Any]) -> bool:
         False also if no rank has a frame.
     """
     shown = comm.allgather([bool(own), all(map(is_cudf_frame, own))])
-    return any(some for some, _ in shown) and all(there for _, there in shown)
+    return any(some for some, _ in shown) and all(all_cudf for _, all_cudf in shown)
 
 
 def _kind(frame: Frame) -> tuple[Any, bool]:

@@ -96,22 +96,22 @@ def cuts_of_buckets(
     """
     starts, buckets = bucket_starts(comm, size), len(counts)
     slices = [buckets * rank // comm.size for rank in range(comm.size + 1)]
-    came = comm.alltoall([[counts[first:last]] for first, last in pairwise(slices)])
+    received = comm.alltoall([[counts[first:last]] for first, last in pairwise(slices)])
     low, high = slices[comm.rank : comm.rank + 2]
     vertices = np.diff(starts[low : high + 1])
-    work = np.cumsum(sum(one[0] for one in came) + VERTEX_WORK * vertices)
+    work = np.cumsum(sum(buffer[0] for buffer in received) + VERTEX_WORK * vertices)
     sums = comm.allgather(int(work[-1]) if len(work) else 0)
     before, everything = sum(sums[: comm.rank]), sum(sums)
     work += before
-    shares = [Fraction(one) for one in (weights or [1] * comm.size)]
-    found = {}
+    shares = [Fraction(weight) for weight in (weights or [1] * comm.size)]
+    own_cuts = {}
     for rank in range(1, comm.size):
         goal = int(everything * sum(shares[:rank]) // sum(shares))
         if before < goal <= before + sums[comm.rank]:
-            found[rank] = int(starts[low + 1 + np.searchsorted(work, goal)])
+            own_cuts[rank] = int(starts[low + 1 + np.searchsorted(work, goal)])
     cuts = np.zeros(comm.size + 1, np.int64)
     cuts[-1] = size
-    for cuts_of_rank in comm.allgather(sorted(found.items())):
+    for cuts_of_rank in comm.allgather(sorted(own_cuts.items())):
         for rank, cut in cuts_of_rank:
             cuts[rank] = cut
     return cuts
@@ -132,7 +132,7 @@ def check_weights(weights: Sequence[float] | None, ranks: int) -> None:
     """
     if weights is None:
         return
-    right = len(weights) == ranks and all(0 <= one < float("inf") for one in weights)
+    right = len(weights) == ranks and all(0 <= weight < float("inf") for weight in weights)
     if not right or not sum(weights):
         raise InputError(
             f"weights={shown(list(weights))}: give {ranks} finite numbers, one for each rank, none below 0 "

@@ -187,7 +187,7 @@ class Sender:
         if trees:
             return sealed
         if self._sends_all:
-            sealed = {peer: replace(one, of_all=True) for peer, one in sealed.items()}
+            sealed = {peer: replace(update, of_all=True) for peer, update in sealed.items()}
         for peer, update in sealed.items():
             useful, count = update.useful, self._counts[peer]
             if self._sends_all:  # the count is of all owned vertices
@@ -214,17 +214,17 @@ class Sender:
         best = Offer(0, 0.0, 0.0)
         for peer, (useful, entry) in self._sealed.items():
             listed = self.times.listed(useful, self._counts[peer], entry, peer)
-            whole = self.times.whole(self._counts[peer], entry, peer)
-            chosen = listed if listed.beats(whole) else whole
-            best = Offer(*(one + other for one, other in zip(best, chosen, strict=True)))
-        counts = {peer: one for peer, one in enumerate(self._counts) if peer != self._place}
+            complete = self.times.whole(self._counts[peer], entry, peer)
+            chosen = listed if listed.beats(complete) else complete
+            best = Offer(*(so_far + field for so_far, field in zip(best, chosen, strict=True)))
+        counts = {peer: count for peer, count in enumerate(self._counts) if peer != self._place}
         everyone = self.times.everyone(self._owned, counts, entry)
         return bool(everyone.beats(best))
 
     def _all(self) -> Any:
         """Return the positions of all owned vertices."""
         if self._everyone is None:
-            own = self.boundaries[self._place]
-            xp = array_module(not isinstance(own, np.ndarray))
-            self._everyone = xp.arange(self._owned, dtype=own.dtype)
+            boundary = self.boundaries[self._place]
+            xp = array_module(not isinstance(boundary, np.ndarray))
+            self._everyone = xp.arange(self._owned, dtype=boundary.dtype)
         return self._everyone

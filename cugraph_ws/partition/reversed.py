@@ -45,9 +45,9 @@ def _reversed_shard(shard: ShardGraph) -> ShardGraph:
         on_device = shard._open().on_device
         make = provider("reversed device graphs").reversed_shard if on_device else _sent_to_sources
         shard.kept["reversed"] = make(shard)
-    kept: ShardGraph = shard.kept["reversed"]
-    view = copy(kept)  # other runs have communicators of their own
-    view.comm, view._vertices = shard.comm, kept._vertices.join(shard.comm)
+    reversed_shard: ShardGraph = shard.kept["reversed"]
+    view = copy(reversed_shard)  # other runs have communicators of their own
+    view.comm, view._vertices = shard.comm, reversed_shard._vertices.join(shard.comm)
     view._vertices.align_to(view)
     view.agree_on_what_is_kept()
     return view
@@ -62,7 +62,7 @@ def _sent_to_sources(shard: ShardGraph) -> ShardGraph:
     )
     # Arcs from each rank are ordered by destination, so parallel arcs stay in input order.
     vertices = shard._vertices.join(shard.comm)
-    made = ShardGraph(
+    reversed_shard = ShardGraph(
         shard.comm,
         shard.cuts,
         sources,
@@ -74,5 +74,5 @@ def _sent_to_sources(shard: ShardGraph) -> ShardGraph:
         weight=shard.weight,
         directed=True,
     )
-    vertices.align_to(made)
-    return made
+    vertices.align_to(reversed_shard)
+    return reversed_shard

@@ -103,7 +103,9 @@ class ShardGraph(GraphView[Any]):
         outside = ids.to_numpy()
         self.kept["positions"] = np.concatenate([np.arange(low, high), outside])
         self._find_ghosts(np.searchsorted(outside, cuts))
-        asked = comm.alltoall([[self.positions[slice(*held)]] for held in self.ghosts])
+        asked = comm.alltoall(
+            [[self.positions[slice(*ghost_range)]] for ghost_range in self.ghosts]
+        )
         self.kept["boundaries"] = [wanted[0] - low for wanted in asked]
         ranks = (
             self._ranks_of(sources, away, remote.numbers(0)),
@@ -136,14 +138,14 @@ class ShardGraph(GraphView[Any]):
     @property
     def positions(self) -> npt.NDArray[np.int64]:
         """Vertex number at each position."""
-        kept: npt.NDArray[np.int64] = self.kept["positions"]
-        return kept
+        positions: npt.NDArray[np.int64] = self.kept["positions"]
+        return positions
 
     @property
     def boundaries(self) -> list[Array]:
         """For each rank, the owned positions that it holds as ghosts, in that rank's order."""
-        kept: list[Array] = self.kept["boundaries"]
-        return kept
+        boundaries: list[Array] = self.kept["boundaries"]
+        return boundaries
 
     @property
     def number_of_arcs(self) -> int:
@@ -182,20 +184,20 @@ class ShardGraph(GraphView[Any]):
         An abandoned run may have ended after a collective on some ranks and before it on others.
         A rank that lacks a result calls a collective to compute it, so all ranks must.
         """
-        found: list[dict[Any, Any]] = [self._sums, self._extremes, self.learned]
-        names = [{str(key): key for key in kept} for kept in found]
-        shown = self.comm.allgather([sorted(own) for own in names])
-        for which, (kept, own) in enumerate(zip(found, names, strict=True)):
+        caches: list[dict[Any, Any]] = [self._sums, self._extremes, self.learned]
+        names = [{str(key): key for key in cache} for cache in caches]
+        shown = self.comm.allgather([sorted(keys) for keys in names])
+        for which, (cache, keys) in enumerate(zip(caches, names, strict=True)):
             known = set.intersection(*(set(theirs[which]) for theirs in shown))
-            for name, key in own.items():
+            for name, key in keys.items():
                 if name not in known:
-                    del kept[key]
+                    del cache[key]
 
     @property
     def nbytes(self) -> int:
         """Bytes in use now."""
-        orders = sum(one.nbytes for one in self._orders.values()) + self._reversed_bytes
-        geometry = self.positions.nbytes + sum(held.nbytes for held in self.boundaries)
+        orders = sum(order.nbytes for order in self._orders.values()) + self._reversed_bytes
+        geometry = self.positions.nbytes + sum(boundary.nbytes for boundary in self.boundaries)
         return self._host().nbytes + int(self._vertices.numbering.nbytes) + geometry + orders
 
     @property
@@ -204,14 +206,14 @@ class ShardGraph(GraphView[Any]):
         return int(self.kept["reversed"]._open().nbytes) if "reversed" in self.kept else 0
 
     def _ranks_of(
-        self, numbers: npt.NDArray[np.int64], away: npt.NDArray[np.int64], found: Array
+        self, numbers: npt.NDArray[np.int64], away: npt.NDArray[np.int64], ghost_indices: Array
     ) -> Array:
         """Return the rank of each vertex: its index in the ascending numbers of owned vertices and ghosts.
 
-        `away` has the indices of ghosts in `numbers`; `found` has their indices among the ghosts.
+        `away` has the indices of ghosts in `numbers`; `ghost_indices` has their indices among the ghosts.
         """
         ranks = numbers - self.low + self._below
-        ranks[away] = found + np.where(found >= self._below, self.owned, 0)
+        ranks[away] = ghost_indices + np.where(ghost_indices >= self._below, self.owned, 0)
         return ranks.astype(self._rank_dtype)
 
     def _own_ranks_of(self, numbers: npt.NDArray[np.int64]) -> Array:
@@ -229,13 +231,15 @@ class ShardGraph(GraphView[Any]):
 
     def _by_position(self, by_rank: Array) -> Array:
         """Reorder an array from the order of numbers to positions."""
-        own = slice(self._below, self._below + self.owned)
-        return np.concatenate([by_rank[own], by_rank[: own.start], by_rank[own.stop :]])
+        owned_ranks = slice(self._below, self._below + self.owned)
+        return np.concatenate(
+            [by_rank[owned_ranks], by_rank[: owned_ranks.start], by_rank[owned_ranks.stop :]]
+        )
 
     def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the positions of vertices, −1 for those that are neither owned nor ghosts here."""
-        given, outside = np.asarray(numbers, np.int64), self.positions[self.owned :]
-        return np.asarray(find_places(given, self.low, self.owned, outside))
+        vertices, outside = np.asarray(numbers, np.int64), self.positions[self.owned :]
+        return np.asarray(find_places(vertices, self.low, self.owned, outside))
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
         """Return the shard as the CUDA engine reads it; see `GraphView.laid_out`."""
@@ -253,10 +257,13 @@ class ShardGraph(GraphView[Any]):
                 self.kept["device"] = (
                     graph,
                     xp.take(numbers, graph.numbers),
-                    [xp.take(graph.positions, xp.asarray(held)) for held in self.boundaries],
+                    [
+                        xp.take(graph.positions, xp.asarray(boundary))
+                        for boundary in self.boundaries
+                    ],
                 )
-            kept: tuple[DeviceGraph, Any, list[Any]] = self.kept["device"]
-            return kept
+            device_shard: tuple[DeviceGraph, Any, list[Any]] = self.kept["device"]
+            return device_shard
 
     # ---------------------------------------------------------------------------- rows and sums
 
@@ -294,14 +301,16 @@ class ShardGraph(GraphView[Any]):
             position = np.empty(self.length, self._host().csc.indices.dtype)
             position[self._by_position(ranks)] = ranks
             self.kept["position_of_rank"] = position
-        kept: Array = self.kept["position_of_rank"]
-        return kept
+        position_of_rank: Array = self.kept["position_of_rank"]
+        return position_of_rank
 
     def _turned(self, by_arc: Array) -> Array:
         """Reorder an array by arc of the CSR: from rows by number to rows by position."""
         offsets = self._host().csr.offsets
-        own = slice(int(offsets[self._below]), int(offsets[self._below + self.owned]))
-        return np.concatenate([by_arc[own], by_arc[: own.start], by_arc[own.stop :]])
+        owned_arcs = slice(int(offsets[self._below]), int(offsets[self._below + self.owned]))
+        return np.concatenate(
+            [by_arc[owned_arcs], by_arc[: owned_arcs.start], by_arc[owned_arcs.stop :]]
+        )
 
     def edge_values(self, name: str, order: Order = "csc") -> Array:
         """Return an edge column in the order of `csc` or `csr`; see `GraphView.edge_values`."""
@@ -312,8 +321,8 @@ class ShardGraph(GraphView[Any]):
             key = f"{name} of out-arcs"
             if key not in self.kept:
                 self.kept[key] = self._turned(values)
-            kept: Array = self.kept[key]
-            return kept
+            out_values: Array = self.kept[key]
+            return out_values
 
     def _over_all_arcs(self, own: Any, *, incoming: bool) -> Any:
         sums = self._sums_by_position(own)
@@ -338,26 +347,26 @@ class ShardGraph(GraphView[Any]):
         return ends
 
     def _find_extreme(self, name: str, *, least: bool) -> tuple[Any, Any]:
-        arcs, own = self._open(), None
+        arcs, own_extreme = self._open(), None
         if arcs.number_of_arcs:
             value, arc = arcs.extreme(name, least=least)
-            own = [value.item(), *self._ends(arc)]
-        shown = [one for one in self.comm.allgather(own) if one is not None]
-        value, *ends = (min if least else max)(shown, key=lambda one: one[0])
+            own_extreme = [value.item(), *self._ends(arc)]
+        shown = [extreme for extreme in self.comm.allgather(own_extreme) if extreme is not None]
+        value, *ends = (min if least else max)(shown, key=lambda extreme: extreme[0])
         return self.edge_dtype(name).type(value), ends
 
     def _local(self, step: Callable[[], Any]) -> Any:
         return attempt(self.comm, step)
 
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
-        found = super()._with_arcs(arcs, edges)
+        shard = super()._with_arcs(arcs, edges)
         same = ("positions", "boundaries", "position_of_rank")  # ghosts stay, with or without arcs
-        found.kept = {name: self.kept[name] for name in same if name in self.kept}
-        found._orders = {}
-        found._all_arcs = total(self.comm, arcs.number_of_arcs)
-        found._vertices = copy(self._vertices)
-        found._vertices.align_to(found)
-        return found
+        shard.kept = {name: self.kept[name] for name in same if name in self.kept}
+        shard._orders = {}
+        shard._all_arcs = total(self.comm, arcs.number_of_arcs)
+        shard._vertices = copy(self._vertices)
+        shard._vertices.align_to(shard)
+        return shard
 
     def _merge_arcs(self, arcs: Arcs, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
         attempt(self.comm, lambda: arcs.merge(policy, repeated))  # a rank's sums may exceed int64

@@ -55,13 +55,13 @@ class Ends(Protocol):
         """
 
     def undecided(
-        self, there: Array, labels: Array, least: Array
+        self, words_received: Array, labels: Array, least: Array
     ) -> tuple[Array, list[int], Array, Array]:
         """Return the ends whose label is above 0 on either rank; call it after `first`, once.
 
         Parameters
         ----------
-        there, labels : array
+        words_received, labels : array
             The words and labels that the other ranks sent.
         least : array
             As for `first`.
@@ -103,27 +103,32 @@ class SharedLabels:
         self._part, self._xp = part, part.xp
         self._least, self._lower = least, lower
         words, cuts, labels, bounds = ends.first(least)
-        there, labels = part.halo.exchange_ranges((words, cuts), (labels, bounds))
+        words_received, labels = part.halo.exchange_ranges((words, cuts), (labels, bounds))
         self._came: Array | None
-        self._roots, self._bounds, self._came, self.shown = ends.undecided(there, labels, least)
+        self._roots, self._bounds, self._came, self.shown = ends.undecided(
+            words_received, labels, least
+        )
 
     def __len__(self) -> int:
         return len(self._roots)
 
     def round(self) -> int:
         """Exchange labels once; return the number of ends at which two ranks may still differ."""
-        came, self._came = self._show() if self._came is None else self._came, None
-        if len(came):
-            self._lower(self._least, self._roots, came)
+        received, self._came = self._show() if self._came is None else self._came, None
+        if len(received):
+            self._lower(self._least, self._roots, received)
         before, self.shown = self.shown, self._xp.take(self._least, self._roots)
         # A label lowered since it was sent is an update for the other rank.
-        return count_true((self.shown != came) | (self.shown != before))
+        return count_true((self.shown != received) | (self.shown != before))
 
     def find_pairs(self) -> int:
         """Find pairs of labels that differ at an end; return the number of distinct pairs."""
-        there, here = self._show(), self.shown
-        lower = here > there  # true on only one of the two ranks
-        self._met = [as_host(one).astype(np.int64) for one in _distinct(there[lower], here[lower])]
+        peer_labels, own_labels = self._show(), self.shown
+        lower = own_labels > peer_labels  # true on only one of the two ranks
+        self._met = [
+            as_host(labels).astype(np.int64)
+            for labels in _distinct(peer_labels[lower], own_labels[lower])
+        ]
         return len(self._met[0])
 
     def solve(self, join: Join) -> None:
@@ -136,11 +141,11 @@ class SharedLabels:
             least vertex connected with it.
         """
         # Every rank joins all pairs.
-        came = self._part.halo.exchange([self._met] * self._part.halo.comm.size)
-        lower, higher = map(np.concatenate, zip(*came, strict=True))
+        received = self._part.halo.exchange([self._met] * self._part.halo.comm.size)
+        lower, higher = map(np.concatenate, zip(*received, strict=True))
         labels, ends = np.unique(np.concatenate([lower, higher]), return_inverse=True)
-        one, other = np.split(ends, 2)
-        self._rename(labels, labels[join(one, other, len(labels))])
+        lower_ends, higher_ends = np.split(ends, 2)
+        self._rename(labels, labels[join(lower_ends, higher_ends, len(labels))])
 
     def hook(self) -> None:
         """Attach every label with lower partners to the least of them; then flatten all chains.
@@ -151,13 +156,13 @@ class SharedLabels:
         one at the second call.
         """
         halo, low, (lower, higher) = self._part.halo, self._part.low, self._met
-        own = np.arange(low, low + self._part.owned)
-        above = own.copy()
+        numbers = np.arange(low, low + self._part.owned)
+        above = numbers.copy()
         # Pairs are ascending, so a label's first pair has its least partner.
         hooked, first = np.unique(higher, return_index=True)
         hooked, under = halo.send_to_owners(hooked, lower[first])
         np.minimum.at(above, hooked - low, under)
-        moved, beyond = np.flatnonzero(above != own), True
+        moved, beyond = np.flatnonzero(above != numbers), True
         while beyond:
             nearer = above[moved]
             above[moved] = halo.fetch(above, nearer)
@@ -166,29 +171,29 @@ class SharedLabels:
         names = as_host(self._xp.unique(labels) if len(labels) else labels).astype(np.int64)
         self._rename(names, halo.fetch(above, names))
 
-    def _rename(self, names: Array, others: Array) -> None:
+    def _rename(self, names: Array, replacements: Array) -> None:
         """Replace labels, given in ascending order, by lower ones; others are unchanged."""
         xp, labels = self._xp, self.shown
         if not len(names) or not len(labels):
             return
-        known, given = xp.asarray(names, labels.dtype), xp.asarray(others, labels.dtype)
+        known, lower = xp.asarray(names, labels.dtype), xp.asarray(replacements, labels.dtype)
         places = xp.minimum(xp.searchsorted(known, labels), len(known) - 1)
-        self.shown = xp.where(known[places] == labels, given[places], labels)
+        self.shown = xp.where(known[places] == labels, lower[places], labels)
         self._least[self._roots] = self.shown  # trees without undecided ends are in no pair
 
     def _show(self) -> Array:
         """Send the labels of undecided ends; return the labels received, by end."""
-        (came,) = self._part.halo.exchange_ranges((self.shown, self._bounds))
-        return came
+        (received,) = self._part.halo.exchange_ranges((self.shown, self._bounds))
+        return received
 
 
-def _distinct(ones: Array, others: Array) -> tuple[Array, Array]:
+def _distinct(ones: Array, partners: Array) -> tuple[Array, Array]:
     """Return the distinct pairs, ascending."""
     xp = module_of(ones)
     if not len(ones):
-        return ones, others
-    order = xp.lexsort(xp.stack([others, ones]))
-    ones, others = ones[order], others[order]
-    kept = xp.ones(len(ones), np.bool_)
-    kept[1:] = (ones[1:] != ones[:-1]) | (others[1:] != others[:-1])
-    return ones[kept], others[kept]
+        return ones, partners
+    order = xp.lexsort(xp.stack([partners, ones]))
+    ones, partners = ones[order], partners[order]
+    is_first = xp.ones(len(ones), np.bool_)
+    is_first[1:] = (ones[1:] != ones[:-1]) | (partners[1:] != partners[:-1])
+    return ones[is_first], partners[is_first]

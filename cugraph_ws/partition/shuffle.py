@@ -99,8 +99,8 @@ class Shuffle:
         for first, last in pairwise(self._bounds):
             counts = np.diff(np.searchsorted(self._order[first:last], starts))
             buffers.append([np.stack([self._places, counts])])
-        self._senders = [one for (one,) in comm.alltoall(buffers)]
-        return int(sum(one[1].sum() for one in self._senders))
+        self._senders = [sender for (sender,) in comm.alltoall(buffers)]
+        return int(sum(sender[1].sum() for sender in self._senders))
 
     def send(self, comm: Communicator, column: Array) -> Array:
         """Send the values of an edge column along the arcs; collective.
@@ -134,19 +134,19 @@ class Shuffle:
             tails, heads = np.where(back, heads, tails), np.where(back, ~tails, heads)
             del back
         self._order = self._sources = self._destinations = np.empty(0, np.int64)
-        came = self._exchange(comm, tails)
+        sources = self._exchange(comm, tails)
         del tails
-        return came, self._exchange(comm, heads)
+        return sources, self._exchange(comm, heads)
 
     def _exchange(self, comm: Communicator, arcs: Array) -> Array:
         """Send a value of every arc; return those received, in the order of the whole frame."""
         buffers = [[arcs[first:last]] for first, last in pairwise(self._bounds)]
         pieces = []
-        for rank, (one,) in enumerate(comm.alltoall(buffers)):
+        for rank, (received,) in enumerate(comm.alltoall(buffers)):
             places, counts = self._senders[rank]
             ends = np.cumsum(counts)
             pieces += [
-                (place, rank, which, one[end - count : end])
+                (place, rank, which, received[end - count : end])
                 for which, (place, count, end) in enumerate(zip(places, counts, ends, strict=True))
             ]
         pieces.sort(key=lambda piece: piece[:3])

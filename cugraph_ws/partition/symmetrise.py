@@ -47,14 +47,14 @@ def _symmetrised(shard: ShardGraph, weight: str | None = None) -> ShardGraph:
     rows = shard.csc
     sources = shard.positions[rows.indices]
     destinations = np.repeat(shard.positions[: shard.owned], rows.degrees)
-    held = [] if weight is None else [shard.edge_values(weight)]
-    back, ahead, *came = Halo.of(shard).send_to_owners(sources, destinations, *held)
+    values = [] if weight is None else [shard.edge_values(weight)]
+    back, ahead, *values_received = Halo.of(shard).send_to_owners(sources, destinations, *values)
     return ShardGraph(
         shard.comm,
         shard.cuts,
         np.concatenate([sources, ahead]),
         np.concatenate([destinations, back]),
-        {str(weight): np.concatenate(both) for both in zip(held, came, strict=True)},
+        {str(weight): np.concatenate(both) for both in zip(values, values_received, strict=True)},
         vertices=shard._vertices,
         kind=shard._kind,
         names=(shard._source_names, shard._destination_names),

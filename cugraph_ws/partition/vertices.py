@@ -129,23 +129,23 @@ class ShardVertices(Vertices):
 
     def _plain(self, number: int) -> list[Any]:
         """Return the parts of an id as Python objects; collective."""
-        one = np.array([number])
+        numbers = np.array([number])
         decoded = hasattr(self.numbering, "decode")
-        parts = self.numbering.decode(one) if decoded else self.numbering.take(one)
+        parts = self.numbering.decode(numbers) if decoded else self.numbering.take(numbers)
         return [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
 
     def describe_own(self, place: int) -> str:
         """Return the id of an owned vertex as text for errors.  Not collective."""
         parts = self.numbering.own(np.array([place]))
-        values = [kind.plain(one)[0].as_py() for kind, one in zip(self.types, parts, strict=True)]
+        values = [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
         return repr(values[0] if len(values) == 1 else tuple(values))
 
     @property
     def attribute_bytes(self) -> int:
         """Bytes of the attributes stored by this rank."""
-        kept = [one for column in self._kept.values() for _, one in column]
-        held = sum(self._bytes(one) for one in kept if isinstance(one, Column))
-        return held + int(self._kept_rows.nbytes)
+        pieces = [piece for column in self._kept.values() for _, piece in column]
+        column_bytes = sum(self._bytes(piece) for piece in pieces if isinstance(piece, Column))
+        return column_bytes + int(self._kept_rows.nbytes)
 
     def directory(self) -> Directory:
         """Return the data that a client needs to look up vertices."""
@@ -205,7 +205,7 @@ class ShardVertices(Vertices):
         Returns
         -------
         values : array of `dtype`, shape (length,)
-        given : array of bool, shape (length,)
+        has_value : array of bool, shape (length,)
             By position, ghosts included.
 
         Raises
@@ -218,23 +218,28 @@ class ShardVertices(Vertices):
             data, (str, Partitions)
         )  # partitioned across ranks, and sent through the host
         xp = array_module(on_device and not partitioned)
-        values, given = xp.zeros(shard.length, np.dtype(dtype)), xp.zeros(shard.length, np.bool_)
+        values, has_value = (
+            xp.zeros(shard.length, np.dtype(dtype)),
+            xp.zeros(shard.length, np.bool_),
+        )
         if is_one_number(data):
             values[:] = number_for_all(data, argument, dtype)
-            given[:] = True
-            return self._place(values, on_device), self._place(given, on_device)
+            has_value[:] = True
+            return self._place(values, on_device), self._place(has_value, on_device)
         if partitioned:
-            self._receive(*self._own_pairs(data, argument, column), dtype, values, given, argument)
+            self._receive(
+                *self._own_pairs(data, argument, column), dtype, values, has_value, argument
+            )
         else:
             rows, source = self._pairs(data, argument, column)
             numbers = cast_numbers(source, dtype)
             places = shard.place(rows)
-            here = places >= 0
-            which = xp.asarray(places[here])
-            values[which] = xp.asarray(numbers[here])
-            given[which] = True
-        self._fill(values, given, argument, default)
-        return self._place(values, on_device), self._place(given, on_device)
+            is_local = places >= 0
+            which = xp.asarray(places[is_local])
+            values[which] = xp.asarray(numbers[is_local])
+            has_value[which] = True
+        self._fill(values, has_value, argument, default)
+        return self._place(values, on_device), self._place(has_value, on_device)
 
     def pairs(self, data: Any, argument: str) -> tuple[Any, Any]:
         """Return the numbers of this rank's share of pairs of vertices; collective.
@@ -253,14 +258,14 @@ class ShardVertices(Vertices):
         if not isinstance(data, Partitions):
             firsts, seconds = super().pairs(data, argument)
             size, rank = self._comm.size, self._comm.rank
-            own = slice(len(firsts) * rank // size, len(firsts) * (rank + 1) // size)
-            return firsts[own], seconds[own]
+            own_rows = slice(len(firsts) * rank // size, len(firsts) * (rank + 1) // size)
+            return firsts[own_rows], seconds[own_rows]
         parts = Parts(self._comm, data, argument)
 
         def read(names: list[str], part: Part) -> tuple[Part, list[Column], list[Any]]:
             columns = [part.column(name, argument) for name in names]
             kinds = zip(map(read_ids, columns), self.types, strict=True)
-            return part, columns, [conform(one, kind) for one, kind in kinds]
+            return part, columns, [conform(id_values, kind) for id_values, kind in kinds]
 
         firsts, seconds = (
             self._find(
@@ -282,7 +287,7 @@ class ShardVertices(Vertices):
                 self._refuse_name(data, argument, list(self._kept))
             columns = in_order(
                 self._comm,
-                [(place, partial(_readable, place, one)) for place, one in self._kept[data]],
+                [(place, partial(_readable, place, piece)) for place, piece in self._kept[data]],
             )
             return self._kept_rows, columns
         parts = Parts(self._comm, data, argument)
@@ -292,13 +297,15 @@ class ShardVertices(Vertices):
         def read(part: Part) -> tuple[Part, list[Column], list[Any], Column]:
             columns = [part.column(name, argument) for name in ids]
             read = map(read_ids, columns)
-            converted = [conform(one, kind) for one, kind in zip(read, self.types, strict=True)]
+            converted = [
+                conform(id_values, kind) for id_values, kind in zip(read, self.types, strict=True)
+            ]
             return part, columns, converted, part.column(chosen, argument)
 
-        own = in_order(self._comm, parts.steps(0, read)) if parts.rows else []
-        rows = self._find([one[:3] for one in own], argument)
+        read_parts = in_order(self._comm, parts.steps(0, read)) if parts.rows else []
+        rows = self._find([read_part[:3] for read_part in read_parts], argument)
         self._check_repeated(rows, argument)
-        return rows, [(part.place, values) for part, _, _, values in own]
+        return rows, [(part.place, values) for part, _, _, values in read_parts]
 
     def _find(self, read: Sequence[tuple[Part, list[Column], list[Any]]], argument: str) -> Numbers:
         """Return the numbers of ids in this rank's partitions; refuse unknown ids; collective."""
@@ -308,23 +315,25 @@ class ShardVertices(Vertices):
             for _, _, ids in read
         ]
         joined = [
-            id_encoding.join([one[which][0] for one in fitted], form)
+            id_encoding.join([partition[which][0] for partition in fitted], form)
             for which, form in enumerate(forms)
         ]
         numbers: Numbers = self.numbering.encode(joined)
         for which in range(len(forms)):
-            fitting = np.concatenate([np.empty(0, np.bool_), *(one[which][1] for one in fitted)])
+            fitting = np.concatenate(
+                [np.empty(0, np.bool_), *(partition[which][1] for partition in fitted)]
+            )
             numbers[~fitting] = -1
         unknown = np.flatnonzero(numbers < 0)
-        own: Any = None
+        first_unknown: Any = None
         if len(unknown):
             ends = np.cumsum([len(columns[0]) for _, columns, _ in read])
             which = int(np.searchsorted(ends, unknown[0], side="right"))
             part, columns, _ = read[which]
             row = int(unknown[0] - ends[which]) + len(columns[0])
-            own = [part.first_row + row, self._shown(columns, row)]
+            first_unknown = [part.first_row + row, self._shown(columns, row)]
         count = total(self._comm, len(unknown))
-        shown = [one for one in self._comm.allgather(own) if one is not None]
+        shown = [report for report in self._comm.allgather(first_unknown) if report is not None]
         if shown:
             self._refuse_unknown(min(shown)[1], count, argument)
         return numbers
@@ -335,32 +344,32 @@ class ShardVertices(Vertices):
         columns: Sequence[tuple[Sequence[int], Column]],
         dtype: npt.DTypeLike,
         values: Array,
-        given: npt.NDArray[np.bool_],
+        has_value: npt.NDArray[np.bool_],
         argument: str,
     ) -> None:
         """Send values to the owners of their vertices, then update ghosts; collective."""
         converted = in_order(
-            self._comm, [(place, partial(cast_numbers, one, dtype)) for place, one in columns]
+            self._comm, [(place, partial(cast_numbers, column, dtype)) for place, column in columns]
         )
         shard = self._shard()
-        sent = np.concatenate([np.empty(0, np.dtype(dtype)), *converted])
+        values_sent = np.concatenate([np.empty(0, np.dtype(dtype)), *converted])
         halo = Halo.of(shard)
-        numbers, came = halo.send_to_owners(rows, sent)
-        values[numbers - shard.low] = came
-        given[numbers - shard.low] = True
-        halo.update(values, given)
+        numbers, received = halo.send_to_owners(rows, values_sent)
+        values[numbers - shard.low] = received
+        has_value[numbers - shard.low] = True
+        halo.update(values, has_value)
 
-    def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
+    def _fill(self, values: Any, has_value: Any, argument: str, default: Any) -> None:
         """Set the default for vertices without a value, or refuse them; collective."""
         if default is not None:
-            values[~given] = default
+            values[~has_value] = default
             return
         shard = self._shard()
-        own = given[: shard.owned]
-        lacking = len(own) - count_true(own)
+        owned_has_value = has_value[: shard.owned]
+        lacking = len(owned_has_value) - count_true(owned_has_value)
         missing = total(self._comm, lacking)
-        first = shard.low + int(own.argmin()) if lacking else None
-        shown = [one for one in self._comm.allgather(first) if one is not None]
+        first = shard.low + int(owned_has_value.argmin()) if lacking else None
+        shown = [vertex for vertex in self._comm.allgather(first) if vertex is not None]
         if shown:
             self._refuse_missing(min(shown), missing, argument)
 
@@ -381,11 +390,11 @@ class ShardVertices(Vertices):
         order = np.argsort(counters, kind="stable")
         cuts = np.searchsorted(counters[order], np.arange(comm.size + 1))
         buffers = [[rows[order[first:last]]] for first, last in pairwise(cuts.tolist())]
-        came = np.concatenate([one for (one,) in comm.alltoall(buffers)])
-        numbers, counts = np.unique(came, return_counts=True)
+        received = np.concatenate([array for (array,) in comm.alltoall(buffers)])
+        numbers, counts = np.unique(received, return_counts=True)
         twice = np.flatnonzero(counts > 1)
-        own = [int(numbers[twice[0]]), int(counts[twice[0]])] if len(twice) else None
-        shown = [list(one) for one in comm.allgather(own) if one is not None]
+        first_repeated = [int(numbers[twice[0]]), int(counts[twice[0]])] if len(twice) else None
+        shown = [list(report) for report in comm.allgather(first_repeated) if report is not None]
         if shown:
             number, times = min(shown)
             self._refuse_repeated(number, times, argument)

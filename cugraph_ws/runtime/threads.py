@@ -25,6 +25,7 @@ from cugraph_ws.runtime.looks import look
 __all__ = [
     "cut_evenly",
     "cut_offsets",
+    "number_of_tasks",
     "number_of_threads",
     "parallel",
     "serial",
@@ -149,6 +150,25 @@ def serial(
             look()
         results.append(function(*task))
     return results
+
+
+def number_of_tasks(work: int, least: int, most: int) -> int:
+    """Return into how many tasks to cut work: a few for each thread, to balance it and to look in between.
+
+    Parameters
+    ----------
+    work : int
+    least : int
+        Work of a task below which the threads get fewer tasks.
+    most : int
+        Work of a task above which they get more: about a twentieth of a second.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    return max(min(4 * number_of_threads(), 1 + work // least), work // most)
 
 
 def cut_evenly(size: int, pieces: int) -> list[tuple[int, int]]:

@@ -91,9 +91,10 @@ def peel(
     alive: Array,
     count: int,
     queue: Array,
+    waiting: int,
     level: int,
     budget: int,
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int, int, int, int]:
     """Peel level after level until `budget` arcs have been read, or nothing is left.
 
     Parameters
@@ -108,32 +109,39 @@ def peel(
         in place.
     count : int
     queue : ndarray of int, shape (vertices + 1,)
-        Scratch.
+        The first `waiting` have reached `level`, but their neighbours' degrees are not lowered yet; the
+        rest is scratch.
+    waiting : int
     level : int
-        The last level that was peeled, -1 at first.
+        The last level that was begun, -1 at first.
     budget : int
-        Arcs; checked between levels.
+        Arcs; checked between vertices.
 
     Returns
     -------
     count : int
         Number of vertices in `alive`, some perhaps peeled at the last level; 0 at the end.
     level : int
-        The last level that was peeled.
-    peeled : int
-        Number of peeled vertices.
+        The last level that was begun.
+    place, size : int
+        The range of `queue` with the vertices that wait now.
+    reached : int
+        Number of vertices that have reached a level.
     read : int
         Number of arcs read.
     """
     offsets, indices, more_offsets, more_indices = adjacency
-    peeled, read = 0, 0
+    place, size, reached, read = 0, waiting, 0, 0
     while read < budget:
-        count, least, size = find_least(core, alive, count, level, queue)
-        if count == 0:
-            break
-        level = least
-        place = 0
-        while place < size:
+        if place == size:
+            count, least, size = find_least(core, alive, count, level, queue)
+            place = 0
+            if count == 0:
+                break
+            level = least
+            reached += size
+        before = size
+        while place < size and read < budget:
             vertex = queue[place]
             place += 1
             size = lower_row(offsets, indices, vertex, core, level, queue, size)
@@ -141,8 +149,8 @@ def peel(
             if len(more_indices) > 0:
                 size = lower_row(more_offsets, more_indices, vertex, core, level, queue, size)
                 read += more_offsets[vertex + 1] - more_offsets[vertex]
-        peeled += size
-    return count, level, peeled, read
+        reached += size - before
+    return count, level, place, size, reached, read
 
 
 @jit

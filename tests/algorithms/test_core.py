@@ -56,6 +56,36 @@ def test_levels_in_several_steps(monkeypatch, budget, degree_type):
     assert (np.diff(active) < 0).all()
 
 
+@pytest.mark.parametrize("k", [None, 3])
+def test_a_run_that_stops_within_a_level_is_resumed(monkeypatch, tmp_path, k):
+    monkeypatch.setattr(loops, "WORK_A_STEP", 50)
+    edges = rmat(7, 8, seed=5)
+    restore, has_waiting = CoreNumber.restore, []
+
+    def noting_restore(self, state):
+        has_waiting.append("waiting" in state)
+        restore(self, state)
+
+    monkeypatch.setattr(CoreNumber, "restore", noting_restore)
+    with build(edges) as graph:
+        expected = ws.run(CoreNumber(k=k), graph)
+        for steps in range(1, expected.iterations):
+            stopped = ws.run(
+                CoreNumber(k=k),
+                graph,
+                checkpoint=tmp_path / "core.ws",
+                progress=lambda update, steps=steps: update.superstep < steps,
+            )
+            assert stopped.stopped == "callback"
+            assert (stopped.arrays["core_number"] >= oracles.core_numbers(edges, "both")).all()
+            resumed = ws.run(CoreNumber(k=k), graph, resume=tmp_path / "core.ws")
+            cores = resumed.arrays["core_number"]
+            if k is None:
+                check_core_numbers(edges, cores, "both")
+            assert np.array_equal(cores >= 3, expected.arrays["core_number"] >= 3)
+    assert True in has_waiting
+
+
 @given(
     st.integers(1, 20).flatmap(
         lambda n: st.tuples(
@@ -185,7 +215,7 @@ def test_a_senseless_k_is_refused(k):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_peeling_stops_between_levels(dtype):
+def test_peeling_stops_between_vertices(dtype):
     edges = undirected(SHAPES["two components"])  # 0 1 2 in a triangle, 3 4 5 with an edge doubled
     with build(edges) as graph:
         offsets, indices = graph.csc.offsets, graph.csc.indices
@@ -196,7 +226,15 @@ def test_peeling_stops_between_levels(dtype):
     alive = np.arange(edges.n, dtype=indices.dtype)
     queue = np.empty(edges.n + 1, indices.dtype)
     adjacency = offsets, indices, offsets, indices[:0]
-    count, level, peeled, read = peel(adjacency, core, alive, edges.n, queue, -1, 1)
-    assert (level, peeled, read) == (2, 7, len(indices))
-    assert peel(adjacency, core, alive, count, queue, level, 1) == (0, 2, 0, 0)
+    begun = peel(adjacency, core, alive, edges.n, queue, 0, -1, 1)
+    # Vertex 6, of level 0, has no arcs; then the first of level 2, of two arcs, exceeds the budget.
+    assert begun == (6, 2, 1, 4, 5, 2)
+    count, level, place, size, reached, read = begun
+    assert queue[:size].tolist() == [0, 1, 2, 5]
+    queue[: size - place] = queue[place:size].copy()
+    count, level, place, size, more, rest = peel(
+        adjacency, core, alive, count, queue, size - place, level, 100
+    )
+    assert (count, level, place, size) == (0, 2, 0, 0)
+    assert (reached + more, read + rest) == (7, len(indices))
     assert core.tolist() == [2, 2, 2, 2, 2, 2, 0]

@@ -277,18 +277,6 @@ def test_ids_in_a_file_are_its_first_column_unless_one_is_named_as_ids_are():
         assert result("bfs", "edges.parquet", "--start-file", "starts.csv").equals(expected)
 
 
-def test_every_function_on_edges_has_a_command():
-    commands = {name.replace("-", "_") for name in cli.commands.commands}
-    functions = {
-        "bfs", "sssp", "widest_path", "pagerank", "weakly_connected_components", "core_number",
-        "k_core", "heat", "circuit", "neural_network", "belief_propagation",
-        "maximal_bipartite_matching", "triangle_count", "clustering_coefficient", "truss_number",
-        "k_truss", "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "run", "conductance", "label_propagation", "leiden", "louvain",
-        "modularity",
-    }  # fmt: skip
-    assert functions <= commands
-
-
 # --- ids ------------------------------------------------------------------------------------
 
 

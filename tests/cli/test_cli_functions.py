@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.cli import main as cli
+from cugraph_ws.cli.commands import function_command
+from cugraph_ws.cli.main import commands
 
 EDGES = pa.table(
     {
@@ -77,6 +82,10 @@ def weighted(**options: Any) -> ws.Graph:
          lambda: ws.subgraph(EDGES, ["a", "b", "d"])),
         ("ego-graph --vertex a --radius 2 --no-center --weight w",
          lambda: ws.ego_graph(weighted(), "a", 2, center=False)),
+        ("multi-source-bfs --start b --start a --depth-limit 2",
+         lambda: ws.multi_source_bfs(EDGES, ["b", "a"], depth_limit=2)),
+        ("multi-source-sssp --start b --start a --weight w --cutoff 2.5",
+         lambda: ws.multi_source_sssp(weighted(), ["b", "a"], cutoff=2.5)),
     ],
 )  # fmt: skip
 def test_commands_give_what_the_functions_give(words: str, expected: Any) -> None:
@@ -91,3 +100,16 @@ def test_commands_give_what_the_functions_give(words: str, expected: Any) -> Non
 def test_words_that_are_refused(words: str) -> None:
     command, *rest = words.split()
     assert cli._exit_code([command, "edges.parquet", *rest]) == 2
+
+
+def test_every_algorithm_has_a_command_and_its_group_in_the_help() -> None:
+    shown = CliRunner().invoke(commands, ["--help"]).output
+    sections = re.split(r"\n(?=\S.*:\n)", shown)
+    for name, declared in ALGORITHMS.items():
+        (section,) = [one for one in sections if f"\n  {name.replace('_', '-')}  " in one]
+        assert section.startswith(f"{declared.group.capitalize()}:")
+
+
+def test_an_argument_that_cannot_be_an_option_needs_a_command_by_hand() -> None:
+    with pytest.raises(TypeError, match=r"^heat: temperature cannot be an option"):
+        function_command(ALGORITHMS["heat"])

@@ -342,7 +342,7 @@ def test_owners_of_ids_send_their_numbers(where, kind):
             )
         assert sorted(set(asked)) == ([] if kind == "dense" else [0, 1, 2])
         asked.clear()
-        told = KnownVertices(vertices[1].directory(), ask, left=len(wanted))
+        told = KnownVertices(vertices[1].directory(), ask, left_to_ranks=len(wanted))
         told.check({"start": there})
         assert not asked
         assert not told.found

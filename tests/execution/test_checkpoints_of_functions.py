@@ -16,6 +16,7 @@ from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness, closeness
+from cugraph_ws.backends.cpu.loops import belief_propagation, label_propagation
 from cugraph_ws.execution.stop_requests import StopRequests
 
 SIZE = 40
@@ -167,6 +168,7 @@ OF_LONG_STEPS = {
     *("articulation_points", "betweenness_centrality", "bridges", "closeness_centrality"),
     *("edge_betweenness_centrality", "harmonic_centrality", "minimum_spanning_forest"),
     *("minimum_spanning_tree", "multi_source_bfs", "multi_source_sssp"),
+    *("belief_propagation", "label_propagation", "personalized_pagerank"),
 }
 
 
@@ -174,6 +176,8 @@ OF_LONG_STEPS = {
 def test_a_run_that_ends_within_a_step_says_so_and_resumes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for loops in (belief_propagation, label_propagation):
+        monkeypatch.setattr(loops, "MOST_A_TASK", 8)
     graph, path = graph_for(name), tmp_path / "state"
     looks = ends_at_look(None, monkeypatch)
     expected = on_one(name, graph)  # everything is compiled afterwards

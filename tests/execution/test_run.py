@@ -82,7 +82,7 @@ class TestHowRunsEnd:
         assert result.iterations < 50
         assert len(values_of(result)["distance"]) == 50
 
-    def test_a_callback_that_says_false(self):
+    def test_a_callback_that_says_false(self, only_after_steps):
         seen = []
 
         def callback(update):

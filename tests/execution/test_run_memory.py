@@ -16,7 +16,7 @@ from cugraph_ws.algorithms import footprints
 from cugraph_ws.algorithms.rows_of_runs import FUNCTIONS
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution import run_memory
-from cugraph_ws.execution.loop import BaseLoop
+from cugraph_ws.execution.loop import Loop
 
 LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"
 FEW = {"degree", "degrees"}  # no more than a few numbers for each vertex
@@ -133,7 +133,7 @@ def test_a_small_run_asks_for_no_memory(monkeypatch: Any) -> None:
 
 
 def test_a_loop_needs_a_row() -> None:
-    class WithoutRow(BaseLoop):
+    class WithoutRow(Loop):
         name = "without"
         start = step = columns = None
 

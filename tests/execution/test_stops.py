@@ -15,7 +15,7 @@ from thread_ranks import ThreadCommunicator, on_ranks
 
 import cugraph_ws as ws
 from cugraph_ws.execution import stop_requests
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.stop_requests import EVERY, LEAST_START, StopRequests
 from cugraph_ws.execution.stop_vote import StopVote
@@ -240,7 +240,7 @@ def test_ranks_abandon_a_step_together() -> None:
 # ------------------------------------------------------------------------------------- whole runs
 
 
-class Summing(BaseLoop):
+class Summing(Loop):
     """Each step looks some times and then adds 1; `start` looks once."""
 
     name = "summing"

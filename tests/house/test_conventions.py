@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.cli.main import commands
 from cugraph_ws.cli.options import Settings
 from cugraph_ws.graph.columns import column_names, weight_column
@@ -28,7 +29,6 @@ EDGES = pd.DataFrame(
 )
 NAMED = EDGES.rename(columns={"source": "payer", "destination": "payee"})
 ENDS = {"source": "payer", "destination": "payee"}
-PRIORS = pd.DataFrame({"vertex": list("abcd"), "no": [1.0, 2, 3, 4], "yes": [4.0, 3, 2, 1]})
 
 
 def in_frame(*arguments: Any, **options: Any) -> pd.DataFrame:
@@ -47,65 +47,27 @@ def connected(*arguments: Any, **options: Any) -> pd.DataFrame:
     return communities.assign(modularity=quality)
 
 
-READERS: dict[str, tuple[Any, dict[str, Any]]] = {  # of weights
-    "pagerank": (ws.pagerank, {}),
-    "sssp": (ws.sssp, {"start": "a"}),
-    "widest_path": (ws.widest_path, {"start": "a"}),
-    "multi_source_sssp": (ws.multi_source_sssp, {"starts": ["a", "b"]}),
-    "heat": (ws.heat, {"temperature": {"a": 1.0, "b": 2.0, "c": 0.0, "d": 4.0}}),
-    "circuit": (ws.circuit, {"sources": {"a": 1.0, "b": 0.0}}),
-    "neural_network": (ws.neural_network, {"activation": {"a": 1.0, "b": 0.5, "c": 0, "d": 0}}),
-    "k_core": (ws.k_core, {"k": 0}),
-    "eigenvector_centrality": (ws.eigenvector_centrality, {"nstart": 1.0, "tol": 0.01}),
-    "katz_centrality": (ws.katz_centrality, {}),
-    "edge_betweenness_centrality": (ws.edge_betweenness_centrality, {}),
-    "bridges": (ws.bridges, {}),
-    "ego_graph": (ws.ego_graph, {"vertex": "b"}),
-    "hits": (ws.hits, {}),
-    "minimum_spanning_forest": (ws.minimum_spanning_forest, {}),
-    "minimum_spanning_tree": (ws.minimum_spanning_tree, {}),
-    "personalized_pagerank": (ws.personalized_pagerank, {"seeds": ["a", "d"]}),
-    "subgraph": (ws.subgraph, {"vertices": ["a", "b", "d"]}),
-    "k_truss": (ws.k_truss, {"k": 2}),
-    "conductance": (ws.conductance, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
-    "label_propagation": (ws.label_propagation, {"max_iter": 1}),
-    "leiden": (connected, {"hierarchy": True}),
-    "louvain": (with_modularity, {"hierarchy": True}),
-    "modularity": (in_frame, {"communities": dict(zip("abcd", [0, 0, 1, 1], strict=True))}),
+IDS = list("abcd")
+FUNCTIONS = {"leiden": connected, "louvain": with_modularity, "modularity": in_frame}
+MORE: dict[str, dict[str, Any]] = {
+    "leiden": {"hierarchy": True},
+    "louvain": {"hierarchy": True},
+    "label_propagation": {"max_iter": 1},
 }
-# In the result; they do not compute with them.
-KEEP_WEIGHTS = (
-    *("bridges", "k_core", "k_truss", "edge_betweenness_centrality", "ego_graph", "subgraph"),
-)
-EDGE_FRAMES = (*KEEP_WEIGHTS, "truss_number", "minimum_spanning_forest", "minimum_spanning_tree")
-REQUIRE_WEIGHTS = ("heat", "neural_network")
-OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "bfs": (ws.bfs, {"start": "a"}),
-    "multi_source_bfs": (ws.multi_source_bfs, {"starts": ["a", "b"]}),
-    "weakly_connected_components": (ws.weakly_connected_components, {}),
-    "core_number": (ws.core_number, {}),
-    "belief_propagation": (ws.belief_propagation, {"priors": PRIORS, "coupling": [[2, 1], [1, 2]]}),
-    "articulation_points": (ws.articulation_points, {}),
-    "betweenness_centrality": (ws.betweenness_centrality, {}),
-    "closeness_centrality": (ws.closeness_centrality, {}),
-    "harmonic_centrality": (ws.harmonic_centrality, {}),
-    "coloring": (ws.coloring, {}),
-    "degree": (ws.degree, {}),
-    "maximal_independent_set": (ws.maximal_independent_set, {}),
-    "strongly_connected_components": (ws.strongly_connected_components, {}),
-    "topological_levels": (ws.topological_levels, {}),
-    "degrees": (ws.degrees, {}),
-    "maximal_bipartite_matching": (ws.maximal_bipartite_matching, {"left": ["a", "d"]}),
-    "triangle_count": (ws.triangle_count, {}),
-    "clustering_coefficient": (ws.clustering_coefficient, {}),
-    "truss_number": (ws.truss_number, {}),
-    "jaccard": (ws.jaccard, {}),
-    "overlap": (ws.overlap, {}),
-    "sorensen": (ws.sorensen, {}),
-    "cosine": (ws.cosine, {}),
-    "adamic_adar": (ws.adamic_adar, {}),
+ALL: dict[str, tuple[Any, dict[str, Any]]] = {
+    name: (FUNCTIONS.get(name, declared.function), declared.arguments(IDS) | MORE.get(name, {}))
+    for name, declared in ALGORITHMS.items()
 }
-ALL = {**READERS, **OTHERS}
+
+
+def of(*weights: str) -> list[str]:
+    """Return the functions that do this with weights."""
+    return [name for name, declared in ALGORITHMS.items() if declared.weights in weights]
+
+
+READERS = of("kept", "read", "required")
+OTHERS = of("ignored", "weighted", "use_weight")
+EDGE_FRAMES = [name for name, one in ALGORITHMS.items() if one.columns.startswith("edges")]
 
 
 @ws.vertex_program
@@ -136,7 +98,7 @@ def same(one: Any, other: Any) -> None:
     pd.testing.assert_frame_equal(one, other)
 
 
-def test_every_function_on_edges_is_in_a_table():
+def test_every_function_on_edges_is_declared():
     functions = {
         name
         for name, value in vars(ws).items()
@@ -150,7 +112,7 @@ def test_every_function_on_edges_is_in_a_table():
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_column_named_weight_is_the_weight(name):
-    function, given = READERS[name]
+    function, given = ALL[name]
     named = function(EDGES, **given, weight="weight")
     same(function(EDGES, **given), named)
     same(function(EDGES, **given, weight="auto"), named)
@@ -162,7 +124,7 @@ def test_a_column_named_weight_is_the_weight(name):
     other = function(renamed, **given, weight="km")
     same(other.rename(columns={"km": "weight"}), named)
     plain = EDGES[["source", "destination"]]
-    if name in REQUIRE_WEIGHTS:
+    if name in of("required"):
         for frame, weight in ((EDGES, None), (plain, "auto")):
             with pytest.raises(ws.InputError, match="weight"):
                 function(frame, **given, weight=weight)
@@ -177,7 +139,7 @@ def test_a_column_named_weight_is_the_weight(name):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_others_ignore_weights(name):
-    function, given = OTHERS[name]
+    function, given = ALL[name]
     plain = function(EDGES[["source", "destination"]], **given)
     same(function(EDGES.assign(weight=np.nan), **given), plain)
     same(function(EDGES, **given, weight="weight"), plain)
@@ -192,9 +154,9 @@ def test_a_named_column_that_is_missing_is_refused(name):
         function(EDGES, **given, weight="km")
 
 
-@pytest.mark.parametrize("name", [one for one in READERS if one not in KEEP_WEIGHTS])
+@pytest.mark.parametrize("name", of("read", "required"))
 def test_a_weighted_graph_is_not_read_as_an_unweighted_one(name):
-    function, given = READERS[name]
+    function, given = ALL[name]
     with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
         function(graph, **given, weight=None)
 

@@ -42,6 +42,7 @@ import pandas as pd
 import polars as pl
 
 import cugraph_ws as ws
+from cugraph_ws.accessor import EdgeFrameAccessor
 from readme import WidestPath
 
 
@@ -105,6 +106,16 @@ def calls(roads: pd.DataFrame, lanes: pl.DataFrame, many: dd.DataFrame, rows: An
     assert_type(ws.check(Strict, roads), ws.CheckReport)
 
 
+def methods(roads: EdgeFrameAccessor[pd.DataFrame], lanes: EdgeFrameAccessor[pl.DataFrame]) -> None:
+    assert_type(roads.pagerank(0.9, source="from", engine="cpu"), pd.DataFrame)
+    assert_type(lanes.bfs(0, depth_limit=3), pl.DataFrame)
+    assert_type(lanes.louvain(hierarchy=True), tuple[pl.DataFrame, float])
+    assert_type(lanes.modularity("part"), float)
+    assert_type(roads.graph("from", weight="capacity"), ws.Graph[pd.DataFrame])
+    assert_type(roads.run(WidestPath, start="berlin"), ws.Result[pd.DataFrame])
+    assert_type(lanes.check(Strict), ws.CheckReport)
+
+
 def of_any_kind(graph: ws.Graph, start: Any) -> Any:
     return ws.bfs(graph, start)
 
@@ -117,6 +128,10 @@ def refused(roads: pd.DataFrame) -> None:
     ws.run("WidestPath", roads)  # type: ignore[arg-type]
     ws.Graph(3)  # type: ignore[type-var]
     print(ws.run(WidestPath, roads).frames)  # type: ignore[attr-defined]
+    EdgeFrameAccessor(roads).pagerank(engin="cpu")  # type: ignore[call-arg]
+    EdgeFrameAccessor(roads).pagerank(alpha="high")  # type: ignore[arg-type]
+    EdgeFrameAccessor(roads).bfs()  # type: ignore[call-arg]
+    EdgeFrameAccessor(roads).page_rank()  # type: ignore[attr-defined]
 '''
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cugraph_ws.backends import loops
-from cugraph_ws.execution.loop import BaseLoop, Step
+from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.partition.part import Part
@@ -16,7 +16,7 @@ from cugraph_ws.runtime.device import as_host
 __all__ = ["GreatestAncestor"]
 
 
-class GreatestAncestor(BaseLoop):
+class GreatestAncestor(Loop):
     """A loop for `run`: in each step every vertex takes the greatest label of its in-neighbours."""
 
     name = "greatest_ancestor"

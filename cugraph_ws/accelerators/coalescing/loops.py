@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.shard import ShardGraph
@@ -44,7 +44,7 @@ RATE = 2e8  # estimated bytes per second at which a graph moves
 PART = 4  # the graph may take 1/4 of rank 0's free memory, and of its GPU's
 
 
-class CoalescingLoop:
+class CoalescingLoop(Loop):
     """Runs a vertex program on shards, then perhaps on the whole graph on rank 0.
 
     Parameters
@@ -52,8 +52,6 @@ class CoalescingLoop:
     partitioned : VertexLoop
         The program on shards.
     """
-
-    by_vertex = True
 
     def __init__(self, partitioned: VertexLoop) -> None:
         self._partitioned = partitioned

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.runtime.threads import cut_offsets, number_of_tasks, parallel
 
 __all__ = ["Messages", "self_loops"]
 
@@ -26,7 +26,8 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Rows = tuple[Integers, Array, Integers, Integers]
 
-MESSAGES_A_TASK = 1 << 12
+MESSAGES_A_TASK = 1 << 12  # at least
+MOST_A_TASK = 1 << 19
 
 
 class Messages:
@@ -266,5 +267,5 @@ def _rows_of(senders: Array, reverse: Integers, turn: int, owned: int) -> Rows:
 
 def _ranges(offsets: Integers, first: int = 0) -> list[tuple[int, int]]:
     """Split the rows from the first on into ranges, one for each task."""
-    pieces = min(4 * number_of_threads(), 1 + int(offsets[-1]) // MESSAGES_A_TASK)
+    pieces = number_of_tasks(int(offsets[-1]), MESSAGES_A_TASK, MOST_A_TASK)
     return [(first + low, first + high) for low, high in cut_offsets(offsets[first:], pieces)]

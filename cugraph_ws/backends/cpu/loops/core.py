@@ -18,6 +18,7 @@ __all__ = ["Peeler", "count_degrees"]
 Array = npt.NDArray[Any]
 
 WORK_A_STEP = 1 << 20  # arcs
+UNLIMITED = np.iinfo(np.int64).max
 ARCS_A_TASK = 1 << 16
 
 
@@ -67,8 +68,10 @@ class Peeler:
         self._adjacency = first.offsets, first.indices, second.offsets, more
         self._queue = np.empty(part.size + 1, part.index)
 
-    def peel_levels(self, core: Array, alive: Array, level: int) -> tuple[Array, int, int, int]:
-        """Peel level after level until the budget of arcs is read.
+    def peel_levels(
+        self, core: Array, alive: Array, level: int, waiting: Array
+    ) -> tuple[Array, int, Array, int, int]:
+        """Peel level after level until the budget of arcs is read, perhaps in the middle of a level.
 
         Parameters
         ----------
@@ -77,20 +80,23 @@ class Peeler:
         alive : ndarray of int
             The vertices that are left, and perhaps some that have been peeled; overwritten.
         level : int
-            The last level that was peeled.
+            The last level that was begun.
+        waiting : ndarray of int
+            Vertices that have reached it, but whose neighbours' degrees are not lowered yet.
 
         Returns
         -------
-        alive, level
-            The new values of the arguments.
-        peeled, read : int
-            Vertices and arcs.
+        alive, level, waiting
+            The new values of the arguments; the last is valid until the next call.
+        reached, read : int
+            Vertices that have reached a level, and arcs.
         """
-        alive = alive.astype(self._queue.dtype, copy=False)
-        count, level, peeled, read = peel(
-            self._adjacency, core, alive, len(alive), self._queue, level, WORK_A_STEP
+        alive, queue = alive.astype(self._queue.dtype, copy=False), self._queue
+        queue[: len(waiting)] = waiting
+        count, level, place, size, reached, read = peel(
+            self._adjacency, core, alive, len(alive), queue, len(waiting), level, WORK_A_STEP
         )
-        return alive[:count], level, peeled, read
+        return alive[:count], level, queue[place:size], reached, read
 
     def peel(self, core: Array, listed: Array, level: int) -> Array:
         """Peel vertices that have fallen to a level, and those that fall to it as a result.
@@ -107,12 +113,13 @@ class Peeler:
         ndarray of int64, shape (2,)
             Vertices that were peeled, and arcs read.
         """
-        # No other list is left, so the kernel ends after this level.
-        listed = listed.astype(self._queue.dtype, copy=False)
-        *_, peeled, read = peel(
-            self._adjacency, core, listed, len(listed), self._queue, level - 1, 1
+        count, queue = len(listed), self._queue
+        queue[:count] = listed
+        # No other vertex is listed, so the kernel ends after this level.
+        *_, reached, read = peel(
+            self._adjacency, core, queue[:0], 0, queue, count, level, UNLIMITED
         )
-        return np.array([peeled, read], np.int64)
+        return np.array([count + reached, read], np.int64)
 
     def take_out(
         self,

@@ -16,16 +16,14 @@ from cugraph_ws.kernels.cpu.folds import (
     tight_rows,
 )
 from cugraph_ws.runtime.dispatch import provider
-from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.runtime.threads import cut_offsets, number_of_tasks, parallel
 
 __all__ = ["AllRows", "classes_of", "nearest", "sums", "sums_of_all", "tight", "words"]
 
 Array = npt.NDArray[Any]
 
 WORK_A_TASK = 1 << 14  # rows and arcs, at least
-MOST_A_TASK = (
-    1 << 23
-)  # rows and arcs, times columns: some hundredths of a second, since runs end between tasks
+MOST_A_TASK = 1 << 23  # rows and arcs, times columns
 
 
 class AllRows(NamedTuple):
@@ -66,9 +64,10 @@ def sums(
     -------
     ndarray of float64, shape (len(which), columns)
     """
+    cuts = _cuts(rows, which, values.shape[1])
     found = np.empty((len(which), values.shape[1]))
     given = (rows.offsets, rows.indices, which, values, weights, found)
-    parallel(sum_rows, [(*given, *cut) for cut in _cuts(rows, which, values.shape[1])])
+    parallel(sum_rows, [(*given, *cut) for cut in cuts])
     return found
 
 
@@ -135,9 +134,10 @@ def words(rows: Any, which: Array, values: Array, operation: int, identity: int)
     -------
     ndarray of int64, shape (len(which),)
     """
+    cuts = _cuts(rows, which)
     found = np.empty(len(which), np.int64)
     given = (rows.offsets, rows.indices, which, values, operation, identity, found)
-    parallel(fold_words, [(*given, *cut) for cut in _cuts(rows, which)])
+    parallel(fold_words, [(*given, *cut) for cut in cuts])
     return found
 
 
@@ -157,9 +157,10 @@ def nearest(rows: Any, which: Array, distances: Array, weights: Array) -> Array:
     ndarray of float64, shape (len(which), columns)
         Infinite without neighbours.
     """
+    cuts = _cuts(rows, which, distances.shape[1])
     found = np.empty((len(which), distances.shape[1]))
     given = (rows.offsets, rows.indices, which, distances, weights, found)
-    parallel(nearest_rows, [(*given, *cut) for cut in _cuts(rows, which, found.shape[1])])
+    parallel(nearest_rows, [(*given, *cut) for cut in cuts])
     return found
 
 
@@ -182,17 +183,18 @@ def tight(
     -------
     ndarray of float64, shape (len(which), columns)
     """
+    cuts = _cuts(rows, which, values.shape[1])
     found = np.empty((len(which), values.shape[1]))
     given = (rows.offsets, rows.indices, which, values, distances, weights, forward, found)
-    parallel(tight_rows, [(*given, *cut) for cut in _cuts(rows, which, found.shape[1])])
+    parallel(tight_rows, [(*given, *cut) for cut in cuts])
     return found
 
 
 def _cuts(rows: Any, which: Array, columns: int = 1) -> list[tuple[int, int]]:
     """Split rows of some columns into ranges of about equal work, one for each task."""
-    lengths = rows.offsets[which + 1] - rows.offsets[which]
     ends = np.zeros(len(which) + 1, np.int64)
-    np.cumsum(lengths, out=ends[1:])
+    ends[1:] = rows.offsets[1:][which]
+    ends[1:] -= rows.offsets[which]
+    np.cumsum(ends, out=ends)
     work = int(ends[-1]) + len(which)
-    few = min(4 * number_of_threads(), 1 + work // WORK_A_TASK)
-    return cut_offsets(ends, max(few, work * columns // MOST_A_TASK))
+    return cut_offsets(ends, number_of_tasks(work, WORK_A_TASK, MOST_A_TASK // max(1, columns)))

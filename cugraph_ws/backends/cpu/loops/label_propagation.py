@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.label_propagation import choose_labels
-from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
+from cugraph_ws.runtime.threads import cut_offsets, number_of_tasks, parallel
 
 __all__ = ["Chooser"]
 
 Array = npt.NDArray[Any]
 
-ARCS_A_TASK = 1 << 14
+ARCS_A_TASK = 1 << 14  # at least
+MOST_A_TASK = 1 << 20
 
 
 class Chooser:
@@ -39,9 +40,8 @@ class Chooser:
             self._more = part.csr.offsets, part.csr.indices, held[1]
             offsets = offsets[: part.owned + 1] + part.csr.offsets[: part.owned + 1]
         self._owned = part.owned
-        self._pieces = cut_offsets(
-            offsets, min(4 * number_of_threads(), 1 + int(offsets[-1]) // ARCS_A_TASK)
-        )
+        pieces = number_of_tasks(int(offsets[-1]), ARCS_A_TASK, MOST_A_TASK)
+        self._pieces = cut_offsets(offsets, pieces)
 
     def choose(self, labels: Array) -> tuple[Array, int]:
         """Choose new labels for the owned vertices.

@@ -48,13 +48,13 @@ class SharedEnds:
         return self._here, self._cuts, np.take(least, roots), bounds
 
     def undecided(
-        self, there: Array, labels: Array, least: Array
+        self, words_received: Array, labels: Array, least: Array
     ) -> tuple[Array, list[int], Array, Array]:
         """Return the ends whose label is above 0 on either rank; see `Ends.undecided`."""
-        places = _set_places(self._here | there)
+        places = _set_places(self._here | words_received)
         roots, bounds = self._roots_at(places)
         came = np.zeros(len(roots), least.dtype)
-        came[_are_set(there, places)] = labels
+        came[_are_set(words_received, places)] = labels
         return roots, bounds, came, np.take(least, roots)
 
     def _roots_at(self, places: Array) -> tuple[Array, list[int]]:

@@ -14,7 +14,7 @@ __all__ = ["DepthFirst"]
 
 Array = npt.NDArray[Any]
 
-ARCS_A_STEP = 1 << 22
+ARCS_A_STEP = 1 << 21
 
 
 class DepthFirst:

@@ -56,15 +56,20 @@ class Peeler:
         self._spare = xp.empty(part.size, part.index)
         self._losses: Array = None  # by position, counted down from the greatest number
 
-    def peel_levels(self, core: Array, alive: Array, level: int) -> tuple[Array, int, int, int]:
-        """Peel levels in one launch; return remaining vertices, level, vertices and arcs peeled."""
+    def peel_levels(
+        self, core: Array, alive: Array, level: int, waiting: Array
+    ) -> tuple[Array, int, Array, int, int]:
+        """Peel levels in one launch; return remaining vertices, level, vertices and arcs peeled.
+
+        A launch ends after a level, so no vertices wait, and `waiting` is returned as it is: empty.
+        """
         alive = alive.astype(self._spare.dtype, copy=False)
         control = self._launch(core, alive, level, WORK_A_STEP)
         done = device().to_host(control)[: COUNTS.stop].tolist()
         count, level, swapped, peeled, read = done
         if swapped:
             alive, self._spare = self._spare, alive
-        return alive[:count], level, peeled, read
+        return alive[:count], level, waiting, peeled, read
 
     def peel(self, core: Array, listed: Array, level: int) -> Array:
         """Peel vertices that have fallen to a level, or fall to it; count vertices and arcs."""

@@ -47,18 +47,20 @@ class SharedEnds:
         return self._words, self._cuts, labels, bounds
 
     def undecided(
-        self, there: Array, labels: Array, least: Array
+        self, words_received: Array, labels: Array, least: Array
     ) -> tuple[Array, list[int], Array, Array]:
         """Return the ends whose label is above 0 on either rank; see `Ends.undecided`."""
         xp, size = self._device.xp, self._size
         firsts, firsts_there = xp.zeros((2, size + 1), np.int64)
-        self._launch("join_ends", size, size, self._words, there, firsts[1:], firsts_there[1:])
+        self._launch(
+            "join_ends", size, size, self._words, words_received, firsts[1:], firsts_there[1:]
+        )
         bounds = self._sum(firsts)
         xp.cumsum(firsts_there, out=firsts_there)
         roots = xp.empty(bounds[-1], self._ends[-1].dtype)
         came, shown = (xp.empty(bounds[-1], least.dtype) for _ in range(2))
         self._launch(
-            "list_ends", size, *self._ends, least, self._words, firsts, there, firsts_there, labels, roots,
+            "list_ends", size, *self._ends, least, self._words, firsts, words_received, firsts_there, labels, roots,
             came, shown,
         )  # fmt: skip
         return roots, bounds, came, shown

@@ -1,0 +1,73 @@
+"""Write what is made of the algorithms' declarations: the accessor's methods, and the README's list of functions.
+
+    python ci/functions.py
+
+A test compares both files with what this writes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import cugraph_ws  # noqa: F401 - declares the algorithms
+from cugraph_ws.algorithms.registry import ALGORITHMS, GROUPS, Algorithm
+
+ROOT = Path(__file__).parents[1]
+ACCESSOR = ROOT / "cugraph_ws" / "accessor.py"
+README = ROOT / "README.md"
+SHOWN = 3  # arguments of a function that the README shows
+EVERYWHERE = {"graph", "source", "destination", "weight", "directed", "options", "engine"}
+
+
+def methods() -> str:
+    """Return the accessor's lines."""
+    return "".join(f"    {name} = method(public.{name})\n" for name in sorted(ALGORITHMS))
+
+
+def call(declared: Algorithm) -> str:
+    """Return a function with its first arguments, as the README shows it."""
+    own = [
+        parameter.replace(annotation=parameter.empty)
+        for name, parameter in inspect.signature(declared.function).parameters.items()
+        if name not in EVERYWHERE
+    ]
+    shown = [one for one in own if one.kind is one.POSITIONAL_OR_KEYWORD][:SHOWN]
+    words = ["g", *map(str, shown), *(["…"] if len(own) > len(shown) else [])]
+    return f"{declared.name}({', '.join(words)})"
+
+
+def rows() -> str:
+    """Return the README's tables, one for each group."""
+    text = ""
+    for group in GROUPS:
+        text += (
+            f"\n**{group.capitalize()}**\n\n| function | result columns | |\n| --- | --- | --- |\n"
+        )
+        for _, declared in sorted(ALGORITHMS.items()):
+            if declared.group == group:
+                said = f"{declared.summary} {declared.note}".strip()
+                text += f"| `{call(declared)}` | {declared.columns} | {said} |\n"
+    return text + "\n"
+
+
+def written() -> dict[Path, str]:
+    """Return each file's text with what is made of the declarations."""
+    accessor = re.sub(
+        r"(ci/functions\.py\.\n)(?:    \w+ = method\(.*\n)*",
+        lambda match: match[1] + methods(),
+        ACCESSOR.read_text(),
+    )
+    readme = re.sub(
+        r"(ci/functions\.py\. -->\n).*?(<!-- Its end)",
+        lambda match: match[1] + rows() + match[2],
+        README.read_text(),
+        flags=re.DOTALL,
+    )
+    return {ACCESSOR: accessor, README: readme}
+
+
+if __name__ == "__main__":
+    for path, text in written().items():
+        path.write_text(text)
