@@ -274,7 +274,7 @@ def test_a_look_up_that_cannot_be_made_is_left_to_the_workers(client, monkeypatc
 
     with ws.Graph(frame) as whole, ws.Graph(lazy(frame)) as graph:
         if without == "an answer":
-            monkeypatch.setattr(cluster_graph, "ask_directly", lambda *given: None)
+            monkeypatch.setattr(direct_start, "ask_directly", lambda *given: None)
             monkeypatch.setattr(cluster_graph, "ask_workers", ask)
         else:
             monkeypatch.setattr(known, "MOST", 2)
