@@ -20,6 +20,7 @@ from cugraph_ws import accelerators
 from cugraph_ws.accelerators.gshards import arc_shards, choice
 from cugraph_ws.accelerators.tiles import gathers, tiling
 from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.program import codegen
 from cugraph_ws.runtime.communicator import SingleRank
 
 EDGES = rmat(6, 4, seed=11)
@@ -38,10 +39,11 @@ print(*sorted(name for name in sys.modules if name.startswith("cugraph_ws.accele
 
 
 def forget() -> None:
-    """Have the environment variable read again."""
+    """Have the environment variable read again, and programs compiled with the loops that it leaves."""
     for function in vars(accelerators).values():
         if hasattr(function, "cache_clear"):
             function.cache_clear()
+    codegen._modules.clear()
 
 
 @pytest.fixture
