@@ -19,7 +19,6 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
-from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import takes_source_for_start
 from cugraph_ws.program.decorator import VertexProgram, vertex_program
 
@@ -91,19 +90,8 @@ class IntegerWidestPath:
         return -1 - state.width  # the negative of LEAST would overflow
 
 
-def program_of_widths(graph: GraphView) -> VertexProgram:
-    """Return the program for a graph's weights: exact for integers.
-
-    Parameters
-    ----------
-    graph : GraphView
-
-    Returns
-    -------
-    VertexProgram
-    """
-    integers = graph.weight is not None and graph.edge_dtype(graph.weight).kind in "iu"
-    return cast(VertexProgram, IntegerWidestPath if integers else WidestPath)
+# To mypy the decorated classes are classes.
+cast(VertexProgram, WidestPath).for_integers = cast(VertexProgram, IntegerWidestPath)
 
 
 @algorithm(
@@ -164,7 +152,7 @@ def widest_path(
         weighted=True,
     )
     result = run(
-        program_of_widths(opened),
+        WidestPath,
         opened,
         start=start,
         predecessors=return_predecessors,

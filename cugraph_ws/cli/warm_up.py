@@ -121,6 +121,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "heat": {"temperature": 1.0, "fixed": [HUB]},
     "k_truss": {"k": 3},
     **{key: {"max_level": 2} for key in ("leiden", "louvain")},
+    "subgraph": {"vertices": [HUB, 1]},
 }  # fmt: skip
 
 

@@ -124,7 +124,7 @@ def estimate_build(
     values = value_bytes * arcs
     cursors = cursor_dtype(arcs).itemsize * (vertices + 1)
     again = cursors if values else 0
-    further = [cursors * (pieces_of(one, vertices) - 1) for one in (edges, arcs)]
+    further = [cursors * (pieces_of(rows, vertices) - 1) for rows in (edges, arcs)]
     if numbers.own and not both and not values:
         placing = numbers.columns + int(index * arcs * TURNS[0]) + cursors
     else:
@@ -153,34 +153,38 @@ def _number(edges: int, vertices: int, ids: Sequence[IdShape]) -> Numbers:
         last = _number_column(edges, shape)
         room = pairs * shape.distinct
         pairs = min(room, vertices)
-        kept = numbers.kept + last.kept + 8 * pairs
+        id_bytes = numbers.kept + last.kept + 8 * pairs
         codes = 8 * edges
         if shape.kind in ("dense", "sparse") and room <= 8 * edges + (1 << 20):
             making = room + (0 if pairs == room else 4 * room + 8 * pairs)
-            peak = kept + codes + (0 if numbers.own else numbers.columns) + last.columns + making
+            peak = (
+                id_bytes + codes + (0 if numbers.own else numbers.columns) + last.columns + making
+            )
         else:
             known = 0 if last.own else last.columns
             making = _hashing(edges, pairs) - 8 * pairs + (last.peak - codes if last.own else 0)
-            peak = kept + codes + (0 if numbers.own else numbers.columns) + known + making
-        numbers = Numbers(kept, codes, max(numbers.peak, last.peak, peak), True)
+            peak = id_bytes + codes + (0 if numbers.own else numbers.columns) + known + making
+        numbers = Numbers(id_bytes, codes, max(numbers.peak, last.peak, peak), True)
     return numbers
 
 
 def _number_column(edges: int, shape: IdShape) -> Numbers:
     """Estimate the memory to number ids of one column."""
-    distinct, kept = shape.distinct, int(shape.each * shape.distinct)
+    distinct, id_bytes = shape.distinct, int(shape.each * shape.distinct)
     if shape.kind in ("dense", "sparse"):
         span = max(shape.span, distinct)
         threads = max(1, min(number_of_threads(), edges // max(span, 1 << 16)))
         index = index_dtype(distinct).itemsize
         table = index * span if shape.kind == "sparse" else 0
-        peak = max(threads * span, span + table + kept)
-        kept = kept if shape.kind == "sparse" else 0
-        return Numbers(kept, shape.copied + table, shape.copied + peak, False)
+        peak = max(threads * span, span + table + id_bytes)
+        id_bytes = id_bytes if shape.kind == "sparse" else 0
+        return Numbers(id_bytes, shape.copied + table, shape.copied + peak, False)
     codes = 8 * edges
     if shape.kind == "integers":
-        return Numbers(kept, codes, codes + shape.copied + _hashing(edges, distinct), True)
-    return Numbers(kept, codes, codes + _hashing(edges, distinct, kept - 8 * distinct), True)
+        return Numbers(id_bytes, codes, codes + shape.copied + _hashing(edges, distinct), True)
+    return Numbers(
+        id_bytes, codes, codes + _hashing(edges, distinct, id_bytes - 8 * distinct), True
+    )
 
 
 def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
@@ -189,11 +193,11 @@ def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
     `text` is their total number of bytes; None for integers.
     """
     if text is None:
-        held, settling = 8 * distinct, 16 * distinct
+        stored, settling = 8 * distinct, 16 * distinct
     else:  # the order and its inverse, old and new ends, and the texts, half of them twice
-        held, settling = 4 * distinct + text, 18 * distinct + text + text // 2
+        stored, settling = 4 * distinct + text, 18 * distinct + text + text // 2
     slots = table_slots(distinct, text=text is not None)
-    return max(settling, held + held // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
+    return max(settling, stored + stored // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
 
 
 @dataclass(frozen=True)
@@ -440,6 +444,8 @@ def _mean_bytes(columns: Sequence[pa.ChunkedArray]) -> float:
             values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
             step = max(1, len(values) // 4096)
             some = values.take(pa.array(np.arange(0, len(values), step)))
-            size += sum(len(one) for one in some.cast(pa.binary()).to_pylist() if one is not None)
+            size += sum(
+                len(text) for text in some.cast(pa.binary()).to_pylist() if text is not None
+            )
             rows += len(some)
     return size / rows if rows else 0.0

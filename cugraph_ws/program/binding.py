@@ -65,6 +65,7 @@ __all__ = [
     "constant_values",
     "edge_columns",
     "parameter_value",
+    "program_on",
     "refuse_unknown",
 ]
 
@@ -471,6 +472,25 @@ def refuse_unknown(program: Any, arguments: Mapping[str, Any]) -> None:
             raise InputError(
                 f"{program.name} has no parameter {name!r}; it has: {', '.join(known) or 'none'}"
             )
+
+
+def program_on(program: VertexProgram, graph: GraphView) -> VertexProgram:
+    """Return the program that runs on a graph: that for integers, if there is one and edges have integers.
+
+    Parameters
+    ----------
+    program : VertexProgram
+    graph : GraphView
+
+    Returns
+    -------
+    VertexProgram
+    """
+    if program.for_integers is None:
+        return program
+    columns, _, _ = edge_columns(program, graph)
+    whole = all(one is not None and graph.edge_dtype(one).kind in "iu" for one in columns)
+    return program.for_integers if whole else program
 
 
 def edge_columns(

@@ -234,6 +234,8 @@ class VertexProgram(Snapshot):
         bound, and if none is.  See `cugraph_ws.program.infinity`.
     infinite_message : tuple of bool
         The same for each part of a message.
+    for_integers : VertexProgram or None
+        The program with the same fields that runs in its place if all its edge attributes are integers.
     """
 
     name: str
@@ -263,6 +265,7 @@ class VertexProgram(Snapshot):
     extrapolation: Linear | None = None
     infinite: tuple[bool, ...] = ()
     infinite_message: tuple[bool, ...] = ()
+    for_integers: VertexProgram | None = None
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""

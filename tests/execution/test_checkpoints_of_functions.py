@@ -10,37 +10,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from fuzz.arguments import NEEDED, WITHOUT_RUN
+from fuzz.arguments import WITHOUT_RUN
 from stopping import EndsAfter
 from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness, closeness
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.backends.cpu.loops import belief_propagation, label_propagation
 from cugraph_ws.execution.stop_requests import StopRequests
 
 SIZE = 40
 NUMBERS = np.arange(SIZE)
-GIVEN: dict[str, dict[str, Any]] = {  # where the arguments of other tests are not for this graph
-    "belief_propagation": {
-        "priors": pd.DataFrame({"vertex": NUMBERS, "no": NUMBERS + 1.0, "yes": SIZE - NUMBERS}),
-        "coupling": [[2.0, 1.0], [1.0, 2.0]],
-    },
+MORE: dict[str, dict[str, Any]] = {  # beside the examples that functions declare
     "maximal_bipartite_matching": {"left": NUMBERS[::2].tolist()},
     "heat": {"temperature": dict(enumerate(NUMBERS / 4)), "tol": 0.5},
     "circuit": {"sources": {0: 1.0, 5: 0.0}},
-    "neural_network": {"activation": 0.5},
-    "topological_levels": {},
 }
-NOWHERE = {
-    *("articulation_points", "bridges", "degree", "degrees", "edge_betweenness_centrality"),
-    *("minimum_spanning_forest", "minimum_spanning_tree", "personalized_pagerank", "subgraph"),
-}
-ON_ONE_MACHINE = {
-    *("adamic_adar", "cosine", "jaccard", "k_truss", "leiden", "louvain", "overlap", "sorensen"),
-    "truss_number",
-}
-FUNCTIONS = [*(name for name in NEEDED if name not in WITHOUT_RUN), "topological_levels"]
+FUNCTIONS = [name for name in ALGORITHMS if name not in WITHOUT_RUN]
+
+
+def given(name: str) -> dict[str, Any]:
+    return ALGORITHMS[name].arguments(NUMBERS.tolist()) | MORE.get(name, {})
+
+
+def has_none(name: str, run: Any) -> bool:
+    """Whether a function declares that such runs have no checkpoints."""
+    where = ALGORITHMS[name].checkpoints
+    return where == "nowhere" or (where == "on one machine" and run is on_two_ranks)
 
 
 def graph_for(name: str) -> ws.Graph:
@@ -63,8 +60,10 @@ def parts_of(result: Any) -> list[Any]:
 
 
 def on_two_ranks(name: str, graph: ws.Graph, **options: Any) -> list[Any]:
-    function, given = getattr(ws, name), GIVEN.get(name, NEEDED.get(name))
-    shares = on_ranks(2, lambda comm: parts_of(function(share(graph, comm), **given, **options)))
+    function = getattr(ws, name)
+    shares = on_ranks(
+        2, lambda comm: parts_of(function(share(graph, comm), **given(name), **options))
+    )
     return [
         pd.concat(parts, ignore_index=True) if isinstance(parts[0], pd.DataFrame) else parts[0]
         for parts in zip(*shares, strict=True)
@@ -72,7 +71,7 @@ def on_two_ranks(name: str, graph: ws.Graph, **options: Any) -> list[Any]:
 
 
 def on_one(name: str, graph: ws.Graph, **options: Any) -> list[Any]:
-    return parts_of(getattr(ws, name)(graph, **GIVEN.get(name, NEEDED.get(name)), **options))
+    return parts_of(getattr(ws, name)(graph, **given(name), **options))
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +84,7 @@ def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_run_is_resumed_or_has_no_checkpoints(name: str, run: Any, tmp_path: Path) -> None:
     graph, path = graph_for(name), tmp_path / "state"
-    if name in NOWHERE or (name in ON_ONE_MACHINE and run is on_two_ranks):
+    if has_none(name, run):
         for option in ("checkpoint", "resume"):
             with pytest.raises(ws.InputError, match=rf"^{option}=?: .* no checkpoints"):
                 run(name, graph, **{option: path})
@@ -105,7 +104,7 @@ def test_a_run_is_resumed_or_has_no_checkpoints(name: str, run: Any, tmp_path: P
 @pytest.mark.parametrize("run", [on_one, on_two_ranks])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_finished_run_is_resumed_without_a_superstep(name: str, run: Any, tmp_path: Path) -> None:
-    if name in NOWHERE or (name in ON_ONE_MACHINE and run is on_two_ranks):
+    if has_none(name, run):
         return
     graph, path = graph_for(name), tmp_path / "state"
     expected = run(name, graph, checkpoint=path)
@@ -184,7 +183,7 @@ def test_a_run_that_ends_within_a_step_says_so_and_resumes(
     looks[0] = 0
     on_one(name, graph)
     assert looks[0] > 1 or name not in OF_LONG_STEPS
-    saved = {} if name in NOWHERE else {"checkpoint": path}
+    saved = {} if has_none(name, on_one) else {"checkpoint": path}
     for number in sorted({1 + looks[0] * part // 5 for part in range(5)} if looks[0] else ()):
         ends_at_look(number, monkeypatch)
         with pytest.raises(ws.ConvergenceError, match="stopped by timeout") as raised:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.execution.keywords import MEANT, with_own_names
 
 # The arguments of cuGraph 26.10 after the graph, in order; an argument of ours with another name in brackets
@@ -44,15 +45,6 @@ CUGRAPH = {
 EDGES = pd.DataFrame({"source": [0, 1, 2, 3], "destination": [1, 2, 0, 4], "weight": [1, 2, 3, 4]})
 # `source` is the start on a graph, and `method` an option of runs
 OURS = {("sssp", "source"), ("sssp", "method")}
-# Arguments that a call needs
-NEEDED: dict[str, dict[str, Any]] = {
-    "bfs": {"start": 0},
-    "ego_graph": {"vertex": 0},
-    "k_truss": {"k": 3},
-    "multi_source_bfs": {"starts": [0]},
-    "sssp": {"start": 0},
-    "subgraph": {"vertices": [0, 1]},
-}
 
 
 @pytest.mark.parametrize("name", CUGRAPH)
@@ -67,6 +59,7 @@ def test_positions_are_those_of_cugraph(name: str) -> None:
 @pytest.mark.parametrize("name", CUGRAPH)
 def test_every_name_of_cugraph_is_taken_or_refused_with_a_reason(name: str) -> None:
     function = getattr(ws, name)
+    needed = ALGORITHMS[name].arguments(range(5))
     for word in CUGRAPH[name].split():
         theirs = word.partition("(")[0]
         if theirs in inspect.signature(function).parameters:
@@ -76,8 +69,8 @@ def test_every_name_of_cugraph_is_taken_or_refused_with_a_reason(name: str) -> N
             assert own in inspect.signature(function).parameters
         elif (name, theirs) not in OURS:
             with pytest.raises(ws.InputError, match=rf"^{name}\(\) takes no {theirs}: "):
-                function(EDGES, **NEEDED.get(name, {}), **{theirs: 1})
-            function(EDGES, **NEEDED.get(name, {}), **{theirs: None})
+                function(EDGES, **needed, **{theirs: 1})
+            function(EDGES, **needed, **{theirs: None})
 
 
 def test_names_mean_the_same_as_ours() -> None:

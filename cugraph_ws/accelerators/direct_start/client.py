@@ -86,8 +86,8 @@ class DirectStart:
         if not _are_in_reach(client, addresses):
             return None
         calls = [
-            (address, key, dumps(one))
-            for address, key, one in zip(addresses, keys, work, strict=True)
+            (address, key, dumps(function))
+            for address, key, function in zip(addresses, keys, work, strict=True)
         ]
         if max(len(content) for _, _, content in calls) > MOST:
             return None
@@ -147,14 +147,14 @@ def ask_directly(
     async def ask() -> list[Any]:
         asking = [asyncio.ensure_future(_answer(client, to, **text)) for to, text in messages]
         _, late = await asyncio.wait(asking, timeout=seconds)
-        for one in late:
-            one.cancel()
+        for task in late:
+            task.cancel()
         return await asyncio.gather(*asking, return_exceptions=True)
 
     replies = client.sync(ask)
     if not _are_in_reach(client, [address for address, _ in messages]):
         return None
-    return [None if isinstance(one, BaseException) else one for one in replies]
+    return [None if isinstance(reply, BaseException) else reply for reply in replies]
 
 
 class DirectRequests:
@@ -182,7 +182,7 @@ class DirectRequests:
 def _are_in_reach(client: Client, addresses: Sequence[str]) -> bool:
     """Return whether no worker was out of reach lately."""
     tried = _OUT_OF_REACH.get(client, {})
-    return all(time.monotonic() - tried.get(one, -AGAIN) >= AGAIN for one in addresses)
+    return all(time.monotonic() - tried.get(address, -AGAIN) >= AGAIN for address in addresses)
 
 
 async def _answer(client: Client, address: str, **message: Any) -> Any:
