@@ -22,7 +22,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, Future, get_client, wait
 from distributed.protocol.pickle import loads
 
-from cugraph_ws.dask.direct_start import DirectStart
+from cugraph_ws.contract import StartedRun, WorkerRequests
 from cugraph_ws.dask.faults import BROKEN, PausedWorkers
 from cugraph_ws.dask.tasks import (
     SPLIT,
@@ -36,6 +36,7 @@ from cugraph_ws.dask.tasks import (
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError, WantedLinks
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 
 __all__ = [
@@ -219,13 +220,14 @@ class RankTasks:
             RankContext(self.run, rank, self._addresses, links) for rank in range(len(addresses))
         ]
         keys = [f"{self.run}-{context.rank}" for context in contexts]
-        self._direct: DirectStart | None = None  # while a direct reply may precede Dask's
-        if direct is not None:
+        self._direct: StartedRun | None = None  # while a direct reply may precede Dask's
+        requests: WorkerRequests | None = provider("accelerators").worker_requests()
+        if direct is not None and requests is not None:
             work = [
                 partial(function, context, *rank_arguments)
                 for context, (function, *rank_arguments) in zip(contexts, direct, strict=True)
             ]
-            self._direct = DirectStart.of(client, self._addresses, keys, work, owned=not short)
+            self._direct = requests.start(client, self._addresses, keys, work, owned=not short)
         if self._direct is not None and (short or lasts > LONG):
             with HeldInterrupts() as interrupts:
                 self._direct.wait(PATIENCE if short else LATER)

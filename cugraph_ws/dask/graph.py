@@ -25,6 +25,7 @@ from distributed.protocol.pickle import dumps, loads
 from distributed.scheduler import KilledWorker
 
 from cugraph_ws.arguments import check_choice, check_columns, shown
+from cugraph_ws.contract import WorkerRequests
 from cugraph_ws.dask.client import (
     ANSWER,
     SHORT,
@@ -36,7 +37,6 @@ from cugraph_ws.dask.client import (
     run_on_ranks,
     workers_of,
 )
-from cugraph_ws.dask.direct_start import ask_directly
 from cugraph_ws.dask.faults import (
     FrameLostError,
     OfTheFrameError,
@@ -71,7 +71,7 @@ from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition.known_vertices import SENT, KnownVertices
 from cugraph_ws.program.phases import programs_of
 from cugraph_ws.runtime.communicator import WantedLinks
-from cugraph_ws.runtime.dispatch import is_dask_frame
+from cugraph_ws.runtime.dispatch import is_dask_frame, provider
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 
@@ -640,7 +640,8 @@ class ClusterGraph:
             (self._addresses[rank], {"op": op, "key": self._shares[rank].key, "ids": dumps(buffer)})
             for rank, buffer in buffers.items()
         ]
-        answers = ask_directly(self._client, messages, ANSWER)
+        requests: WorkerRequests | None = provider("accelerators").worker_requests()
+        answers = None if requests is None else requests.ask(self._client, messages, ANSWER)
         if answers is None:
             answers = [
                 next(iter(answer.values()), None) for answer in ask_workers(self._client, messages)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from distributed import Status, Worker, get_worker, secede
 from distributed.protocol.pickle import dumps, loads
 
-from cugraph_ws.dask.direct_start import StartedTask
+from cugraph_ws.dask.started_tasks import StartedTask
 from cugraph_ws.dask.worker import SPLIT, DaskCommunicator, rank_plugin
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
 from cugraph_ws.execution.loop import Result

@@ -27,8 +27,8 @@ from distributed.protocol.pickle import dumps, loads
 from distributed.protocol.serialize import to_serialize
 
 from cugraph_ws.dask.control_channel import Transport
-from cugraph_ws.dask.direct_start import StartedTask, StartedTasks, run_of
 from cugraph_ws.dask.links import LinkPool
+from cugraph_ws.dask.started_tasks import StartedTask, StartedTasks, run_of
 from cugraph_ws.errors import CugraphWsError, WorkerLostError
 from cugraph_ws.program.agreed import IDENTITY
 from cugraph_ws.program.phases import programs_of
