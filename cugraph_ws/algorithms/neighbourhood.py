@@ -47,10 +47,7 @@ Direction = Literal["in", "out", "all"]
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
-ON_HOST, ON_DEVICE = (
-    1 << 16,
-    1 << 24,
-)  # most arcs that are listed at a time; a GPU launches for each time
+ON_HOST, ON_DEVICE = 1 << 16, 1 << 20  # most arcs that are listed at a time
 
 
 class Neighbourhood:
