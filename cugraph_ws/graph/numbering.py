@@ -205,7 +205,8 @@ class SortedText:
         numbers = np.full(len(wanted), -1, np.int64)
         known = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
         numbers[places.drop_null().to_numpy()] = known
-        return numbers[pc.index_in(text, value_set=wanted).to_numpy()]
+        rows: npt.NDArray[np.int32] = pc.index_in(text, value_set=wanted).to_numpy()
+        return numbers[rows]
 
     def decode(self, numbers: Array) -> list[pa.Array]:
         """Look up the ids."""
