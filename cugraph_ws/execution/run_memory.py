@@ -348,7 +348,7 @@ def program_memory(
     by_arc = 2 * kept + 22 + 4 * each if kept else 0
     summing = 0.0
     if sizes.weighted and {"in_weight", "out_weight"} & set(sums):
-        summing = 24 * vertices + 8 * arcs  # before there is a state
+        summing = 24 * vertices + 8 * arcs + csr  # before there is a state
     return max(summing, MARGIN * (by_vertex * vertices + csr) + by_arc * arcs + more)
 
 
