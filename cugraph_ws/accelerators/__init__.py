@@ -19,6 +19,7 @@ from cugraph_ws.contract import (
     DeviceLayouts,
     HostGathers,
     ShardLoops,
+    WorkerRequests,
 )
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.runtime.communicator import Communicator
@@ -38,6 +39,7 @@ __all__ = [
     "registered",
     "require_agreement",
     "shard_loops",
+    "worker_requests",
 ]
 
 ACCELERATORS = {
@@ -45,6 +47,7 @@ ACCELERATORS = {
     "tiles": "cugraph_ws.accelerators.tiles",
     "gshards": "cugraph_ws.accelerators.gshards",
     "coalescing": "cugraph_ws.accelerators.coalescing",
+    "direct_start": "cugraph_ws.accelerators.direct_start",
 }
 VARIABLE = "CUGRAPH_WS_ACCELERATORS"
 
@@ -67,7 +70,7 @@ def enabled() -> tuple[Accelerator, ...]:
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
         return registered()
-    names = {name.strip() for name in given.split(",")} - {"none"}
+    names = set() if given == "none" else {name.strip() for name in given.split(",")}
     unknown = sorted(names - ACCELERATORS.keys())
     if unknown:
         raise InputError(
@@ -139,6 +142,13 @@ def device_layouts() -> DeviceLayouts | None:
 def shard_loops() -> ShardLoops | None:
     """Return what stands in for a program's loop on the shards of a cluster, None if nothing does."""
     made: ShardLoops | None = _made(each.shard_loops for each in enabled())
+    return made
+
+
+@cache
+def worker_requests() -> WorkerRequests | None:
+    """Return what sends requests to workers before the scheduler does, None if nothing does."""
+    made: WorkerRequests | None = _made(each.worker_requests for each in enabled())
     return made
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from cugraph_ws.algorithms.belief_propagation import BeliefPropagation
@@ -14,7 +16,7 @@ from cugraph_ws.algorithms.closeness import DistanceSums
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
 from cugraph_ws.algorithms.eigenvector import EigenvectorCentrality
-from cugraph_ws.algorithms.footprints import ROWS
+from cugraph_ws.algorithms.footprints import ROWS, subgraph_memory
 from cugraph_ws.algorithms.hits import HITS
 from cugraph_ws.algorithms.independent_set import Coloring, MaximalIndependentSet
 from cugraph_ws.algorithms.krylov import PrincipalVector
@@ -61,7 +63,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "conductance": lambda _: ROWS["conductance"],
     "core_number": lambda _: CoreNumber(),
     "cosine": lambda _: Similarity("cosine"),
-    "ego_graph": lambda _: ROWS["ego_graph"],
+    "ego_graph": lambda _: SimpleNamespace(memory=partial(subgraph_memory, searched=True)),
     "edge_betweenness_centrality": lambda count: Betweenness(count, edges=True),
     "eigenvector_centrality": lambda _: PrincipalVector(_EIGENVECTOR),
     "harmonic_centrality": lambda count: DistanceSums(range(count)),
@@ -83,7 +85,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "personalized_pagerank": lambda count: PersonalizedPageRank(range(count)),
     "sorensen": lambda _: Similarity("sorensen"),
     "strongly_connected_components": lambda _: StronglyConnectedComponents(),
-    "subgraph": lambda _: ROWS["subgraph"],
+    "subgraph": lambda _: SimpleNamespace(memory=subgraph_memory),
     "triangle_count": lambda _: TriangleCount(),
     "truss_number": lambda _: TrussNumber(),
     "weakly_connected_components": lambda _: WeaklyConnectedComponents(),

@@ -23,7 +23,6 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
-from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import takes_source_for_start
 from cugraph_ws.program.decorator import VertexProgram, vertex_program
 
@@ -32,7 +31,10 @@ __all__ = ["WidestPath", "widest_path"]
 
 @vertex_program
 class WidestPath:
-    """Width of the widest path from the nearest start, and the predecessor on it."""
+    """Width of the widest path from the nearest start, and the predecessor on it.
+
+    Of integer weights, widths are int64 and exact; see `widest_path`.
+    """
 
     width: ws.nullable(ws.like("weight"), -math.inf)
     predecessor: ws.predecessor
@@ -95,19 +97,8 @@ class IntegerWidestPath:
         return -1 - state.width  # the negative of LEAST would overflow
 
 
-def program_of_widths(graph: GraphView) -> VertexProgram:
-    """Return the program for a graph's weights: exact for integers.
-
-    Parameters
-    ----------
-    graph : GraphView
-
-    Returns
-    -------
-    VertexProgram
-    """
-    integers = graph.weight is not None and graph.edge_dtype(graph.weight).kind in "iu"
-    return cast(VertexProgram, IntegerWidestPath if integers else WidestPath)
+# To mypy the decorated classes are classes.
+cast(VertexProgram, WidestPath).for_integers = cast(VertexProgram, IntegerWidestPath)
 
 
 @algorithm(
@@ -169,7 +160,7 @@ def widest_path(
         weighted=True,
     )
     result = run(
-        program_of_widths(opened),
+        WidestPath,
         opened,
         start=start,
         predecessors=return_predecessors,

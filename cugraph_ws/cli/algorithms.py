@@ -177,15 +177,13 @@ def widest_path_command(
     without weights.
     Result: vertex, width, predecessor; with --to the paths.
     """
-    from cugraph_ws.algorithms.widest_path import WidestPath, program_of_widths
+    from cugraph_ws.algorithms.widest_path import WidestPath
 
     need(start, start_file, "start")
     _one_search(job, False, to)
     with job.graph() as graph:
         starts = given_set(job, "start", start, start_file)
-        # The client of a cluster does not know the type of the weights.
-        program = WidestPath if job.on_cluster else program_of_widths(graph)
-        job.run(graph, program, make=_paths(job, to), start=starts)
+        job.run(graph, WidestPath, make=_paths(job, to), start=starts)
 
 
 VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_out_weight")

@@ -13,6 +13,8 @@ from cugraph_ws.contract.accelerator import (
     LayoutCost,
     ShardLoops,
     StartedBetweenSupersteps,
+    StartedRun,
+    WorkerRequests,
 )
 from cugraph_ws.contract.engine import (
     Choice,
@@ -52,7 +54,9 @@ __all__ = [
     "Setup",
     "ShardLoops",
     "StartedBetweenSupersteps",
+    "StartedRun",
     "Strategy",
     "Way",
+    "WorkerRequests",
     "choose_engine",
 ]

@@ -1,11 +1,12 @@
 """Accelerators: code beside the core that makes runs shorter, and that the library works without.
 
-The core has four places where an accelerator may step in, at most one at each:
+The core has five places where an accelerator may step in, at most one at each:
 
 - between the supersteps of a vertex program: `BetweenSupersteps`;
 - in gathers of all vertices over the CSC on the CPU: `HostGathers`;
 - as other layouts of the arcs for such gathers on the GPU: `DeviceLayouts`;
-- in the place of a vertex program's loop on the shards of a cluster: `ShardLoops`.
+- in the place of a vertex program's loop on the shards of a cluster: `ShardLoops`;
+- between a cluster's client and its workers, before the scheduler: `WorkerRequests`.
 
 The core asks for what is registered there by `provider("accelerators")`, and knows these protocols only.
 """
@@ -35,6 +36,8 @@ __all__ = [
     "LayoutCost",
     "ShardLoops",
     "StartedBetweenSupersteps",
+    "StartedRun",
+    "WorkerRequests",
 ]
 
 Array = npt.NDArray[Any]
@@ -64,7 +67,7 @@ class Accelerator:
         For each option of a run, the values that ask for this accelerator by name.
     program_loops : tuple of str
         Modules of `kernels/accelerators` that every program on the CPU is compiled with.
-    between_supersteps, host_gathers, device_layouts, shard_loops : callable, optional
+    between_supersteps, host_gathers, device_layouts, shard_loops, worker_requests : callable, optional
         Return what steps in at the place.
     """
 
@@ -79,6 +82,7 @@ class Accelerator:
     host_gathers: Callable[[], HostGathers] | None = None
     device_layouts: Callable[[], DeviceLayouts] | None = None
     shard_loops: Callable[[], ShardLoops] | None = None
+    worker_requests: Callable[[], WorkerRequests] | None = None
 
 
 # ------------------------------------------------------------------------------ between supersteps
@@ -384,3 +388,56 @@ class ShardLoops(Protocol):
 
     def __call__(self, loop: Any, /) -> Any:
         """Return a `Loop` that runs a `VertexLoop`, on all ranks or on some of them; collective."""
+
+
+class StartedRun(Protocol):
+    """The requests that start the tasks of one run, and the replies to them.
+
+    Attributes
+    ----------
+    replies : list of (bytes or None)
+        By rank; a reply may be None.
+    done : bool
+        Whether all ranks have replied that they are done.
+    """
+
+    replies: list[bytes | None]
+    done: bool
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until all ranks are done or one must be left to Dask; return False on a time-out."""
+
+
+class WorkerRequests(Protocol):
+    """Requests to workers that do not wait for the scheduler of the cluster."""
+
+    def start(
+        self, client: Any, addresses: Sequence[str], keys: Sequence[str], work: Sequence[Any], *,
+        owned: bool,
+    ) -> StartedRun | None:  # fmt: skip
+        """Start the tasks of a run on their workers; return None if only the scheduler does.
+
+        Parameters
+        ----------
+        client : distributed.Client
+        addresses, keys : sequence of str
+            The workers' addresses, and the keys of their tasks.
+        work : sequence of callable
+            The work, not yet pickled.
+        owned : bool
+            Whether workers reply only once their tasks have come too.
+        """
+
+    def ask(
+        self, client: Any, messages: Sequence[tuple[str, Mapping[str, Any]]], seconds: float
+    ) -> list[Any] | None:
+        """Send one message to each worker, and return the answers; None if the scheduler must do it.
+
+        Parameters
+        ----------
+        client : distributed.Client
+        messages : sequence of (str, mapping)
+            The worker's address, and the message.
+        seconds : float
+            How long to wait for the answers.
+        """

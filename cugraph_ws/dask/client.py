@@ -22,7 +22,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, Future, get_client, wait
 from distributed.protocol.pickle import loads
 
-from cugraph_ws.dask.direct_start import DirectStart
+from cugraph_ws.contract import StartedRun, WorkerRequests
 from cugraph_ws.dask.faults import BROKEN, PausedWorkers
 from cugraph_ws.dask.tasks import (
     SPLIT,
@@ -36,6 +36,7 @@ from cugraph_ws.dask.tasks import (
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
 from cugraph_ws.runtime.communicator import RunAbandonedError, WantedLinks
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 
 __all__ = [
@@ -219,13 +220,14 @@ class RankTasks:
             RankContext(self.run, rank, self._addresses, links) for rank in range(len(addresses))
         ]
         keys = [f"{self.run}-{context.rank}" for context in contexts]
-        self._direct: DirectStart | None = None  # while a direct reply may precede Dask's
-        if direct is not None:
+        self._direct: StartedRun | None = None  # while a direct reply may precede Dask's
+        requests: WorkerRequests | None = provider("accelerators").worker_requests()
+        if direct is not None and requests is not None:
             work = [
-                partial(function, context, *given)
-                for context, (function, *given) in zip(contexts, direct, strict=True)
+                partial(function, context, *rank_arguments)
+                for context, (function, *rank_arguments) in zip(contexts, direct, strict=True)
             ]
-            self._direct = DirectStart.of(client, self._addresses, keys, work, owned=not short)
+            self._direct = requests.start(client, self._addresses, keys, work, owned=not short)
         if self._direct is not None and (short or lasts > LONG):
             with HeldInterrupts() as interrupts:
                 self._direct.wait(PATIENCE if short else LATER)
@@ -241,8 +243,8 @@ class RankTasks:
             ]
         else:
             pieces = [
-                Piece(key, task, (context, *given), address)
-                for key, context, given, address in zip(
+                Piece(key, task, (context, *rank_arguments), address)
+                for key, context, rank_arguments, address in zip(
                     keys, contexts, arguments, self._addresses, strict=True
                 )
             ]
@@ -268,9 +270,9 @@ class RankTasks:
         number : int
             The number of searches.  Each rank has their rows one search after the other.
         """
-        own = self.run.rpartition("-")[2]
+        run_id = self.run.rpartition("-")[2]
         pieces = [
-            Piece(f"{SPLIT}-cugraph_ws-{own}-{rank}-0-{which}", search_of, (rows, which, number))
+            Piece(f"{SPLIT}-cugraph_ws-{run_id}-{rank}-0-{which}", search_of, (rows, which, number))
             for which in range(number)
             for rank, rows in enumerate(self.first)
         ]
@@ -281,10 +283,10 @@ class RankTasks:
 
         They run on the worker that has the frame, even if it is busy.
         """
-        own = self.run.rpartition("-")[2]
+        run_id = self.run.rpartition("-")[2]
         return [
-            Piece(f"{SPLIT}-cugraph_ws-{own}-{rank}-{which}", part_of, (one, which))
-            for rank, one in enumerate(returned)
+            Piece(f"{SPLIT}-cugraph_ws-{run_id}-{rank}-{which}", part_of, (result, which))
+            for rank, result in enumerate(returned)
         ]
 
     def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
@@ -368,8 +370,8 @@ class RankTasks:
         if finished:
             return True
         failed = any(future.status in ("error", "cancelled", "lost") for future in self.futures)
-        left = set(self._client.nthreads())
-        lost = [one for one in self._addresses if one not in left]
+        present = set(self._client.nthreads())
+        lost = [address for address in self._addresses if address not in present]
         if failed or lost:
             early = bool(lost) and self._seconds == FIRST_LOOK
             self._fail(lost, LeftBeforeError if early else WorkerLostError)
@@ -384,7 +386,7 @@ class RankTasks:
 
     def _not_begun(self, paused: Sequence[str]) -> list[str]:
         """Return the paused workers whose ranks have not begun."""
-        theirs = [one for one in paused if one in self._addresses]
+        theirs = [address for address in paused if address in self._addresses]
         if not theirs:
             return []
         asking = self._scheduler.broadcast
@@ -394,7 +396,7 @@ class RankTasks:
             workers=theirs,
             on_error="return",
         )
-        return [one for one in theirs if alive.get(one) is False]
+        return [address for address in theirs if alive.get(address) is False]
 
     def _fail(self, lost: list[str], kind: type[WorkerLostError]) -> None:
         """End the remaining ranks, and raise the error that explains the failure."""
@@ -412,10 +414,10 @@ class RankTasks:
     def _blamed(self) -> list[str]:
         """Return the workers that ranks have reported as lost."""
         losses = [str(error) for error in self._errors() if isinstance(error, WorkerLostError)]
-        named = [re.compile(rf"{re.escape(one)}(?!\d)") for one in self._addresses]
+        named = [re.compile(rf"{re.escape(address)}(?!\d)") for address in self._addresses]
         return [
-            one
-            for one, name in zip(self._addresses, named, strict=True)
+            address
+            for address, name in zip(self._addresses, named, strict=True)
             if any(name.search(text) for text in losses)
         ]
 
@@ -425,9 +427,9 @@ class RankTasks:
         A worker that is suspended or cut off keeps its connection, so Dask would give it tasks for
         minutes.
         """
-        blamed = [one for one in self._blamed() if one not in lost]
+        blamed = [address for address in self._blamed() if address not in lost]
         answers = self._ask(blamed, op="cugraph_ws_ping")
-        silent = [one for one, answer in zip(blamed, answers, strict=True) if not answer]
+        silent = [address for address, answer in zip(blamed, answers, strict=True) if not answer]
         for address in silent:
             self._client.sync(self._scheduler.unregister, address=address, stimulus_id=self.run)
         return silent
@@ -453,35 +455,35 @@ class RankTasks:
     def _explain(self, lost: list[str], kind: type[WorkerLostError]) -> NoReturn:
         """Raise the error that explains a failure best."""
         errors = self._errors()
-        own = [
+        causes = [
             error for error in errors if not isinstance(error, (RunAbandonedError, WorkerLostError))
         ]
         losses = [error for error in errors if isinstance(error, WorkerLostError)]
         if not lost:
-            broken = [error for error in own if isinstance(error, BROKEN)]
-            if len(own) > len(broken):
-                raise next(error for error in own if error not in broken)
+            broken = [error for error in causes if isinstance(error, BROKEN)]
+            if len(causes) > len(broken):
+                raise next(error for error in causes if error not in broken)
             losses += [_broken(self._name, error) for error in broken]
             lost = self._blamed()
         if not lost:
             raise (losses or [WorkerLostError(f"{self._name} was cancelled")])[0]
-        ranks = [self._addresses.index(one) for one in lost]
+        ranks = [self._addresses.index(address) for address in lost]
         what = "; ".join(
-            f"worker {one} was lost, and with it {self._losses[rank]}"
-            for one, rank in zip(lost, ranks, strict=True)
+            f"worker {address} was lost, and with it {self._losses[rank]}"
+            for address, rank in zip(lost, ranks, strict=True)
         )
         raise kind(f"{self._name}: {what}. {self._advice}") from next(iter(losses), None)
 
     def _give_up(self, reason: str, lost: Sequence[str] = ()) -> None:
         """Wake all remaining ranks, wait for them, and release their results."""
         self._over = True
-        left = set(self._client.nthreads()) - set(lost)
-        alive = [one for one in self._addresses if one in left]
+        present = set(self._client.nthreads()) - set(lost)
+        alive = [address for address in self._addresses if address in present]
         self._ask(alive, op="cugraph_ws_abandon", run=self.run, reason=reason)
         theirs = [
             future
             for future, address in zip(self.futures, self._addresses, strict=True)
-            if address in left and not future.done()
+            if address in present and not future.done()
         ]
         if theirs:
             # Results of ranks that compute longer than this are discarded.
@@ -515,20 +517,20 @@ def ask_workers(
         broadcast = scheduler.broadcast(msg=message, workers=[address], on_error="raise")
         asking = asyncio.ensure_future(broadcast)
         until = time.monotonic() + ANSWER
-        there = True
-        while there and not asking.done() and time.monotonic() < until:
+        is_present = True
+        while is_present and not asking.done() and time.monotonic() < until:
             await asyncio.wait([asking], timeout=FIRST_LOOK)
             # Dask keeps trying to reach a worker that is known to have left.
-            there = asking.done() or address in await scheduler.ncores()
+            is_present = asking.done() or address in await scheduler.ncores()
         if not asking.done():
             asking.cancel()
         with suppress(Exception, asyncio.CancelledError):
-            found: dict[str, Any] = await asking
-            return found
+            reply: dict[str, Any] = await asking
+            return reply
         return {}
 
     async def ask() -> list[dict[str, Any]]:
-        return list(await asyncio.gather(*(answer(*one) for one in messages)))
+        return list(await asyncio.gather(*(answer(*request) for request in messages)))
 
     answers: list[dict[str, Any]] = client.sync(ask) if messages else []
     return answers
@@ -611,21 +613,21 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
     EngineError
         If the cluster has no workers, or lacks one of the given workers.
     """
-    there = sorted(client.nthreads())
-    if not there:
+    present = sorted(client.nthreads())
+    if not present:
         with suppress(TimeoutError):
             client.wait_for_workers(1, timeout=START)
-        there = sorted(client.nthreads())
-    if not there:
+        present = sorted(client.nthreads())
+    if not present:
         raise EngineError(
             f"the cluster has no workers, and none joined within {START:.0f} s; start workers"
         )
     if wanted is None:
-        return there
-    missing = [one for one in wanted if one not in there]
+        return present
+    missing = [address for address in wanted if address not in present]
     if missing:
         raise EngineError(
-            f"worker {missing[0]} is not in the cluster, which has: {', '.join(there) or 'none'}"
+            f"worker {missing[0]} is not in the cluster, which has: {', '.join(present) or 'none'}"
         )
     return list(wanted)
 
@@ -650,7 +652,11 @@ def placed(
     holders: Mapping[Any, Sequence[str]] = client.who_has(list(parts))
     shares: list[list[int]] = [[] for _ in addresses]
     for place, part in enumerate(parts):
-        here = [addresses.index(one) for one in holders.get(part.key, ()) if one in addresses]
-        candidates = here or range(len(addresses))
+        holding_ranks = [
+            addresses.index(address)
+            for address in holders.get(part.key, ())
+            if address in addresses
+        ]
+        candidates = holding_ranks or range(len(addresses))
         shares[min(candidates, key=lambda rank: len(shares[rank]))].append(place)
     return shares

@@ -199,8 +199,8 @@ class Channel:
         while rest := rest[self.send(rest) :]:
             poller = select.poll()
             poller.register(self.fileno(), select.POLLOUT)
-            left = until - time.monotonic()
-            if left <= 0 or not poller.poll(left * 1e3):
+            remaining = until - time.monotonic()
+            if remaining <= 0 or not poller.poll(remaining * 1e3):
                 raise TimeoutError(f"nothing could be sent for {seconds} s")
 
     def receive(self) -> bytes | None:
@@ -252,7 +252,7 @@ def listen(transport: Transport) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         with suppress(OSError):
             return socket.create_server((host, 0), family=family)
-    tried = ", ".join(repr(one) for one in transport.hosts)
+    tried = ", ".join(repr(host) for host in transport.hosts)
     raise EngineError(
         f"a worker cannot listen at {tried}: it is not an address of this machine, and "
         "GPU workers never listen on all interfaces; start the worker with an address of the machine, for "
@@ -269,10 +269,10 @@ class _Deadline:
 
     def limit(self) -> None:
         """Set the time limit of the next operation to what is left."""
-        left = self._until - time.monotonic()
-        if left <= 0:
+        remaining = self._until - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError("the handshake takes too long")
-        self.line.settimeout(left)
+        self.line.settimeout(remaining)
 
     def send(self, data: bytes) -> None:
         self.limit()
@@ -336,19 +336,19 @@ def call(
     OSError
         If the connection or a proof fails, or the limit passes.
     """
-    rank, other, what = which
+    rank, peer, what = which
     line = socket.create_connection((get_address_host(address), port), seconds)
     talk = _Deadline(line, seconds)
     try:
         if transport.client is not None:
             talk.encrypt(transport.client, server=False)
-        own = secrets.token_bytes(NONCE)
-        talk.send(HELLO.pack(MAGIC, rank, what, own))
-        nonces = own + talk.read(NONCE)
-        key = keys.key(other)
-        talk.send(_proof(key, b"caller", rank, other, what, nonces))
+        own_nonce = secrets.token_bytes(NONCE)
+        talk.send(HELLO.pack(MAGIC, rank, what, own_nonce))
+        nonces = own_nonce + talk.read(NONCE)
+        key = keys.key(peer)
+        talk.send(_proof(key, b"caller", rank, peer, what, nonces))
         if not hmac.compare_digest(
-            talk.read(PROOF), _proof(key, b"called", rank, other, what, nonces)
+            talk.read(PROOF), _proof(key, b"called", rank, peer, what, nonces)
         ):
             raise HandshakeError("the listener has not proved to be that rank")
     except BaseException:
@@ -401,8 +401,8 @@ class Door:
         """Begin a handshake for each incoming connection."""
         self._server.setblocking(False)
         poller = select.poll()
-        for one in (self._server, self._woken):
-            poller.register(one, select.POLLIN)
+        for waitable in (self._server, self._woken):
+            poller.register(waitable, select.POLLIN)
         while self._open:
             poller.poll()
             with suppress(OSError):  # the caller may have closed its side again
@@ -424,13 +424,13 @@ class Door:
 
     def _handshake(self, number: int, talk: _Deadline) -> None:
         """Keep a connection whose caller proves to be a rank of the run; close any other."""
-        taken = False
+        is_taken = False
         with suppress(OSError):
             proved = self._proved(talk)
             if self._is_pending(number) and proved is not None:
-                taken = self._take(*proved, Channel(talk.line))
+                is_taken = self._take(*proved, Channel(talk.line))
         self._is_pending(number)
-        if not taken:
+        if not is_taken:
             talk.line.close()
 
     def _is_pending(self, number: int) -> bool:
@@ -445,9 +445,9 @@ class Door:
         magic, caller, what, theirs = HELLO.unpack(talk.read(HELLO.size))
         if magic != MAGIC or not self._keys.has(caller) or caller == self._rank:
             return None
-        own = secrets.token_bytes(NONCE)
-        talk.send(own)
-        key, nonces = self._keys.key(caller), theirs + own
+        own_nonce = secrets.token_bytes(NONCE)
+        talk.send(own_nonce)
+        key, nonces = self._keys.key(caller), theirs + own_nonce
         shown = talk.read(PROOF)
         if not hmac.compare_digest(shown, _proof(key, b"caller", caller, self._rank, what, nonces)):
             return None

@@ -132,15 +132,17 @@ class PausedWorkers:
             return
         self._next = now + LOOK
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        stuck = are_stuck([one for one, facts in workers.items() if facts["status"] == "paused"])
-        self._since = {one: self._since.get(one, now) for one in stuck}
+        stuck = are_stuck(
+            [address for address, facts in workers.items() if facts["status"] == "paused"]
+        )
+        self._since = {address: self._since.get(address, now) for address in stuck}
         self.stuck = stuck
-        for one, since in self._since.items():
+        for address, since in self._since.items():
             if now - since >= PAUSED:
                 raise GraphMemoryError(
-                    f"{self._name}: Dask has paused worker {one}: its memory is nearly full "
-                    f"({format_bytes(workers[one]['metrics']['memory'])} of "
-                    f"{format_bytes(workers[one]['memory_limit'])}), so it starts no task; give workers "
+                    f"{self._name}: Dask has paused worker {address}: its memory is nearly full "
+                    f"({format_bytes(workers[address]['metrics']['memory'])} of "
+                    f"{format_bytes(workers[address]['memory_limit'])}), so it starts no task; give workers "
                     "more memory (memory_limit=), use more of them, or free what they hold"
                 )
 

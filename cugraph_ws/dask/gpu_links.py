@@ -79,7 +79,7 @@ class GpuLinks:
         """End operations in progress; called from any thread, and more than once."""
         raise NotImplementedError
 
-    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+    def post(self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]) -> None:
         """Queue sending arrays and receiving into others; see `Links.post`."""
         raise NotImplementedError
 
@@ -91,28 +91,28 @@ class GpuLinks:
         """Return the result of `make`, called in a thread, since it may hang if a rank is lost."""
         from cupy.cuda import Device
 
-        made: Future[Any] = Future()
-        here = Device()  # a new thread would use the first one
+        result: Future[Any] = Future()
+        gpu = Device()  # a new thread would use the first one
 
         def work() -> None:
             try:
-                with here:
-                    made.set_result(make())
+                with gpu:
+                    result.set_result(make())
             except BaseException as error:
-                made.set_exception(error)
+                result.set_exception(error)
 
         threading.Thread(target=work, name="cugraph_ws NCCL", daemon=True).start()
         while True:
             with suppress(TimeoutError):
-                return made.result(LOOK)
+                return result.result(LOOK)
             self._refuse_lost()
             self.check()
 
     # ------------------------------------------------------------------------------------- runs
 
-    def are_free(self, run: str, here: bool, is_called: Callable[[], bool]) -> bool | None:
+    def are_free(self, run: str, is_free: bool, is_called: Callable[[], bool]) -> bool | None:
         """Return whether the GPUs of all ranks are free for a run; see `Heartbeat.are_free`."""
-        return self._heartbeat.are_free(run, here, is_called)
+        return self._heartbeat.are_free(run, is_free, is_called)
 
     def begin(self, run: str) -> None:
         """Set the current run; collective."""
@@ -132,9 +132,11 @@ class GpuLinks:
 
     # ----------------------------------------------------------------------------------- arrays
 
-    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+    def exchange(
+        self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]
+    ) -> None:
         """Send arrays and receive into others; wait until that is done."""
-        self.post(sent, taken)
+        self.post(outgoing, incoming)
         self.wait(self.mark())
 
     def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:

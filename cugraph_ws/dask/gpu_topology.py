@@ -66,10 +66,10 @@ def links_of(uuid: str, listed: str, matrix: str) -> dict[str, str]:
     lines = [TERMINAL.sub("", line).split() for line in matrix.splitlines()]
     header = next((words for words in lines if words[:1] == ["GPU0"] and "X" not in words), [])
     rows = [words for words in lines if words and "X" in words[1:]]
-    own = next((words for words in rows if names.get(words[0]) == uuid), [])
+    own_row = next((words for words in rows if names.get(words[0]) == uuid), [])
     return {
         names[column]: _words(word)
-        for column, word in zip(header, own[1:], strict=False)
+        for column, word in zip(header, own_row[1:], strict=False)
         if column in names and word != "X"
     }
 

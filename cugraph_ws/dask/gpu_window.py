@@ -67,10 +67,10 @@ class GpuWindow:
             begins = [self._base + int(part) for part in parts]
             kinds = np.dtype(np.int64), np.dtype(np.int32), kind, np.dtype(np.uint32)
             headers, places, values, marks = (
-                self._array(begin, one, self) for begin, one in zip(begins, kinds, strict=True)
+                self._array(begin, dtype, self) for begin, dtype in zip(begins, kinds, strict=True)
             )
             apart = np.array(self._pointers, np.int64) - self._base
-            starts = np.concatenate([apart // one.itemsize for one in kinds])
+            starts = np.concatenate([apart // dtype.itemsize for dtype in kinds])
             self._kept[kind] = (headers, places, (values,), marks), self._xp.asarray(starts)
         return self._kept[kind]
 
@@ -112,7 +112,7 @@ def _sizes(size: int) -> list[int]:
     buffers = 2 * size
     capacity = capacity_of(size)
     parts = BOX_WORDS * WORD, capacity * PLACE, capacity * VALUE, MARKS * MARK
-    return [-(-buffers * one // ALIGNED) * ALIGNED for one in parts]
+    return [-(-buffers * nbytes // ALIGNED) * ALIGNED for nbytes in parts]
 
 
 def open_window(comm: Communicator) -> GpuWindow | None:
@@ -136,24 +136,26 @@ def open_window(comm: Communicator) -> GpuWindow | None:
     wanted = os.environ.get("NCCL_P2P_DISABLE", "0") in ("", "0")
     gpu = installed_gpus()[cuda.Device().id].uuid if wanted else ""
     shown = comm.allgather([*host(), gpu])
-    hosts, gpus = {tuple(one[:2]) for one in shown}, {name for *_, name in shown}
+    hosts, gpus = {tuple(facts[:2]) for facts in shown}, {name for *_, name in shown}
     if len(hosts) > 1 or "" in gpus or len(gpus) < comm.size:
         return None
-    own, handle = None, b""
+    memory, handle = None, b""
     with suppress(Exception):  # handled below: without a handle no rank has a window
-        own = cuda.Memory(sum(_sizes(comm.size)))
-        cuda.runtime.memset(own.ptr, 0, own.size)
+        memory = cuda.Memory(sum(_sizes(comm.size)))
+        cuda.runtime.memset(memory.ptr, 0, memory.size)
         cuda.runtime.deviceSynchronize()
-        handle = bytes(cuda.runtime.ipcGetMemHandle(own.ptr))
+        handle = bytes(cuda.runtime.ipcGetMemHandle(memory.ptr))
     handles = comm.allgather(handle)
     pointers: list[int] = []
-    if all(handles) and own is not None:
+    if all(handles) and memory is not None:
         with suppress(cuda.runtime.CUDARuntimeError):  # no access from one GPU to another
-            for rank, one in enumerate(handles):
-                here = rank == comm.rank
-                pointers.append(own.ptr if here else cuda.runtime.ipcOpenMemHandle(one))
+            for rank, peer_handle in enumerate(handles):
+                is_own = rank == comm.rank
+                pointers.append(
+                    memory.ptr if is_own else cuda.runtime.ipcOpenMemHandle(peer_handle)
+                )
     if all(comm.allgather(len(pointers) == comm.size)):
-        return GpuWindow(own, pointers, comm.rank)
+        return GpuWindow(memory, pointers, comm.rank)
     _close(cuda.runtime, pointers, comm.rank)
     return None
 

@@ -98,11 +98,11 @@ class Heartbeat:
         with listen(transport) as server:
             port = server.getsockname()[1]
             shown = comm.allgather((port, keys.public, transport.encrypts))
-            ports = [one[0] for one in shown]
-            if not all(one[2] for one in shown):
+            ports = [facts[0] for facts in shown]
+            if not all(facts[2] for facts in shown):
                 transport = replace(transport, server=None, client=None)
             try:
-                keys.learn(transport.run, [one[1] for one in shown])
+                keys.learn(transport.run, [facts[1] for facts in shown])
             except HandshakeError as error:
                 raise WorkerLostError(f"workers cannot agree on keys ({error})") from error
             door = Door(server, transport, keys, comm.rank, self._take)
@@ -205,13 +205,13 @@ class Heartbeat:
                 except OSError:  # broken or blocked: both ends then notice the shutdown
                     line.shut()
 
-    def are_free(self, run: str, here: bool, is_called: Callable[[], bool]) -> bool | None:
+    def are_free(self, run: str, is_free: bool, is_called: Callable[[], bool]) -> bool | None:
         """Return whether the GPUs of all ranks are free for a run; collective.
 
         Parameters
         ----------
         run : str
-        here : bool
+        is_free : bool
             Whether this rank's GPU is free.
         is_called : callable
             Returns whether a rank without connections asks over Dask instead; raises an error if the run
@@ -222,11 +222,11 @@ class Heartbeat:
         bool or None
             None if a rank is lost or asks over Dask; then all ranks must ask over Dask.
         """
-        digest, others = _digest(run), len(self._lines)
-        self._signal(digest, FREE if here else BUSY)
+        digest, number_of_peers = _digest(run), len(self._lines)
+        self._signal(digest, FREE if is_free else BUSY)
 
         def is_known() -> bool:
-            return self._over or len(self._free.get(digest, ())) == others
+            return self._over or len(self._free.get(digest, ())) == number_of_peers
 
         known = called = False
         while not (known or called):
@@ -235,7 +235,7 @@ class Heartbeat:
             called = is_called()
         with self._changed:
             states = self._free.pop(digest, {})
-        return here and all(states.values()) if len(states) == others else None
+        return is_free and all(states.values()) if len(states) == number_of_peers else None
 
     # --------------------------------------------------------------------------------- messages
 
@@ -258,16 +258,16 @@ class Heartbeat:
         going = {
             rank: memoryview(HEADER.pack(run, len(text)) + text) for rank, text in texts.items()
         }
-        came: dict[int, bytes] = {}
-        while going or len(came) < len(texts):
+        received: dict[int, bytes] = {}
+        while going or len(received) < len(texts):
             going = {rank: rest for rank, text in going.items() if (rest := self._sent(rank, text))}
-            for rank in texts.keys() - came.keys():
+            for rank in texts.keys() - received.keys():
                 if (text := self._taken(rank, run)) is not None:
-                    came[rank] = text
-            waiting = texts.keys() - came.keys()
+                    received[rank] = text
+            waiting = texts.keys() - received.keys()
             if (going or waiting) and not self._is_ready(going.keys(), waiting):
                 check()
-        return came
+        return received
 
     def _is_ready(self, going: Iterable[int], coming: Iterable[int]) -> bool:
         """Wait until some bytes can be sent or received; return False if that takes too long."""
@@ -346,7 +346,7 @@ class Heartbeat:
         poller = select.poll()
         for descriptor in (*ranks, self._woken.fileno()):
             poller.register(descriptor, select.POLLIN)
-        left, until = b"", 0.0  # the run that a rank has left, and the time by which to follow
+        run_left, until = b"", 0.0  # the run that a rank has left, and the time by which to follow
         ready = list(ranks)  # at first all, since `poll` does not see bytes already decrypted
         while True:
             for descriptor in ready:
@@ -355,16 +355,16 @@ class Heartbeat:
                 signals, closed = self._received(ranks[descriptor])
                 for run, what in signals:
                     if what == LEFT:
-                        left, until = run, time.monotonic() + GRACE
+                        run_left, until = run, time.monotonic() + GRACE
                     else:
                         self._note(ranks[descriptor], run, what == FREE)
                 if closed:
                     return self._lost(ranks[descriptor])
-            if left and time.monotonic() >= until:
-                if left == self._run:
+            if run_left and time.monotonic() >= until:
+                if run_left == self._run:
                     return RunAbandonedError("another rank has left the run")
-                left = b""
-            pause = max(0.0, until - time.monotonic()) * 1e3 if left else None
+                run_left = b""
+            pause = max(0.0, until - time.monotonic()) * 1e3 if run_left else None
             ready = [descriptor for descriptor, _ in poller.poll(pause)]
 
     def _received(self, rank: int) -> tuple[list[tuple[bytes, int]], bool]:

@@ -149,9 +149,9 @@ class HostHub:
 
     # ------------------------------------------------------------------------- messages to a rank
 
-    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+    def post(self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]) -> None:
         """Queue sending arrays to each rank and receiving into others; see `Links.post`."""
-        going, coming = ([self._pieces(arrays) for arrays in some] for some in (sent, taken))
+        going, coming = ([self._pieces(arrays) for arrays in some] for some in (outgoing, incoming))
         # In each turn all pieces are sent before the first is received, so no rank waits for itself.
         beside = sum(piece.nbytes for some in going for piece in some) >= BESIDE
         sending, receiving = zip_longest(*going), zip_longest(*coming)
@@ -170,11 +170,11 @@ class HostHub:
 
     def gather(self, own: Any, everyone: Any) -> None:
         """Queue an all-gather of an array, which is at most as long as a buffer; see `Links.gather`."""
-        others = [rank for rank in range(self._size) if rank != self._rank]
+        peers = [rank for rank in range(self._size) if rank != self._rank]
         count = len(own)
-        self.publish([own], others)
+        self.publish([own], peers)
         everyone[self._rank * count : (self._rank + 1) * count] = own
-        for rank in others:
+        for rank in peers:
             (received,) = self.receive(rank, [(own.dtype, count)])
             self.copy(received, everyone[rank * count : (rank + 1) * count])
             self.release(rank)
@@ -184,7 +184,7 @@ class HostHub:
         """Return arrays as bytes, in pieces that fit into a buffer."""
         some = [array.reshape(-1).view(np.uint8) for array in arrays if array.nbytes]
         room = self._pair_room
-        return [one[at : at + room] for one in some for at in range(0, len(one), room)]
+        return [octets[at : at + room] for octets in some for at in range(0, len(octets), room)]
 
     def _send(self, peer: int, piece: Any) -> None:
         serial = self._sent[1 + peer] = self._sent[1 + peer] + 1
@@ -196,11 +196,11 @@ class HostHub:
 
     def _fill(self, owner: int, piece: Any) -> None:
         serial = self._got[owner] = self._got[owner] + 1
-        half, here = serial % 2, self._rank
-        self._queue.wait(owner, 2 * (1 + here) + half, serial)
-        received = self._queue.view(owner, self._pair_buffer(here, half), np.uint8, len(piece))
+        half, rank = serial % 2, self._rank
+        self._queue.wait(owner, 2 * (1 + rank) + half, serial)
+        received = self._queue.view(owner, self._pair_buffer(rank, half), np.uint8, len(piece))
         self._queue.take(received, piece)
-        self._queue.signal(owner, self._pair_ack(here, half), serial)
+        self._queue.signal(owner, self._pair_ack(rank, half), serial)
 
     # ---------------------------------------------------------------------------------- layout
 
@@ -219,4 +219,4 @@ class HostHub:
 
 def _starts(sizes: Sequence[int]) -> list[int]:
     """Return the offsets in a buffer of arrays of the given numbers of bytes."""
-    return [0, *accumulate(-(-one // ALIGNED) * ALIGNED for one in sizes)][: len(sizes)]
+    return [0, *accumulate(-(-nbytes // ALIGNED) * ALIGNED for nbytes in sizes)][: len(sizes)]

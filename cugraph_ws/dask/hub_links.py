@@ -42,7 +42,7 @@ PAUSE = 1e-4  # seconds between two looks at them
 
 def on_one_host(comm: Communicator) -> bool:
     """Return whether all ranks are on one host; collective."""
-    return len({tuple(one) for one in comm.allgather(list(host()))}) == 1
+    return len({tuple(identity) for identity in comm.allgather(list(host()))}) == 1
 
 
 class StreamQueue:
@@ -158,20 +158,20 @@ class HubLinks(GpuLinks):
 
     def _open(self, comm: DaskCommunicator) -> None:
         room, why = _room_of(comm), ""
-        own: Segment | None = None
+        own_segment: Segment | None = None
         sweep()
         try:
-            own = Segment.new(segment_size(comm.size, room))
+            own_segment = Segment.new(segment_size(comm.size, room))
         except OSError as error:
             why = f"a segment of {segment_size(comm.size, room)} bytes cannot be made ({error})"
         try:
-            names = comm.allgather("" if own is None else own.name)
-            if own is not None and all(names):
-                why = self._map(comm.rank, own, names)
+            names = comm.allgather("" if own_segment is None else own_segment.name)
+            if own_segment is not None and all(names):
+                why = self._map(comm.rank, own_segment, names)
             _agree(comm, why)
         finally:
-            if own is not None:
-                own.forget()
+            if own_segment is not None:
+                own_segment.forget()
         assert self._queue is not None
         self.hub = self._hub = HostHub(self._queue, comm.rank, comm.size, room)
         self._try(comm)
@@ -179,8 +179,8 @@ class HubLinks(GpuLinks):
     def _map(self, rank: int, own: Segment, names: Sequence[str]) -> str:
         """Map the segments of all ranks; return why that fails, or nothing."""
         try:
-            for other, name in enumerate(names):
-                self._segments.append(own if other == rank else Segment(name, len(own.bytes)))
+            for peer, name in enumerate(names):
+                self._segments.append(own if peer == rank else Segment(name, len(own.bytes)))
             self._queue = StreamQueue(self._segments)
         except Exception as error:  # of the system, the driver or CuPy: all ranks must know
             return str(error)
@@ -193,11 +193,11 @@ class HubLinks(GpuLinks):
         """
         xp = device().xp
         numbers = np.arange(TRIALS * comm.size, dtype=np.int64).reshape(TRIALS, comm.size)
-        own, everyone = xp.asarray(numbers[:, comm.rank].copy()), xp.asarray(numbers - 1)
+        own_numbers, everyone = xp.asarray(numbers[:, comm.rank].copy()), xp.asarray(numbers - 1)
         why = ""
         try:
             for turn in range(TRIALS):
-                self._hub.gather(own[turn : turn + 1], everyone[turn])
+                self._hub.gather(own_numbers[turn : turn + 1], everyone[turn])
         except EngineError as error:
             why = str(error)
         _agree(comm, why)
@@ -214,10 +214,10 @@ class HubLinks(GpuLinks):
 
     # ----------------------------------------------------------------------------------- arrays
 
-    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+    def post(self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]) -> None:
         """Queue sending arrays and receiving into others."""
         self._refuse_lost()
-        self._hub.post(sent, taken)
+        self._hub.post(outgoing, incoming)
 
     def gather(self, own: Any, everyone: Any) -> None:
         """Queue an all-gather of an array."""
@@ -228,8 +228,8 @@ class HubLinks(GpuLinks):
         """Wait for the GPU; raise if a rank is lost or has left meanwhile."""
         super().wait(mark)
         # Work that another rank has released did not wait for messages, so its results are invalid.
-        left = [rank for rank in range(self._size) if self._words(rank)[-1]]
-        if left:
+        departed = [rank for rank in range(self._size) if self._words(rank)[-1]]
+        if departed:
             self.alive = False
             self._abort()
             raise RunAbandonedError("another rank has left the run")
@@ -277,7 +277,7 @@ class HubLinks(GpuLinks):
 
 def _agree(comm: Communicator, why: str) -> None:
     """Raise on all ranks if one has a reason not to go on; collective."""
-    reasons = [one for one in comm.allgather(why) if one]
+    reasons = [reason for reason in comm.allgather(why) if reason]
     if reasons:
         raise EngineError(f"GPUs cannot exchange through the host's memory: {reasons[0]}")
 

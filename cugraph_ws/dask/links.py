@@ -72,10 +72,10 @@ def _gpus(comm: Communicator, addresses: Sequence[str]) -> list[str]:
     shown = comm.allgather([installed_gpus()[int(Device().id)].uuid, _first_visible()])
     known: dict[str, tuple[str, str]] = {}
     for (gpu, number), address in zip(shown, addresses, strict=True):
-        other, before = known.setdefault(gpu, (address, number))
+        earlier_address, before = known.setdefault(gpu, (address, number))
         if gpu and number.isdigit() and before.isdigit() and number != before:
             raise EngineError(
-                f"workers {other} and {address} are on one GPU, although CUDA_VISIBLE_DEVICES gives them GPUs {before} "
+                f"workers {earlier_address} and {address} are on one GPU, although CUDA_VISIBLE_DEVICES gives them GPUs {before} "
                 f"and {number}: a module that they import uses CUDA before that is set, such as the script that "
                 "started them; move what uses it there below `if __name__ == '__main__':`"
             )
@@ -132,9 +132,13 @@ class LinkPool:
         turn = self._turn.acquire(blocking=False)
         try:
             # Ranks may differ on whether links are kept, while another run makes them.
-            _, kept = self._held.get(key, ("", None))
+            _, kept_links = self._held.get(key, ("", None))
             # One whose links have ended asks over Dask, which ends `are_free` on the others.
-            free = kept is not None and kept.alive and kept.are_free(run, turn, comm.is_called)
+            free = (
+                kept_links is not None
+                and kept_links.alive
+                and kept_links.are_free(run, turn, comm.is_called)
+            )
             names = {self._name(key)} if free else set()
             if not free:
                 shown = comm.allgather([turn, self._name(key) if turn else ""])

@@ -20,20 +20,20 @@ __all__ = ["local_cluster", "need_dask"]
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
-def need_dask(*others: str) -> None:
+def need_dask(*packages: str) -> None:
     """Raise an error if Dask is not installed.
 
     Parameters
     ----------
-    *others : str
+    *packages : str
         Further packages of the same extra that are needed.
 
     Raises
     ------
     EngineError
-        If Dask or one of the others is missing.
+        If Dask or one of `packages` is missing.
     """
-    if any(importlib.util.find_spec(name) is None for name in ("dask", "distributed", *others)):
+    if any(importlib.util.find_spec(name) is None for name in ("dask", "distributed", *packages)):
         raise EngineError(f"Dask is not installed: {install_command('dask')}")
 
 

@@ -55,9 +55,9 @@ class NcclLinks(GpuLinks):
             self.window.serial = first_serial(run)
         super().begin(run)
 
-    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+    def post(self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]) -> None:
         """Queue sending arrays and receiving into others, as one NCCL group."""
-        if not any(sent) and not any(taken):
+        if not any(outgoing) and not any(incoming):
             return
         with self._calling:
             self._refuse_lost()
@@ -65,7 +65,7 @@ class NcclLinks(GpuLinks):
             send, receive, kind = self._links.send, self._links.recv, self._nccl.NCCL_INT8
             self._nccl.groupStart()
             try:
-                for peer, (going, coming) in enumerate(zip(sent, taken, strict=True)):
+                for peer, (going, coming) in enumerate(zip(outgoing, incoming, strict=True)):
                     for array in going:
                         send(array.data.ptr, array.nbytes, kind, peer, stream)
                     for array in coming:
@@ -140,9 +140,9 @@ class NcclCommunicator:
 
     def allgather(self, value: Any) -> list[Any]:
         """Send a small value to every rank, and return all values, by rank."""
-        own = plain(value)
-        replies = self._exchange([(own, [])] * self.size)
-        return [own if rank == self.rank else replies[rank][0] for rank in range(self.size)]
+        own_value = plain(value)
+        replies = self._exchange([(own_value, [])] * self.size)
+        return [own_value if rank == self.rank else replies[rank][0] for rank in range(self.size)]
 
     def alltoall(self, buffers: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Send each rank its arrays, and return those received; arrays on the GPU arrive there."""
@@ -161,22 +161,22 @@ class NcclCommunicator:
             for rank, (value, buffer) in enumerate(messages)
             if rank != self.rank
         }
-        came = self.links.swap({rank: one.text for rank, one in outgoing.items()})
-        incoming = {rank: _Incoming(came[rank]) for rank in outgoing}
+        received = self.links.swap({rank: message.text for rank, message in outgoing.items()})
+        incoming = {rank: _Incoming(received[rank]) for rank in outgoing}
         going: list[list[Any]] = [[] for _ in messages]
         coming: list[list[Any]] = [[] for _ in messages]
-        for rank, one in outgoing.items():
-            going[rank], coming[rank] = one.contents, incoming[rank].contents
+        for rank, message in outgoing.items():
+            going[rank], coming[rank] = message.contents, incoming[rank].contents
         self._swap(going, coming)
         return [
             incoming[rank].unpack() if rank in incoming else (None, []) for rank in range(self.size)
         ]
 
-    def _swap(self, sent: list[list[Any]], taken: list[list[Any]]) -> None:
+    def _swap(self, outgoing: list[list[Any]], incoming: list[list[Any]]) -> None:
         """Exchange arrays, if there are any; empty ones are not sent, as their shapes are known."""
         going, coming = (
             [[array for array in buffer if array.nbytes] for buffer in buffers]
-            for buffers in (sent, taken)
+            for buffers in (outgoing, incoming)
         )
         if any(going) or any(coming):
             self.links.exchange(going, coming)
@@ -215,35 +215,35 @@ class _Incoming:
     def __init__(self, text: bytes) -> None:
         try:
             self._value, listed = msgpack.unpackb(text, use_list=False, strict_map_key=False)
-            self._listed = [_checked(*one) for one in listed]
+            self._listed = [_checked(*entry) for entry in listed]
         except (ValueError, TypeError, msgpack.exceptions.UnpackException) as error:
             raise WorkerLostError(f"a worker has sent an invalid message ({error})") from error
         self.contents = [
             device().xp.empty(shape, kind)
-            for kind, shape, held in self._listed
-            if not isinstance(held, bytes)
+            for kind, shape, payload in self._listed
+            if not isinstance(payload, bytes)
         ]
 
     def unpack(self) -> tuple[Any, list[Any]]:
         """Return the value and the arrays, each on the host or the GPU like at its sender."""
         arrays = []
         contents = iter(self.contents)
-        for kind, shape, held in self._listed:
-            if isinstance(held, bytes):
-                arrays.append(np.frombuffer(held, kind).reshape(shape))
+        for kind, shape, payload in self._listed:
+            if isinstance(payload, bytes):
+                arrays.append(np.frombuffer(payload, kind).reshape(shape))
             else:
                 array = next(contents)
-                arrays.append(device().to_host(array) if held else array)
+                arrays.append(device().to_host(array) if payload else array)
         return self._value, arrays
 
 
 def _checked(
-    kind: str, shape: Sequence[int], held: bytes | bool
+    kind: str, shape: Sequence[int], payload: bytes | bool
 ) -> tuple[np.dtype[Any], tuple[int, ...], bytes | bool]:
     """Check a message's entry for an array, and return its dtype, shape and contents."""
-    if not KIND.fullmatch(kind) or not all(type(one) is int and one >= 0 for one in shape):
+    if not KIND.fullmatch(kind) or not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError(f"an array of {kind!r} and shape {shape!r}")
     dtype = np.dtype(kind)
-    if isinstance(held, bytes) and len(held) != math.prod(shape) * dtype.itemsize:
-        raise ValueError(f"{len(held)} bytes of an array of {kind!r} and shape {shape!r}")
-    return dtype, tuple(shape), held
+    if isinstance(payload, bytes) and len(payload) != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{len(payload)} bytes of an array of {kind!r} and shape {shape!r}")
+    return dtype, tuple(shape), payload

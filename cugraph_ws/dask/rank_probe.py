@@ -100,7 +100,10 @@ def engine_of(everyone: Sequence[Mapping[str, Any]], rank: int) -> Engine:
     -------
     {"cpu", "cuda"}
     """
-    gpus = [None if one["gpu"] is None else (one["node"], one["gpu"]["uuid"]) for one in everyone]
+    gpus = [
+        None if facts["gpu"] is None else (facts["node"], facts["gpu"]["uuid"])
+        for facts in everyone
+    ]
     return "cuda" if gpus[rank] is not None and gpus.count(gpus[rank]) == 1 else "cpu"
 
 
@@ -145,8 +148,8 @@ def _supersteps(engine: Engine) -> Callable[[], float]:
     def measure() -> float:
         end = time.monotonic() + SECONDS
         arcs, spent = 0, 0.0
-        while (left := end - time.monotonic()) > 0:
-            more, took = supersteps(left, SUPERSTEPS)
+        while (remaining := end - time.monotonic()) > 0:
+            more, took = supersteps(remaining, SUPERSTEPS)
             arcs, spent = arcs + more, spent + took
         if not arcs:  # not even one superstep was done in time
             arcs, spent = supersteps(PATIENCE, 1)
@@ -161,15 +164,15 @@ def _links(comm: DaskCommunicator) -> dict[int, tuple[float, float]]:
     nothing: list[Any] = []
     # Random, so that Dask cannot compress it
     message = [np.random.default_rng(comm.rank).integers(0, 256, SIZE, np.uint8)]
-    found = {}
+    measured = {}
     for partners in pairs(comm.size):
-        other = partners[comm.rank]
-        empty = _fastest(partial(comm.swap, other, nothing), EMPTY)
-        full = _fastest(partial(comm.swap, other, message), FULL)
-        if other != comm.rank:
-            found[other] = SIZE / max(full, 1e-9), empty
+        partner = partners[comm.rank]
+        empty = _fastest(partial(comm.swap, partner, nothing), EMPTY)
+        full = _fastest(partial(comm.swap, partner, message), FULL)
+        if partner != comm.rank:
+            measured[partner] = SIZE / max(full, 1e-9), empty
         comm.allgather(None)  # wait, so that no rank sends while another pair measures
-    return found
+    return measured
 
 
 def between_gpus(comm: NcclCommunicator) -> dict[int, tuple[float, float]]:
@@ -187,24 +190,33 @@ def between_gpus(comm: NcclCommunicator) -> dict[int, tuple[float, float]]:
     """
     xp = device().xp
     message, room = (xp.zeros(GPU_SIZE, np.uint8) for _ in range(2))
-    found = {}
+    measured = {}
     for partners in pairs(comm.size):
-        other = partners[comm.rank]
+        partner = partners[comm.rank]
         took = []
         for size in (1, GPU_SIZE):
             going, coming = (
-                [[array[:size]] if peer == other != comm.rank else [] for peer in range(comm.size)]
+                [
+                    [array[:size]] if peer == partner != comm.rank else []
+                    for peer in range(comm.size)
+                ]
                 for array in (message, room)
             )
             took.append(_fastest(partial(comm.links.exchange, going, coming), FULL))
-        if other != comm.rank:
-            found[other] = GPU_SIZE / max(took[1], 1e-9), took[0]
+        if partner != comm.rank:
+            measured[partner] = GPU_SIZE / max(took[1], 1e-9), took[0]
         comm.allgather(None)  # wait, so that no rank sends while another pair measures
     slowest = comm.allgather(
-        [max(1 / rate for rate, _ in found.values()), max(one for _, one in found.values())]
+        [
+            max(1 / rate for rate, _ in measured.values()),
+            max(latency for _, latency in measured.values()),
+        ]
     )
-    comm.links.measured = max(one for one, _ in slowest), max(one for _, one in slowest)
-    return found
+    comm.links.measured = (
+        max(seconds_per_byte for seconds_per_byte, _ in slowest),
+        max(latency for _, latency in slowest),
+    )
+    return measured
 
 
 def _fastest(act: Callable[[], Any], times: int) -> float:
@@ -239,8 +251,10 @@ def pairs(size: int) -> list[list[int]]:
     for turn in range(seats - 1 if size > 1 else 0):
         circle = [0, *((place + turn) % (seats - 1) + 1 for place in range(seats - 1))]
         partners = list(range(size))
-        for one, other in zip(circle[: seats // 2], reversed(circle[seats // 2 :]), strict=True):
-            if max(one, other) < size:
-                partners[one], partners[other] = other, one
+        for seat, opposite in zip(
+            circle[: seats // 2], reversed(circle[seats // 2 :]), strict=True
+        ):
+            if max(seat, opposite) < size:
+                partners[seat], partners[opposite] = opposite, seat
         rounds.append(partners)
     return rounds

@@ -27,8 +27,8 @@ from distributed.protocol.pickle import dumps, loads
 from distributed.protocol.serialize import to_serialize
 
 from cugraph_ws.dask.control_channel import Transport
-from cugraph_ws.dask.direct_start import StartedTask, StartedTasks, run_of
 from cugraph_ws.dask.links import LinkPool
+from cugraph_ws.dask.started_tasks import StartedTask, StartedTasks, run_of
 from cugraph_ws.errors import CugraphWsError, WorkerLostError
 from cugraph_ws.program.agreed import IDENTITY
 from cugraph_ws.program.phases import programs_of
@@ -73,9 +73,9 @@ def _names_of(kind: type[BaseException]) -> tuple[str, ...]:
     names = [f"{RunAbandonedError.__name__}("]
     kinds = [kind]
     while kinds:
-        one = kinds.pop()
-        names.append(f"{one.__name__}(")
-        kinds += one.__subclasses__()
+        error_kind = kinds.pop()
+        names.append(f"{error_kind.__name__}(")
+        kinds += error_kind.__subclasses__()
     return tuple(names)
 
 
@@ -88,7 +88,7 @@ def _awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
     The task raises the error.
     """
     wrapped: asyncio.Future[Any] = asyncio.wrap_future(future)
-    wrapped.add_done_callback(lambda one: one.cancelled() or one.exception())
+    wrapped.add_done_callback(lambda finished: finished.cancelled() or finished.exception())
     return wrapped
 
 
@@ -175,8 +175,8 @@ class RankPlugin(WorkerPlugin):
             if program is None:
                 program = loads(content)
                 digest = hashlib.blake2b(content).hexdigest()
-                for place, one in enumerate(programs_of(program)):
-                    one.memory[IDENTITY] = f"{digest} {place}"
+                for place, member in enumerate(programs_of(program)):
+                    member.memory[IDENTITY] = f"{digest} {place}"
             self.programs[content] = program
             while len(self.programs) > PROGRAMS:
                 del self.programs[next(iter(self.programs))]
@@ -374,7 +374,7 @@ class DaskCommunicator:
         self.rank, self.size = rank, len(addresses)
         self._plugin, self._run = plugin, run
         self._addresses = list(addresses)
-        self._others = [one for one in range(self.size) if one != rank]
+        self._others = [peer for peer in range(self.size) if peer != rank]
         self._step = 0
         self._unheard: set[int] = set()  # ranks that have not received this collective's message
 
@@ -395,8 +395,8 @@ class DaskCommunicator:
         limit, share = manager.memory_limit, config.get("distributed.worker.memory.terminate")
         if not limit or not share:
             return None
-        held: int = psutil.Process().memory_info().rss
-        return max(0, int(limit * share) - held)
+        in_use: int = psutil.Process().memory_info().rss
+        return max(0, int(limit * share) - in_use)
 
     @property
     def measured(self) -> dict[int, tuple[float, float]] | None:
@@ -439,9 +439,9 @@ class DaskCommunicator:
 
     def allgather(self, value: Any) -> list[Any]:
         """Send a small value to every rank, and return all values, by rank."""
-        own = plain(value)
-        received = self._exchange(dict.fromkeys(self._others, ((), own)))
-        return [own if rank == self.rank else received[rank][1] for rank in range(self.size)]
+        own_value = plain(value)
+        received = self._exchange(dict.fromkeys(self._others, ((), own_value)))
+        return [own_value if rank == self.rank else received[rank][1] for rank in range(self.size)]
 
     def swap(self, rank: int, arrays: Sequence[Any]) -> list[Any]:
         """Exchange arrays with one other rank.

@@ -38,7 +38,7 @@ from cugraph_ws.partition.exchange import Exchange
 from cugraph_ws.partition.exchange_times import names_of
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.program.binding import BoundProgram, bind
+from cugraph_ws.program.binding import BoundProgram, bind, program_on
 from cugraph_ws.program.combines import out_of_range
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
@@ -199,6 +199,8 @@ class VertexLoop(Loop):
                 "superstep; leave it out"
             )
         engine = choose_engine(self.engine, graph)
+        if not self._phase:  # phases hand the fields of their states on, in one type
+            self._program = program_on(self._program, graph)
         bound = bind(
             self._program,
             graph,

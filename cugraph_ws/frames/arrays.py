@@ -49,9 +49,9 @@ class ArrayFrame(Frame):
         places = {column.on_device for column in self._columns.values()}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(places) > 1:
-            here = [name for name, column in self._columns.items() if not column.on_device]
+            on_host = [name for name, column in self._columns.items() if not column.on_device]
             raise InputError(
-                f"{argument}: {', '.join(here)} on the host, the other arrays on a GPU; move all to "
+                f"{argument}: {', '.join(on_host)} on the host, the other arrays on a GPU; move all to "
                 f"one of the two"
             )
         if len(set(lengths.values())) > 1:
@@ -165,8 +165,8 @@ def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFr
         xp = device().xp
     source, destination, weight = entries.row, entries.col, entries.data
     if not directed:
-        kept = _upper(xp, source, destination, weight, rows)
-        source, destination, weight = source[kept], destination[kept], weight[kept]
+        is_upper = _upper(xp, source, destination, weight, rows)
+        source, destination, weight = source[is_upper], destination[is_upper], weight[is_upper]
     wide = np.int32 if rows <= np.iinfo(np.int32).max else np.int64
     edges = edges_of_arrays(source, destination, weight, None)
     return edges, ArrayFrame({"vertex": xp.arange(rows, dtype=wide)}, "matrix")
@@ -175,12 +175,12 @@ def edges_of_matrix(matrix: Any, *, directed: bool) -> tuple[ArrayFrame, ArrayFr
 def _upper(xp: Any, source: Array, destination: Array, weight: Array, size: int) -> Array:
     """Mark the entries on and above the diagonal; refuse a matrix that is not symmetric."""
     sides = []
-    for one in (source < destination, source > destination):
-        ends = source[one], destination[one]
+    for side in (source < destination, source > destination):
+        ends = source[side], destination[side]
         keys = xp.minimum(*ends).astype(np.int64) * size + xp.maximum(*ends)
-        order = xp.argsort(weight[one], kind="stable")  # parallel entries may be in any order
+        order = xp.argsort(weight[side], kind="stable")  # parallel entries may be in any order
         order = order[xp.argsort(keys[order], kind="stable")]
-        sides.append((keys[order], weight[one][order]))
+        sides.append((keys[order], weight[side][order]))
     (keys, weights), (other_keys, other_weights) = sides
     same = len(keys) == len(other_keys)
     if not (same and bool((keys == other_keys).all() & (weights == other_weights).all())):

@@ -78,7 +78,7 @@ def open_folder(path: Path) -> Folder:
             state = "is not a Parquet file" if path.stat().st_size else "is empty"
             raise FileError(f"{path}: {state}; give its format if it has another one")
         return Folder(path, [path], parquet.read_schema(arrow_path(path)))
-    files = [one for one in sorted(path.rglob("*.parquet")) if not _is_hidden(one, path)]
+    files = [file for file in sorted(path.rglob("*.parquet")) if not _is_hidden(file, path)]
     if not files:
         raise FileError(f"{path}: the folder has no .parquet files; give another folder")
     schemas: list[pa.Schema] = []
@@ -86,10 +86,10 @@ def open_folder(path: Path) -> Folder:
         if not begins_with(file, PARQUET):
             raise FileError(f"{file}: is not a Parquet file; make it again or move it elsewhere")
         schemas.append(parquet.read_schema(arrow_path(file)).remove_metadata())
-    whole = schemas[0]
+    merged = schemas[0]
     for file, schema in zip(files[1:], schemas[1:], strict=True):
         try:
-            whole = pa.unify_schemas([whole, schema], promote_options="permissive")
+            merged = pa.unify_schemas([merged, schema], promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise FileError(
                 f"{file}: its columns have other types than those of {files[0].name}: {error}; write both "
@@ -97,12 +97,12 @@ def open_folder(path: Path) -> Folder:
             ) from error
     incomplete = {
         name: file
-        for name in whole.names
+        for name in merged.names
         for file, schema in zip(files, schemas, strict=True)
         if name not in schema.names
     }
     mixed = any(
-        field.type != whole.field(field.name).type for schema in schemas for field in schema
+        field.type != merged.field(field.name).type for schema in schemas for field in schema
     )
     folders = dataset.dataset(
         [arrow_path(file) for file in files],
@@ -111,9 +111,9 @@ def open_folder(path: Path) -> Folder:
         partition_base_dir=arrow_path(path),
     ).schema
     for place, name in enumerate(folders.names):  # columns that names of folders give
-        if name not in whole.names:
-            whole = whole.append(folders.field(place))
-    return Folder(path, files, whole, incomplete, mixed)
+        if name not in merged.names:
+            merged = merged.append(folders.field(place))
+    return Folder(path, files, merged, incomplete, mixed)
 
 
 def _is_hidden(file: Path, folder: Path) -> bool:

@@ -227,8 +227,8 @@ class FrameKind:
             return self._wrap(provider("frames of cudf").make_frame(columns))
         columns = {name: on_host(column) for name, column in columns.items()}
         if self.backend == "pandas":
-            made = provider("frames of pandas").make_frame(columns, arrow_backed=self.arrow_backed)
-            return self._wrap(made)
+            frame = provider("frames of pandas").make_frame(columns, arrow_backed=self.arrow_backed)
+            return self._wrap(frame)
         plain = {name: _to_arrow(column) for name, column in columns.items()}
         dtypes = {
             name: column.dtype
@@ -469,7 +469,7 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
     InputError
         If it is not one-dimensional, or its values are of several kinds.
     """
-    if type(data) is list and data and all(type(one) is int for one in data):
+    if type(data) is list and data and all(type(value) is int for value in data):
         # Conversion by Arrow would take as long as a superstep at the start of a search.
         with suppress(OverflowError):
             return Column(argument, argument, np.array(data, np.int64), pa.int64())

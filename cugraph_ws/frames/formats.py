@@ -128,15 +128,16 @@ def find_format(path: Path, head: bytes) -> str | None:
     for name, beginning in BEGINNINGS.items():
         if re.match(beginning, text):
             return name
-    by_suffix = (other for other in OTHERS if suffix and suffix in other.suffixes.split())
+    by_suffix = (refused for refused in OTHERS if suffix and suffix in refused.suffixes.split())
     by_beginning = (
-        other
-        for other in OTHERS
-        if other.beginning and (re.match(other.beginning, head) or re.match(other.beginning, text))
+        refused
+        for refused in OTHERS
+        if refused.beginning
+        and (re.match(refused.beginning, head) or re.match(refused.beginning, text))
     )
-    other = next(by_suffix, None) or next(by_beginning, None)
-    if other is not None:
-        raise FileError(f"{path}: is {other.name}, which is not read; {other.remedy}")
+    refused = next(by_suffix, None) or next(by_beginning, None)
+    if refused is not None:
+        raise FileError(f"{path}: is {refused.name}, which is not read; {refused.remedy}")
     refuse_binary(path, head)
     return None if suffix in (".csv", ".tsv") else SUFFIXES.get(suffix)
 

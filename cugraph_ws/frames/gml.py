@@ -67,7 +67,7 @@ class _Reader:
         self.path = path
         self.text = text
         self.found = (
-            found for found in TOKEN.finditer(text) if not found[0].lstrip().startswith(b"#")
+            token for token in TOKEN.finditer(text) if not token[0].lstrip().startswith(b"#")
         )
 
     def entries(self) -> Iterator[tuple[str, str | None]]:
@@ -75,12 +75,12 @@ class _Reader:
 
         The caller reads that list before the next entry.
         """
-        for found in self.found:
-            key = found[0]
+        for token in self.found:
+            key = token[0]
             if key == b"]":
                 return
             if key == b"[" or key[:1] == b'"':
-                raise self._error(found.start(), key)
+                raise self._error(token.start(), key)
             value = next(self.found, None)
             if value is None:
                 break
@@ -127,14 +127,16 @@ class _Reader:
             )
         ids = pa.array(list(nodes), pa.string())
         ids = ids if text_ids else as_ids(ids)
-        taken = [ids.take(pa.array([nodes[end] for end in column], pa.int64())) for column in ends]
+        end_ids = [
+            ids.take(pa.array([nodes[end] for end in column], pa.int64())) for column in ends
+        ]
         keys = dict.fromkeys(
             key for edge in edges for key in edge if key not in ("source", "target")
         )
         attributes = {key: _column([edge.get(key) for edge in edges]) for key in keys}
         undirected = [not directed] * len(edges)
         return from_ends(
-            (taken[0], taken[1]), attributes, names, undirected, pa.table({"vertex": ids})
+            (end_ids[0], end_ids[1]), attributes, names, undirected, pa.table({"vertex": ids})
         )
 
     def _value(self, values: dict[str, str], key: str, whose: str) -> str:
@@ -159,9 +161,9 @@ def _text(token: bytes) -> str:
 
 def _column(values: list[str | None]) -> pa.Array:
     """Return values as integers or floats if all are, else as text."""
-    given = [value for value in values if value is not None]
+    present = [value for value in values if value is not None]
     kinds: list[tuple[pa.DataType, Any]] = [(pa.float64(), float)]
-    if all(map(is_plain_integer, given)):
+    if all(map(is_plain_integer, present)):
         kinds.insert(0, (pa.int64(), int))
     for kind, convert in kinds:
         try:

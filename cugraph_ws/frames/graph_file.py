@@ -46,9 +46,9 @@ class GraphFile:
         if not self.undirected:
             return self
         check_room(str(path), 2 * self.edges.nbytes, available_memory())
-        source, destination, *others = names = self.edges.column_names
+        source, destination, *attributes = names = self.edges.column_names
         proper = self.edges.filter(compute.not_equal(self.edges[source], self.edges[destination]))
-        mirrored = proper.select([destination, source, *others]).rename_columns(names)
+        mirrored = proper.select([destination, source, *attributes]).rename_columns(names)
         edges = pa.concat_tables([self.edges, mirrored])
         return replace(self, edges=edges, undirected=False)
 
@@ -83,10 +83,10 @@ def listed_once(edges: pa.Table) -> pa.Table | None:
     Self-loops are kept as they are.
     """
     columns = [edges[name].to_numpy() for name in edges.column_names]
-    source, destination, *others = columns
+    source, destination, *attributes = columns
     up, down = source < destination, source > destination
-    forward = _ordered([source[up], destination[up], *(values[up] for values in others)])
-    backward = _ordered([destination[down], source[down], *(values[down] for values in others)])
+    forward = _ordered([source[up], destination[up], *(values[up] for values in attributes)])
+    backward = _ordered([destination[down], source[down], *(values[down] for values in attributes)])
     if not all(map(np.array_equal, forward, backward)):
         return None
     return edges.filter(pa.array(~down))

@@ -118,36 +118,36 @@ class _Reader:
             "has a document type (DOCTYPE), which may declare entities and is not read; remove it"
         )
 
-    def _start(self, name: str, given: dict[str, str]) -> None:
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(":")[2]
         parent = self.open[-1] if self.open else ""
         self.open.append(name)
         if name == "node" and parent == "graph":
-            number = self._number(self._attribute(given, "id"))
+            number = self._number(self._attribute(attributes, "id"))
             if self.declared[number]:
-                raise self.error(f"a second node has the id {given['id']!r}; ids are unique")
+                raise self.error(f"a second node has the id {attributes['id']!r}; ids are unique")
             self.declared[number] = True
         elif name == "edge" and parent == "graph":
             for end, ends in zip(("source", "target"), self.ends, strict=True):
-                ends.append(self._number(self._attribute(given, end)))
-            directed = given.get("directed")
+                ends.append(self._number(self._attribute(attributes, end)))
+            directed = attributes.get("directed")
             self.undirected.append(
                 self.edges_undirected if directed is None else directed not in ("true", "1")
             )
         elif name == "data" and parent == "edge":
-            self.key = self.keys.get(self._attribute(given, "key"))
+            self.key = self.keys.get(self._attribute(attributes, "key"))
             if self.key is None:
-                raise self.error(f"there is no key {given['key']!r}")
+                raise self.error(f"there is no key {attributes['key']!r}")
             self.into = []
-        elif name == "key" and given.get("for", "all") in ("edge", "all"):
-            self.keys[self._attribute(given, "id")] = self.key = _Key(given)
+        elif name == "key" and attributes.get("for", "all") in ("edge", "all"):
+            self.keys[self._attribute(attributes, "id")] = self.key = _Key(attributes)
         elif name == "default" and parent == "key" and self.key is not None:
             self.into = []
         elif name == "graph":
             self.graphs += 1
             if self.graphs > 1:
                 raise self.error("there is a second or nested graph; give a file with one graph")
-            self.edges_undirected = given.get("edgedefault") == "undirected"
+            self.edges_undirected = attributes.get("edgedefault") == "undirected"
         elif name == "hyperedge":
             raise self.error("there is a hyperedge; edges have two ends")
         elif not parent and name != "graphml":
@@ -172,10 +172,10 @@ class _Reader:
         if self.into is not None and self.open[-1] in ("data", "default"):
             self.into.append(piece)
 
-    def _attribute(self, given: dict[str, str], name: str) -> str:
-        if name not in given:
+    def _attribute(self, attributes: dict[str, str], name: str) -> str:
+        if name not in attributes:
             raise self.error(f"<{self.open[-1]}> has no {name}")
-        return given[name]
+        return attributes[name]
 
     def _number(self, name: str) -> int:
         number = self.nodes.setdefault(name, len(self.nodes))
@@ -224,12 +224,12 @@ class _Reader:
 class _Key:
     """An attribute of edges: its type, and its values by row."""
 
-    def __init__(self, given: dict[str, str]) -> None:
-        self.name = given.get("attr.name", given.get("id", ""))
-        self.type = given.get("attr.type", "string").lower()
+    def __init__(self, attributes: dict[str, str]) -> None:
+        self.name = attributes.get("attr.name", attributes.get("id", ""))
+        self.type = attributes.get("attr.type", "string").lower()
         if self.type not in TYPES:
             self.type = "string"
-        self.whose = given.get("for", "all")
+        self.whose = attributes.get("for", "all")
         self.default: Any = None
         self.rows = array("q")
         self.values: list[Any] = []

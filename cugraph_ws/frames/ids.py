@@ -188,15 +188,15 @@ def common_type(types: Sequence[tuple[IdType, str]]) -> IdType:
     InputError
         If the types are of different kinds.
     """
-    known = [one for one in types if one[0].family != "nothing"]
+    known = [described for described in types if described[0].family != "nothing"]
     if not known:
         return types[0][0]
     first, whose = known[0]
-    for other, others in known[1:]:
-        if other.family != first.family:
+    for kind, source in known[1:]:
+        if kind.family != first.family:
             raise InputError(
-                f"ids of two kinds: {whose} holds {_describe(first)}, {others} "
-                f"holds {_describe(other)}; cast one column to the kind of the other"
+                f"ids of two kinds: {whose} holds {_describe(first)}, {source} "
+                f"holds {_describe(kind)}; cast one column to the kind of the other"
             )
     return _common([kind for kind, _ in known])
 

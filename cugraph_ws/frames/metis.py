@@ -121,15 +121,15 @@ class _Lines:
             if not line.lstrip().startswith(b"%"):
                 yield line.decode("utf-8", "replace").strip()
 
-    def numbers(self, path: Any, edges: int, others: int) -> tuple[Any, Any]:
+    def numbers(self, path: Any, edges: int, skipped: int) -> tuple[Any, Any]:
         """Return how many numbers each of the remaining lines has, and the numbers."""
         room = available_memory()
         check_room(
-            str(path), len(self.text) + 8 * min(2 * edges + others, len(self.text) // 2), room
+            str(path), len(self.text) + 8 * min(2 * edges + skipped, len(self.text) // 2), room
         )
         lengths: list[Any] = [np.zeros(0, np.int64)]
         values: list[Any] = [np.zeros(0, np.int64)]
-        held = 0
+        nbytes = 0
         while self.at < len(self.text):
             end = self.text.find(b"\n", self.at + PIECE) + 1 or len(self.text)
             piece, self.at = self.text[self.at : end], end
@@ -142,8 +142,8 @@ class _Lines:
             except (pa.ArrowInvalid, UnicodeDecodeError) as error:
                 raise FileError(f"{path}: {error}; METIS files have whole numbers only") from error
             lengths.append(_lengths(piece))
-            held += 8 * (len(words) + len(lengths[-1]))
-            check_room(str(path), len(self.text) + 4 * held, room)  # sources, places and masks
+            nbytes += 8 * (len(words) + len(lengths[-1]))
+            check_room(str(path), len(self.text) + 4 * nbytes, room)  # sources, places and masks
         return np.concatenate(lengths), np.concatenate(values)
 
 

@@ -45,7 +45,7 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
             raise TypeError(
                 f"there is a {kind.__name__} among them, and each must be a single value"
             )
-    kinds = {_kind(one) for one in types} - {"missing"}
+    kinds = {_kind(kind) for kind in types} - {"missing"}
     if nan_is_null and kinds > {"number"} and all(map(_is_nan, values)):
         kinds -= {"number"}
     if len(kinds) > 1:
@@ -54,7 +54,7 @@ def from_objects(values: list[Any], *, nan_is_null: bool = False) -> pa.Array:
         array = pa.array(values, from_pandas=nan_is_null)
     except OverflowError:  # integers: perhaps some that only uint64 holds
         array = pa.array(values, pa.uint64(), from_pandas=nan_is_null)
-    if any(hasattr(one, "nanosecond") or hasattr(one, "nanoseconds") for one in types):
+    if any(hasattr(kind, "nanosecond") or hasattr(kind, "nanoseconds") for kind in types):
         array = _with_nanoseconds(array, values, nan_is_null)
     return array
 
@@ -75,7 +75,9 @@ def _is_nan(value: Any) -> bool:
 
 def _with_nanoseconds(array: pa.Array, values: list[Any], nan_is_null: bool) -> pa.Array:
     """Return pandas' timestamps or durations in nanoseconds, if some need them."""
-    if not any(getattr(one, "nanosecond", 0) or getattr(one, "nanoseconds", 0) for one in values):
+    if not any(
+        getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0) for value in values
+    ):
         return array
     fine = pa.duration("ns")
     if pa.types.is_timestamp(array.type):

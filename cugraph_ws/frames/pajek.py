@@ -94,7 +94,7 @@ class _Reader:
             return
         if self.count is not None:
             raise self._error(number, "there is a second network; give a file with one")
-        if not numbers or not all(one.isdecimal() and len(one) < 19 for one in numbers[:2]):
+        if not numbers or not all(text.isdecimal() and len(text) < 19 for text in numbers[:2]):
             raise self._error(number, "*Vertices needs the number of vertices")
         self.count = int(numbers[0])
         self.first_mode = int(numbers[1]) if len(numbers) > 1 else 0

@@ -225,7 +225,7 @@ def _refuse_metis(table: pa.Table, path: Path) -> None:
     if table.num_rows - 1 != vertices or 2 * edges != vertices * len(columns):
         return
     ids = [compute.min_max(column[1:]).as_py() for column in columns]
-    if all(0 < one["min"] <= one["max"] <= vertices for one in ids):
+    if all(0 < bounds["min"] <= bounds["max"] <= vertices for bounds in ids):
         raise FileError(
             f"{path}: may be a list of edges, or a METIS file of {vertices} vertices; give --format snap or "
             "--format metis"

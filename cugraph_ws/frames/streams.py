@@ -84,17 +84,17 @@ class XzStream:
     def read(self, size: int) -> bytes:
         """Return up to `size` bytes, none at the end."""
         while True:
-            given = b""
+            compressed = b""
             if self._decompressor.eof:
-                given = self._decompressor.unused_data or self._file.read(BLOCK)
-                if not given.strip(b"\0"):  # padding may follow
+                compressed = self._decompressor.unused_data or self._file.read(BLOCK)
+                if not compressed.strip(b"\0"):  # padding may follow
                     return b""
                 self._decompressor = self._new()
             elif self._decompressor.needs_input:
-                given = self._file.read(1 << 16)
-                if not given:
+                compressed = self._file.read(1 << 16)
+                if not compressed:
                     raise OSError("the compressed text ends too early")
-            text = self._decompressor.decompress(given, size)
+            text = self._decompressor.decompress(compressed, size)
             if text:
                 return text
 
@@ -272,8 +272,8 @@ class Cleaned:
             text = self.rest + block
             end = text.rfind(b"\n") + 1 if block else len(text)  # whole lines only
             self.ready, self.rest = self._clean(text[:end]), text[end:]
-        given, self.ready = self.ready[:size], self.ready[size:]
-        return given
+        chunk, self.ready = self.ready[:size], self.ready[size:]
+        return chunk
 
     def _clean(self, text: bytes) -> bytes:
         if not self.started and text:

@@ -201,12 +201,16 @@ class TextFile:
         if repeated:
             raise FileError(f"{self.path}: two columns are named {min(repeated)!r}; rename one")
         if len(columns) < wanted.least:
-            others = [mark for mark in ",;|" if mark in first and mark != separator]
+            other_separators = [mark for mark in ",;|" if mark in first and mark != separator]
             raise FileError(
                 f"{self.path}: line {self.line_of(before + 1, comments)} has one column "
                 f"({first[:60]!r}); give two or more, separated by "
                 + NAMES.get(separator, repr(separator))
-                + (f"; --separator {others[0]!r} names another separator" if others else "")
+                + (
+                    f"; --separator {other_separators[0]!r} names another separator"
+                    if other_separators
+                    else ""
+                )
             )
         return Layout(separator, columns, before + header, comments, header, guessed)
 

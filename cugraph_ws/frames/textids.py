@@ -117,7 +117,7 @@ class Spelled:
             text = data.tobytes().decode("latin-1")
             separator = self._separator.decode()
             starts = (text[line:cell] for line, cell in zip(lines, at, strict=True))
-            rows = (next(csv.reader([one + "0"], delimiter=separator)) for one in starts)
+            rows = (next(csv.reader([start + "0"], delimiter=separator)) for start in starts)
             return np.array([len(row) - 1 for row in rows])
         separators = np.flatnonzero(data == ord(self._separator))
         return np.searchsorted(separators, at) - np.searchsorted(separators, lines)

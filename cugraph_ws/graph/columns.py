@@ -56,8 +56,12 @@ def weight_column(frame: Any, weight: Any, *ids: Any) -> Any:
     """
     if not is_auto(weight):
         return weight
-    taken = [name for one in ids for name in ([one] if isinstance(one, str) else _listed(one))]
-    return WEIGHT if WEIGHT in column_names(frame) and WEIGHT not in taken else None
+    id_names = [
+        name
+        for end_columns in ids
+        for name in ([end_columns] if isinstance(end_columns, str) else _listed(end_columns))
+    ]
+    return WEIGHT if WEIGHT in column_names(frame) and WEIGHT not in id_names else None
 
 
 def is_auto(weight: Any) -> bool:

@@ -85,19 +85,20 @@ def merge_parallel(
     InputError
         If a sum of integers exceeds int64.
     """
-    kept = ~repeated
+    is_first = ~repeated
     merged = {
-        name: _reduce(name, array, kept, policy_of(policy, name)) for name, array in values.items()
+        name: _reduce(name, array, is_first, policy_of(policy, name))
+        for name, array in values.items()
     }
-    return chosen_rows(adjacency, kept), merged
+    return chosen_rows(adjacency, is_first), merged
 
 
-def _reduce(name: str, values: Array, kept: npt.NDArray[np.bool_], policy: Merge) -> Array:
+def _reduce(name: str, values: Array, is_first: npt.NDArray[np.bool_], policy: Merge) -> Array:
     if policy == "first":
-        return values[kept]
+        return values[is_first]
     if not len(values):  # on an empty shard the dtype must match that of the other shards
         return values.astype(_mean_dtype(values) if policy == "mean" else values.dtype)
-    starts = np.flatnonzero(kept)
+    starts = np.flatnonzero(is_first)
     if policy == "min":
         return np.asarray(np.minimum.reduceat(values, starts))
     if policy == "max":

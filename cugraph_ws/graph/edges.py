@@ -178,7 +178,7 @@ def read_ends(
     sources: Sequence[str],
     destinations: Sequence[str],
     extra: Frame | None,
-    here: Callable[[Column], Column] = lambda column: column,
+    move: Callable[[Column], Column] = lambda column: column,
 ) -> tuple[list[IdType], list[Any], int]:
     """Read the ids of sources, destinations and optionally a vertex frame, in common types.
 
@@ -189,7 +189,7 @@ def read_ends(
         Id columns.
     extra : Frame, optional
         Frame of vertices, of any kind.
-    here : callable
+    move : callable
         Moves a column of `extra` to where the frame is.
 
     Returns
@@ -207,7 +207,7 @@ def read_ends(
         ends = (frame.column(source, "source"), frame.column(destination, "destination"))
         columns = [read_ids(column) for column in ends]
         if extra is not None:
-            more = here(extra.column(extra_names[which], "vertices"))
+            more = move(extra.column(extra_names[which], "vertices"))
             columns.append(read_ids(more, foreign=extra.backend != frame.backend))
         kind, values = agree(columns)
         types.append(kind)
@@ -221,16 +221,16 @@ def _refuse_or_drop_loops(
 ) -> int:
     """Apply a policy on self-loops to columns and values, in place; return their number."""
     sources, destinations = numbered.columns[:2]
-    kept = sources != destinations
-    loops = len(kept) - int(np.count_nonzero(kept))
+    no_loop = sources != destinations
+    loops = len(no_loop) - int(np.count_nonzero(no_loop))
     if not loops:
         return 0
     if policy == "error":
-        row = int(np.argmin(kept))
+        row = int(np.argmin(no_loop))
         refuse_loops(row, vertices.describe(int(numbered.numbers(0)[row])), loops)
-    numbered.columns[:2] = [sources[kept], destinations[kept]]
+    numbered.columns[:2] = [sources[no_loop], destinations[no_loop]]
     for name in values:
-        values[name] = values[name][kept]
+        values[name] = values[name][no_loop]
     return loops
 
 

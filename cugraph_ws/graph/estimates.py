@@ -221,8 +221,8 @@ def _expected(
         ids = IdShape("text", vertices, each)
     else:
         ids = IdShape("dense", vertices, 0) if dense else IdShape("integers", vertices)
-    given = int(edges * (2 * each + 8 * columns))
-    return _Sizes(edges, vertices, [ids], given, 8 * columns)
+    input_bytes = int(edges * (2 * each + 8 * columns))
+    return _Sizes(edges, vertices, [ids], input_bytes, 8 * columns)
 
 
 def _look_at(
@@ -255,10 +255,13 @@ def _look_at(
         read += [] if isinstance(attributes, int) else _listed(attributes)
         some = frame.native[[name for name in dict.fromkeys(read) if name in frame.names]]
         frame = open_frame(some, "edges")  # a copy on the host
-    ids, parts, given, longest = [], [], 0, 0
-    for one, other in zip(*names, strict=True):
-        columns = [frame.column(one, "source"), frame.column(other, "destination")]
-        given += sum(_bytes_of(column.values) for column in columns)
+    ids, parts, input_bytes, longest = [], [], 0, 0
+    for source_name, destination_name in zip(*names, strict=True):
+        columns = [
+            frame.column(source_name, "source"),
+            frame.column(destination_name, "destination"),
+        ]
+        input_bytes += sum(_bytes_of(column.values) for column in columns)
         _, values = agree([read_ids(column) for column in columns])
         parts.append(values)
         if listed is not None:  # of several columns, an upper bound
@@ -269,20 +272,20 @@ def _look_at(
     if len(ids) > 1 and vertices is None:
         vertices = count_distinct(*parts)
     carried = [] if isinstance(attributes, int) else _listed(attributes)
-    others = attributes if isinstance(attributes, int) else 0
-    others += weighted and weight is None
-    value_bytes, copied = 8 * others, 0
+    unnamed = attributes if isinstance(attributes, int) else 0
+    unnamed += weighted and weight is None
+    value_bytes, copied = 8 * unnamed, 0
     for name in [*([] if weight is None else [weight]), *carried]:
         values = frame.column(name, "weight" if name == weight else "attributes").values
-        given += _bytes_of(values)
+        input_bytes += _bytes_of(values)
         kind = np.dtype(getattr(values, "dtype", np.int64))
         each = kind.itemsize if kind.kind == "f" and kind.itemsize in (4, 8) else 8
         each = 4 if kind == np.float16 else each
         value_bytes += each
         copied += 0 if kind in (np.float32, np.float64, np.int64) else each * rows
-    given += 8 * others * rows
+    input_bytes += 8 * unnamed * rows
     count = ids[0].distinct if vertices is None else vertices
-    return _Sizes(rows, count, ids, given, value_bytes, copied, longest)
+    return _Sizes(rows, count, ids, input_bytes, value_bytes, copied, longest)
 
 
 def _most_frequent(columns: Sequence[Any]) -> int:
@@ -309,14 +312,16 @@ def _bytes_of(values: Any) -> int:
 
 def _on_device(sizes: _Sizes, directed: bool, layout: str) -> MemoryEstimate:
     """Estimate the GPU memory that a graph takes."""
-    there = provider("device memory")
+    device_memory = provider("device memory")
     arcs = sizes.edges * (1 if directed else 2)
-    built = there.estimate(arcs, sizes.vertices, sizes.value_bytes, not directed)
+    built = device_memory.estimate(arcs, sizes.vertices, sizes.value_bytes, not directed)
     shape, span = sizes.ids[0], None
     if len(sizes.ids) == 1 and shape.kind in ("dense", "sparse"):
         span = max(shape.span, sizes.vertices) if shape.kind == "sparse" else sizes.vertices
-    kept = sum(one.each for one in sizes.ids) + 8 * (len(sizes.ids) > 1)
-    ids, numbers, peak = there.estimate_numbering(sizes.edges, sizes.vertices, span=span, each=kept)
+    id_bytes = sum(shape.each for shape in sizes.ids) + 8 * (len(sizes.ids) > 1)
+    ids, numbers, peak = device_memory.estimate_numbering(
+        sizes.edges, sizes.vertices, span=span, each=id_bytes
+    )
     return MemoryEstimate(
         input=sizes.input,
         numbering=built.numbering + ids,

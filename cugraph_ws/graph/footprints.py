@@ -14,7 +14,7 @@ above 2³¹ arcs); x bytes of the cursors of all threads but one, at most 2 A.
       if C is own and v = 0       K + 8.25 E + c n + x: columns shrink as rows fill
     transposition to the CSC      K + c n + 8 n + 2 (i A + v A) + x
 
-Scattering values takes a copy of one thread's cursors as well, c n.
+Scattering values takes a copy of one thread's cursors as well, c n.  After hashing, allocators hold 3 MiB more.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ __all__ = [
 
 _OFFSET = 8
 _A_ROW = 40  # bytes of temporaries per row of a hashed block
+_HELD = 3 << 20  # bytes that allocators hold after hashing, beyond the arrays, as measured
 
 
 @dataclass(frozen=True)
@@ -124,23 +125,17 @@ def estimate_build(
     values = value_bytes * arcs
     cursors = cursor_dtype(arcs).itemsize * (vertices + 1)
     again = cursors if values else 0
-    further = [cursors * (pieces_of(one, vertices) - 1) for one in (edges, arcs)]
+    further = [cursors * (pieces_of(rows, vertices) - 1) for rows in (edges, arcs)]
     if numbers.own and not both and not values:
         placing = numbers.columns + int(index * arcs * TURNS[0]) + cursors
     else:
         placing = numbers.columns + cursors + index * arcs + values + again + copied_values
     turned = max(cursors + again + further[1], offsets)
     turning = cursors + turned + 2 * (index * arcs + values)
-    return Build(
-        ids=numbers.kept,
-        adjacency=adjacency,
-        values=values,
-        peak=max(
-            numbers.peak,
-            numbers.kept + placing + further[0],
-            numbers.kept + turning,
-        ),
-    )
+    peak = max(numbers.peak, numbers.kept + placing + further[0], numbers.kept + turning)
+    if numbers.own:
+        peak += min(peak // 10, _HELD)
+    return Build(ids=numbers.kept, adjacency=adjacency, values=values, peak=peak)
 
 
 def _number(edges: int, vertices: int, ids: Sequence[IdShape]) -> Numbers:
@@ -153,34 +148,38 @@ def _number(edges: int, vertices: int, ids: Sequence[IdShape]) -> Numbers:
         last = _number_column(edges, shape)
         room = pairs * shape.distinct
         pairs = min(room, vertices)
-        kept = numbers.kept + last.kept + 8 * pairs
+        id_bytes = numbers.kept + last.kept + 8 * pairs
         codes = 8 * edges
         if shape.kind in ("dense", "sparse") and room <= 8 * edges + (1 << 20):
             making = room + (0 if pairs == room else 4 * room + 8 * pairs)
-            peak = kept + codes + (0 if numbers.own else numbers.columns) + last.columns + making
+            peak = (
+                id_bytes + codes + (0 if numbers.own else numbers.columns) + last.columns + making
+            )
         else:
             known = 0 if last.own else last.columns
             making = _hashing(edges, pairs) - 8 * pairs + (last.peak - codes if last.own else 0)
-            peak = kept + codes + (0 if numbers.own else numbers.columns) + known + making
-        numbers = Numbers(kept, codes, max(numbers.peak, last.peak, peak), True)
+            peak = id_bytes + codes + (0 if numbers.own else numbers.columns) + known + making
+        numbers = Numbers(id_bytes, codes, max(numbers.peak, last.peak, peak), True)
     return numbers
 
 
 def _number_column(edges: int, shape: IdShape) -> Numbers:
     """Estimate the memory to number ids of one column."""
-    distinct, kept = shape.distinct, int(shape.each * shape.distinct)
+    distinct, id_bytes = shape.distinct, int(shape.each * shape.distinct)
     if shape.kind in ("dense", "sparse"):
         span = max(shape.span, distinct)
         threads = max(1, min(number_of_threads(), edges // max(span, 1 << 16)))
         index = index_dtype(distinct).itemsize
         table = index * span if shape.kind == "sparse" else 0
-        peak = max(threads * span, span + table + kept)
-        kept = kept if shape.kind == "sparse" else 0
-        return Numbers(kept, shape.copied + table, shape.copied + peak, False)
+        peak = max(threads * span, span + table + id_bytes)
+        id_bytes = id_bytes if shape.kind == "sparse" else 0
+        return Numbers(id_bytes, shape.copied + table, shape.copied + peak, False)
     codes = 8 * edges
     if shape.kind == "integers":
-        return Numbers(kept, codes, codes + shape.copied + _hashing(edges, distinct), True)
-    return Numbers(kept, codes, codes + _hashing(edges, distinct, kept - 8 * distinct), True)
+        return Numbers(id_bytes, codes, codes + shape.copied + _hashing(edges, distinct), True)
+    return Numbers(
+        id_bytes, codes, codes + _hashing(edges, distinct, id_bytes - 8 * distinct), True
+    )
 
 
 def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
@@ -189,11 +188,11 @@ def _hashing(edges: int, distinct: int, text: int | None = None) -> int:
     `text` is their total number of bytes; None for integers.
     """
     if text is None:
-        held, settling = 8 * distinct, 16 * distinct
+        stored, settling = 8 * distinct, 16 * distinct
     else:  # the order and its inverse, old and new ends, and the texts, half of them twice
-        held, settling = 4 * distinct + text, 18 * distinct + text + text // 2
+        stored, settling = 4 * distinct + text, 18 * distinct + text + text // 2
     slots = table_slots(distinct, text=text is not None)
-    return max(settling, held + held // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
+    return max(settling, stored + stored // 16 + 4 * slots + _A_ROW * min(BLOCK, edges))
 
 
 @dataclass(frozen=True)
@@ -338,11 +337,11 @@ class Sizes:
 
     @property
     def wide_ids(self) -> float:
-        """Bytes that a column of ids takes in a result for each row, beyond those of 64-bit integers.
+        """Bytes that a column of some ids takes in a result for each row, beyond those of 64-bit integers.
 
-        Ids are decoded, and then copied to the caller's kind of frame.
+        Text is decoded, and copied by some kinds of frames only.  The ids of all vertices are not decoded.
         """
-        return 2 * (self.id_bytes - 8)
+        return 0.8 * (self.id_bytes - 8)
 
 
 class Bytes(NamedTuple):
@@ -369,21 +368,17 @@ class Row(NamedTuple):
         Of an undirected graph, in an earlier part of the run.
     result : float
         Least bytes for each vertex: those of the result while it is made a frame.
-    ids : int
-        Columns of vertices in the result, of 64-bit ids.
     """
 
     directed: Bytes
     undirected: Bytes
     before: Bytes = Bytes(0, 0)
     result: float = 48
-    ids: int = 1
 
     def of(self, sizes: Sizes) -> float:
         """Return the bytes for a graph."""
         parts = (self.directed,) if sizes.directed else (self.undirected, self.before)
-        most = max(self.result * sizes.vertices, *(part.of(sizes) for part in parts))
-        return most + self.ids * sizes.wide_ids * sizes.vertices
+        return max(self.result * sizes.vertices, *(part.of(sizes) for part in parts))
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes for a graph, as the method of a loop."""
@@ -440,6 +435,8 @@ def _mean_bytes(columns: Sequence[pa.ChunkedArray]) -> float:
             values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
             step = max(1, len(values) // 4096)
             some = values.take(pa.array(np.arange(0, len(values), step)))
-            size += sum(len(one) for one in some.cast(pa.binary()).to_pylist() if one is not None)
+            size += sum(
+                len(text) for text in some.cast(pa.binary()).to_pylist() if text is not None
+            )
             rows += len(some)
     return size / rows if rows else 0.0

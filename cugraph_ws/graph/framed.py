@@ -321,7 +321,9 @@ class Framed(ABC, Generic[FrameT]):
         """
         self._open()
         ids = self._own_ids()
-        self.check_outputs({name: isinstance(one, VertexNumbers) for name, one in columns.items()})
+        self.check_outputs(
+            {name: isinstance(column, VertexNumbers) for name, column in columns.items()}
+        )
         return cast(FrameT, self._kind.make({**ids, **self._decoded(columns)}))
 
     def frame_of(self, vertices: VertexNumbers, columns: Mapping[str, ResultColumn]) -> FrameT:
@@ -340,7 +342,9 @@ class Framed(ABC, Generic[FrameT]):
             The ids, named as in `vertex_frame`, then the columns.
         """
         self._open()
-        self.check_outputs({name: isinstance(one, VertexNumbers) for name, one in columns.items()})
+        self.check_outputs(
+            {name: isinstance(column, VertexNumbers) for name, column in columns.items()}
+        )
         ids = self._vertices.columns(None, vertices)
         return cast(FrameT, self._kind.make({**ids, **self._decoded(columns)}))
 
@@ -470,8 +474,8 @@ class Framed(ABC, Generic[FrameT]):
         sources, destinations = self.arc_ends()
         where = module_of(sources)
         columns = {
-            name: as_host(one) if where is np else where.asarray(one)
-            for name, one in values.items()
+            name: as_host(array) if where is np else where.asarray(array)
+            for name, array in values.items()
         }
         return self.frame_of_edges(sources, destinations, columns)
 

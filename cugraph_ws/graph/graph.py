@@ -134,8 +134,8 @@ class Graph(GraphView[FrameT]):
         links: WantedLinks = "auto",
     ) -> None:
         usual = {"workers": None, "balance": "even", "links": "auto"}
-        for name, given in (("workers", workers), ("balance", balance), ("links", links)):
-            if type(given) is not type(usual[name]) or given != usual[name]:
+        for name, value in (("workers", workers), ("balance", balance), ("links", links)):
+            if type(value) is not type(usual[name]) or value != usual[name]:
                 raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("self_loops", self_loops, get_args(Loops))
         check_columns(source, destination, weight, directed, attributes)
@@ -336,11 +336,11 @@ class Graph(GraphView[FrameT]):
         """Bytes that the graph holds now."""
         numbering = self._vertices.numbering.nbytes
         shards = sum(shard.nbytes - numbering for shard in self._shards)
-        held = self._open().nbytes + numbering + self._vertices.attribute_bytes + shards
+        nbytes = self._open().nbytes + numbering + self._vertices.attribute_bytes + shards
         if self._reversed is not None and self.device_resident:
-            held += self._reversed._open().nbytes
-        held += sum(one.nbytes for one in self.derived.values())
-        return int(held)
+            nbytes += self._reversed._open().nbytes
+        nbytes += sum(structure.nbytes for structure in self.derived.values())
+        return int(nbytes)
 
     def on_device(self) -> DeviceGraph:
         """Return the graph for the CUDA engine; made when first needed, then kept.
@@ -386,13 +386,13 @@ class Graph(GraphView[FrameT]):
         return step()
 
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
-        found = super()._with_arcs(arcs, edges)
-        found._copy, found._shards, found._reversed = None, [], None
-        return found
+        graph = super()._with_arcs(arcs, edges)
+        graph._copy, graph._shards, graph._reversed = None, [], None
+        return graph
 
     def _find_extreme(self, name: str, *, least: bool) -> tuple[Any, int]:
-        found: tuple[Any, int] = self._open().extreme(name, least=least)
-        return found
+        extreme: tuple[Any, int] = self._open().extreme(name, least=least)
+        return extreme
 
     def _ends(self, arc: int) -> Sequence[int]:
         ends: tuple[int, int] = self._open().ends(arc)
@@ -412,10 +412,10 @@ class Graph(GraphView[FrameT]):
         return int(self._open().count_isolated())
 
     def _layouts(self) -> dict[str, int]:
-        found = dict(self._open().layouts)
+        layouts = dict(self._open().layouts)
         for name, size in ({} if self._copy is None else self._copy.layouts).items():
-            found[name] = found.get(name, 0) + size
-        return found
+            layouts[name] = layouts.get(name, 0) + size
+        return layouts
 
     def _choices(self) -> dict[str, str]:
         copied = {} if self._copy is None else self._copy.choices
@@ -483,7 +483,10 @@ def check_as_built(graph: Any, weight: str | None, directed: bool, *, weighted: 
     InputError
     """
     known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)
-    if not any(weight is one or (is_label(weight) and weight == one) for one in known):
+    if not any(
+        weight is known_weight or (is_label(weight) and weight == known_weight)
+        for known_weight in known
+    ):
         raise InputError(
             f"weight={shown(weight)}: the graph was built with weight={graph.weight!r}; "
             f"give the weight to Graph(...)"

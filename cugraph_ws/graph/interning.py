@@ -163,10 +163,10 @@ class _Tables:
         """
 
         def work(part: int) -> None:
-            own, state = np.empty(rows + 1, np.int32), self._states[part]
+            scratch, state = np.empty(rows + 1, np.int32), self._states[part]
             state[1] = 0
             while state[1] < rows:
-                go_on(part, state, own)
+                go_on(part, state, scratch)
                 if state[1] < rows:
                     grow(part, int(state[1]))
 
@@ -239,20 +239,20 @@ class IntegerCoder(_Tables):
 
         def place(part: int) -> None:
             count, own_ranks = int(self._counts[part]), ranks[part::parts]
-            own = self._distinct[part][:count]
+            distinct = self._distinct[part][:count]
             if change is not None:
-                change(own)
+                change(distinct)
             codes = np.arange(count, dtype=np.int32)
-            sort_pairs(own, codes)
+            sort_pairs(distinct, codes)
             for low, high in blocks(count):
                 own_ranks[codes[low:high]] = np.arange(low, high) + starts[part]
 
         parallel(place, [(part,) for part in range(parts)])
-        ids, *others = self._distinct
+        ids, *later_parts = self._distinct
         self._distinct = []
         ids.resize(size, refcheck=False)
         for start, end in pairwise(starts[1:]):
-            ids[start:end] = others.pop(0)[: end - start]
+            ids[start:end] = later_parts.pop(0)[: end - start]
         return _from_keys(ids, self._dtype), ranks
 
 
@@ -351,11 +351,11 @@ class TextCoder(_Tables):
                 size = int(self._counts.sum())
                 self.watch(IdShape("text", size, 8 + sum(self._held()) / max(1, size)))
             _extend(self._ends[part], count // _SLACK)
-        held = int(self._ends[part][count])
-        if held + length > _MOST_NARROW and self._ends[part].dtype == np.int32:
+        stored = int(self._ends[part][count])
+        if stored + length > _MOST_NARROW and self._ends[part].dtype == np.int32:
             self._ends[part] = self._ends[part].astype(np.int64)
-        if held + length + _WORD > len(self._known[part]):
-            _extend(self._known[part], length + _WORD + held // _SLACK)
+        if stored + length + _WORD > len(self._known[part]):
+            _extend(self._known[part], length + _WORD + stored // _SLACK)
 
     def _table(self, part: int, slots: int) -> Int32:
         """Return a table of `slots` slots with the distinct texts so far."""
@@ -395,18 +395,20 @@ class TextCoder(_Tables):
 
     def _joined(self) -> tuple[Array, Bytes]:
         """Return the concatenated texts of all parts, and free them here."""
-        held, counts = self._held(), self._counts.tolist()
-        wide = sum(held) + _WORD > _MOST_NARROW
-        every = [one.astype(np.int64 if wide else np.int32, copy=False) for one in self._ends]
-        self._ends, ends, others = [], every[0], every[1:]
+        sizes, counts = self._held(), self._counts.tolist()
+        wide = sum(sizes) + _WORD > _MOST_NARROW
+        every = [
+            part_ends.astype(np.int64 if wide else np.int32, copy=False) for part_ends in self._ends
+        ]
+        self._ends, ends, later_ends = [], every[0], every[1:]
         del every
         ends.resize(sum(counts) + 1, refcheck=False)
         known, *more = self._known
         self._known = []
-        known.resize(sum(held) + _WORD, refcheck=False)
-        row, at = counts[0], held[0]
-        for count, size in zip(counts[1:], held[1:], strict=True):
-            ends[row + 1 : row + count + 1] = others.pop(0)[1 : count + 1] + at
+        known.resize(sum(sizes) + _WORD, refcheck=False)
+        row, at = counts[0], sizes[0]
+        for count, size in zip(counts[1:], sizes[1:], strict=True):
+            ends[row + 1 : row + count + 1] = later_ends.pop(0)[1 : count + 1] + at
             known[at : at + size] = more.pop(0)[:size]
             row, at = row + count, at + size
         return ends, known
@@ -434,14 +436,14 @@ def sort_texts(ends: Array, known: Bytes) -> Int32:
     todo = [(0, len(codes), 0)]
     while todo:
         first, last, depth = todo.pop()
-        some, own = keys[first:last], codes[first:last]
+        some, some_codes = keys[first:last], codes[first:last]
         pieces = cut_evenly(last - first, number_of_threads())
-        parallel(order_words, [(ends, known, own, depth, some, *piece) for piece in pieces])
-        sort_pairs(some, own)
+        parallel(order_words, [(ends, known, some_codes, depth, some, *piece) for piece in pieces])
+        sort_pairs(some, some_codes)
         depth += _WORD
-        runs = np.empty((len(own) // (_TIED + 1), 2), np.int64)
-        found = sort_ties(ends, known, some, own, depth, _TIED, runs.reshape(-1))
-        todo += [(first + low, first + high, depth) for low, high in runs[:found].tolist()]
+        runs = np.empty((len(some_codes) // (_TIED + 1), 2), np.int64)
+        number_of_runs = sort_ties(ends, known, some, some_codes, depth, _TIED, runs.reshape(-1))
+        todo += [(first + low, first + high, depth) for low, high in runs[:number_of_runs].tolist()]
     return codes
 
 
@@ -462,8 +464,8 @@ def _in_order(ends: Array, known: Bytes, codes: Int32, places: Int32) -> tuple[A
         ]
         parallel(gather_texts, [(ends, known, codes, out_ends, out, *piece) for piece in pieces])
         if turn < _TURNS:
-            left = drop_texts(ends, known, places, high)
-            known.resize(left + _WORD, refcheck=False)
+            remaining = drop_texts(ends, known, places, high)
+            known.resize(remaining + _WORD, refcheck=False)
         low = high
     return out_ends, out
 
@@ -660,7 +662,7 @@ def _ranges(samples: list[Int64]) -> list[tuple[int, int]]:
     sample = np.unique(np.concatenate(samples))
     cuts = sample[np.arange(1, parts) * len(sample) // parts] if len(sample) else sample
     starts = sorted({int(limits.min), *cuts.tolist()})
-    return list(zip(starts, [*(one - 1 for one in starts[1:]), int(limits.max)], strict=True))
+    return list(zip(starts, [*(start - 1 for start in starts[1:]), int(limits.max)], strict=True))
 
 
 def _hash(keys: Int64) -> Int64:

@@ -29,13 +29,13 @@ Array = Any  # NumPy's or CuPy's
 EdgeMask = Callable[[Any], Any] | Any
 
 
-def chosen_rows(adjacency: Adjacency, kept: npt.NDArray[np.bool_]) -> Adjacency:
+def chosen_rows(adjacency: Adjacency, mask: npt.NDArray[np.bool_]) -> Adjacency:
     """Return an adjacency with some of the arcs, in the same order.
 
     Parameters
     ----------
     adjacency : Adjacency
-    kept : ndarray of bool, shape (arcs,)
+    mask : ndarray of bool, shape (arcs,)
 
     Returns
     -------
@@ -44,8 +44,8 @@ def chosen_rows(adjacency: Adjacency, kept: npt.NDArray[np.bool_]) -> Adjacency:
     counts = np.zeros(len(adjacency.offsets), np.int64)
     filled = np.flatnonzero(adjacency.degrees)
     if len(filled):
-        counts[filled + 1] = np.add.reduceat(kept, adjacency.offsets[filled], dtype=np.int64)
-    return Adjacency(np.cumsum(counts), adjacency.indices[kept])
+        counts[filled + 1] = np.add.reduceat(mask, adjacency.offsets[filled], dtype=np.int64)
+    return Adjacency(np.cumsum(counts), adjacency.indices[mask])
 
 
 def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
@@ -59,7 +59,7 @@ def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
 
     Returns
     -------
-    kept : array of bool, shape (arcs,)
+    mask : array of bool, shape (arcs,)
         In the order of `arc_ends`.
     count : int
         Number of edges that this rank keeps.
@@ -74,21 +74,23 @@ def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
         return marks, count_true(marks)
     sources, destinations = graph.arc_ends()
     xp, forward = module_of(sources), sources <= destinations
-    kept = xp.zeros(len(sources), np.bool_)
+    mask = xp.zeros(len(sources), np.bool_)
     marks = _marks(graph, edges, count_true(forward))
     count = count_true(marks)
-    kept[forward] = xp.asarray(marks)
+    mask[forward] = xp.asarray(marks)
     if xp is np and graph.whole:  # an undirected graph's CSC is its own transpose
-        kept |= graph.csc.carry(kept)
-        return kept, count
+        mask |= graph.csc.carry(mask)
+        return mask, count
     back = xp.flatnonzero(~forward)
     owners = xp.searchsorted(xp.asarray(graph.cuts[1:-1]), sources[back], side="right")
     ours = xp.flatnonzero(forward & (sources != destinations))
     ours = ours[xp.argsort(sources[ours], kind="stable")]
     bounds = as_host(xp.searchsorted(sources[ours], xp.asarray(graph.cuts))).tolist()
-    came = graph.comm.alltoall([[kept[ours[low:high]]] for low, high in pairwise(bounds)])
-    kept[back[xp.argsort(owners, kind="stable")]] = xp.concatenate([one for (one,) in came])
-    return kept, count
+    received = graph.comm.alltoall([[mask[ours[low:high]]] for low, high in pairwise(bounds)])
+    mask[back[xp.argsort(owners, kind="stable")]] = xp.concatenate(
+        [buffer for (buffer,) in received]
+    )
+    return mask, count
 
 
 def _marks(graph: GraphView[Any], edges: EdgeMask, count: int) -> npt.NDArray[np.bool_]:
@@ -96,8 +98,8 @@ def _marks(graph: GraphView[Any], edges: EdgeMask, count: int) -> npt.NDArray[np
     counts = graph.comm.allgather(count)
     if callable(edges):
         frame = graph.edge_frame()
-        made: npt.NDArray[np.bool_] = graph._local(lambda: _flags(edges(frame), count))
-        return made
+        frame_marks: npt.NDArray[np.bool_] = graph._local(lambda: _flags(edges(frame), count))
+        return frame_marks
     marks: npt.NDArray[np.bool_] = graph._local(lambda: _flags(edges, sum(counts)))
     first = sum(counts[: graph.comm.rank])
     return marks[first : first + count]

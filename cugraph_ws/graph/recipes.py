@@ -56,9 +56,9 @@ class Recipe:
         parallel(self.fill, [(source, edges["destination"], first, lo, hi) for lo, hi in ranges])
         if self.weights is not None:
             edges["weight"] = self._weigh(first, ranges, size)
-        kept = source >= 0
-        if not kept.all():
-            edges = {name: values[kept] for name, values in edges.items()}
+        is_edge = source >= 0
+        if not is_edge.all():
+            edges = {name: values[is_edge] for name, values in edges.items()}
         return edges
 
     def _weigh(self, first: int, ranges: list[tuple[int, int]], size: int) -> npt.NDArray[Any]:
@@ -235,14 +235,14 @@ def _weights(weights: Any) -> Weights:
         low, high = weights
     except (TypeError, ValueError):
         raise InputError(f"weights is {shown(weights)}: give None or a pair (low, high)") from None
-    whole = all(
+    are_integers = all(
         isinstance(bound, int | np.integer) and not isinstance(bound, bool) for bound in weights
     )
     for bound in weights:
         _number(bound, "weights", -1e300, 1e300)
     if low > high:
         raise InputError(f"weights is {shown(weights)}: low must not exceed high")
-    if not whole:
+    if not are_integers:
         return float(low), float(high)
     low, high = int(low), int(high)
     if high - low >= 2**32 or max(abs(low), abs(high)) >= 2**62:

@@ -164,19 +164,19 @@ class Vertices:
         InputError
             Names the column and the remedy.
         """
-        taken = dict.fromkeys(self.names, "")
+        field_of = dict.fromkeys(self.names, "")
         for name, holds_vertices in outputs.items():
             for column in self.names_of(name) if holds_vertices else [name]:
-                if column in taken:
-                    self._refuse_output(column, taken[column])
-                taken[column] = name
+                if column in field_of:
+                    self._refuse_output(column, field_of[column])
+                field_of[column] = name
 
-    def _refuse_output(self, column: str, other: str) -> NoReturn:
+    def _refuse_output(self, column: str, field: str) -> NoReturn:
         """Raise InputError for a result column that has the name of the ids or of another column."""
-        if other:
+        if field:
             raise InputError(
                 f"source={shown(self.sources)}: two columns of the result would be named {shown(column)}; "
-                f"rename the columns of the ids, or the program's field {shown(other)}"
+                f"rename the columns of the ids, or the program's field {shown(field)}"
             )
         if len(self.types) == 1:
             raise InputError(
@@ -243,20 +243,20 @@ class Vertices:
                 column = replace(column, values=values.copy())
             self._attributes[name] = column
 
-    def take_attributes(self, other: Vertices, numbers: Any) -> None:
+    def take_attributes(self, origin: Vertices, numbers: Any) -> None:
         """Copy the attributes of some vertices of another graph.
 
         Parameters
         ----------
-        other : Vertices
+        origin : Vertices
         numbers : ndarray of int64
             The number in the other graph of each vertex of this one; ascending.
         """
-        rows = as_host(other._attribute_rows)
-        kept = np.flatnonzero(np.isin(rows, numbers))
-        self._attribute_rows = self._xp.asarray(np.searchsorted(numbers, rows[kept]))
-        places = kept if other._xp is np else other._xp.asarray(kept)
-        for name, column in other._attributes.items():
+        rows = as_host(origin._attribute_rows)
+        chosen = np.flatnonzero(np.isin(rows, numbers))
+        self._attribute_rows = self._xp.asarray(np.searchsorted(numbers, rows[chosen]))
+        places = chosen if origin._xp is np else origin._xp.asarray(chosen)
+        for name, column in origin._attributes.items():
             if not isinstance(column, InputError):
                 column = replace(column, values=column.values.take(places))
             self._attributes[name] = column
@@ -274,41 +274,41 @@ class Vertices:
         """Return the values given for vertices as an array by vertex; see `Graph.vertex_values`."""
         placed = self._placed(data, argument, np.dtype(dtype), column)
         if placed is not None:
-            values, given = placed
+            values, has_value = placed
         else:
-            given = self._xp.zeros(self.size, np.bool_)
+            has_value = self._xp.zeros(self.size, np.bool_)
             values = self._xp.zeros(self.size, np.dtype(dtype))
             if is_one_number(data):
                 values[:] = number_for_all(data, argument, dtype)
-                given[:] = True
+                has_value[:] = True
             else:
                 rows, source = self._pairs(data, argument, column)
                 values[rows] = cast_numbers(self._here(source), dtype)
-                given[rows] = True
-        self._fill(values, given, argument, default)
-        return self._place(values, on_device), self._place(given, on_device)
+                has_value[rows] = True
+        self._fill(values, has_value, argument, default)
+        return self._place(values, on_device), self._place(has_value, on_device)
 
-    def _fill(self, values: Any, given: Any, argument: str, default: Any) -> None:
+    def _fill(self, values: Any, has_value: Any, argument: str, default: Any) -> None:
         """Give vertices without a value the default, or refuse them."""
-        missing = self.size - count_true(given)
+        missing = self.size - count_true(has_value)
         if not missing:
             return
         if default is None:
-            self._refuse_missing(self._scalar(given.argmin()), missing, argument)
-        values[~given] = default
+            self._refuse_missing(self._scalar(has_value.argmin()), missing, argument)
+        values[~has_value] = default
 
     def _refuse_missing(self, number: int, missing: int, argument: str) -> NoReturn:
         """Raise InputError for vertices without a value."""
-        others = f", nor have {missing - 1} others" if missing > 1 else ""
+        further = f", nor have {missing - 1} others" if missing > 1 else ""
         raise InputError(
-            f"{argument}: vertex {self.describe(number)} has no value{others}; give one for every vertex"
+            f"{argument}: vertex {self.describe(number)} has no value{further}; give one for every vertex"
         )
 
     @property
     def attribute_bytes(self) -> int:
         """Bytes of the attributes kept."""
-        kept = [one for one in self._attributes.values() if isinstance(one, Column)]
-        return sum(self._bytes(one) for one in kept) + int(self._attribute_rows.nbytes)
+        columns = [column for column in self._attributes.values() if isinstance(column, Column)]
+        return sum(self._bytes(column) for column in columns) + int(self._attribute_rows.nbytes)
 
     # What differs if the vertices are on the device:
 
@@ -346,12 +346,12 @@ class Vertices:
     def _pairs(self, data: Any, argument: str, column: str | None) -> tuple[Any, Column]:
         """Return vertex numbers without repetitions, and a column of as many values."""
         if isinstance(data, str):
-            found = self._attributes.get(data)
-            if found is None:
+            attribute = self._attributes.get(data)
+            if attribute is None:
                 self._refuse_name(data, argument, list(self._attributes))
-            if isinstance(found, InputError):
-                raise found
-            return self._attribute_rows, found
+            if isinstance(attribute, InputError):
+                raise attribute
+            return self._attribute_rows, attribute
         if isinstance(data, Mapping) and not is_frame(data):
             rows = self.find(list(data), argument) if data else self._xp.empty(0, np.int64)
             values = open_values(list(data.values()), argument) if data else _no_values(argument)
@@ -453,13 +453,13 @@ def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str
     InputError
         If there are no or several such columns.
     """
-    others = [name for name in names if name not in ids]
-    if len(others) != 1:
+    value_columns = [name for name in names if name not in ids]
+    if len(value_columns) != 1:
         raise InputError(
             f"{argument}: one column of values is needed besides {listed(ids)}, not "
-            f"{len(others)} ({listed(others)}); give a frame with exactly one"
+            f"{len(value_columns)} ({listed(value_columns)}); give a frame with exactly one"
         )
-    return others[0]
+    return value_columns[0]
 
 
 class Named(Protocol):

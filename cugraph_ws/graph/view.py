@@ -67,9 +67,9 @@ Examples = list[ExampleArc]
 
 def _example_arcs(constants: int, ends: Array, *columns: Array) -> Iterator[ExampleArc]:
     """Yield the arcs that a rank shows, from arrays by end and by arc."""
-    own, edges = columns[:constants], columns[constants:]
+    constant_columns, edges = columns[:constants], columns[constants:]
     for place, (source, destination) in enumerate(ends.tolist()):
-        both = [tuple(column[2 * place + end] for column in own) for end in (0, 1)]
+        both = [tuple(column[2 * place + end] for column in constant_columns) for end in (0, 1)]
         edge = tuple(column[place] for column in edges)
         yield ExampleArc((source, destination), (both[0], both[1]), edge)
 
@@ -329,8 +329,8 @@ class GraphView(Framed[FrameT]):
         def add_up() -> Any:
             if name is None:
                 return self._counted(incoming=incoming).astype(np.float64)
-            own: Any = arcs.weight_sums(name, incoming=incoming)
-            sums = self._over_all_arcs(own, incoming=incoming)
+            rank_sums: Any = arcs.weight_sums(name, incoming=incoming)
+            sums = self._over_all_arcs(rank_sums, incoming=incoming)
             self._refuse_infinite_sums(name, sums[: self.owned])
             return sums
 
@@ -340,7 +340,7 @@ class GraphView(Framed[FrameT]):
         """Raise InputError for the first vertex whose sum is not finite; collective."""
         bad = self._open().first_infinite(own) if len(own) else None
         first = None if bad is None else self.low + bad
-        shown = [one for one in self.comm.allgather(first) if one is not None]
+        shown = [number for number in self.comm.allgather(first) if number is not None]
         if shown:
             (vertex,) = self.describe_vertices([min(shown)])
             raise InputError(
@@ -355,12 +355,14 @@ class GraphView(Framed[FrameT]):
 
         It is computed where the graph is, and copied to the host or device if needed; both are kept.
         """
-        own, wanted = (name, incoming, self._open().on_device), (name, incoming, on_device)
-        if own not in self._sums:
-            self._sums[own] = make()
+        graph_key, wanted = (name, incoming, self._open().on_device), (name, incoming, on_device)
+        if graph_key not in self._sums:
+            self._sums[graph_key] = make()
         if wanted not in self._sums:
-            array, here = self._sums[own], device()
-            self._sums[wanted] = here.xp.asarray(array) if on_device else here.to_host(array)
+            array, current_device = self._sums[graph_key], device()
+            self._sums[wanted] = (
+                current_device.xp.asarray(array) if on_device else current_device.to_host(array)
+            )
         return self._sums[wanted]
 
     def own_numbers(self, values: Any, argument: str) -> npt.NDArray[np.int64]:
@@ -377,10 +379,10 @@ class GraphView(Framed[FrameT]):
             Ascending, each once.
         """
         numbers = np.unique(as_host(self.numbers(values, argument)))
-        own: npt.NDArray[np.int64] = numbers[
+        owned_numbers: npt.NDArray[np.int64] = numbers[
             (numbers >= self.low) & (numbers < self.low + self.owned)
         ]
-        return own
+        return owned_numbers
 
     def frame_of_own(self, own: npt.NDArray[np.int64], columns: Mapping[str, Any]) -> FrameT:
         """Return a frame of some owned vertices; collective.
@@ -398,7 +400,9 @@ class GraphView(Framed[FrameT]):
             See `frame_of`.
         """
         places = own - self.low
-        chosen = {name: one[module_of(one).asarray(places)] for name, one in columns.items()}
+        chosen = {
+            name: column[module_of(column).asarray(places)] for name, column in columns.items()
+        }
         return self.frame_of(VertexNumbers(own), chosen)
 
     def vertex_sum(self, values: Any) -> Any:
@@ -456,7 +460,9 @@ class GraphView(Framed[FrameT]):
         """
         arcs, count = self._open(), self.own_arcs
         starts = range(0, count, max(2, count // EXAMPLES))
-        places = [place for one in starts[:EXAMPLES] for place in (one, one + 1) if place < count]
+        places = [
+            place for start in starts[:EXAMPLES] for place in (start, start + 1) if place < count
+        ]
         ends = np.array([self._ends(place) for place in places], np.int64).reshape(-1, 2)
         at = ends if self.whole else np.vectorize(self._position_of, otypes=[np.int64])(ends)
         shown = [
@@ -627,8 +633,8 @@ class GraphView(Framed[FrameT]):
         (3, 1)
         """
         arcs = self._open()
-        kept, count = kept_arcs(self, edges)
-        return self._with_arcs(arcs.chosen(kept), total(self.comm, count))
+        chosen, count = kept_arcs(self, edges)
+        return self._with_arcs(arcs.chosen(chosen), total(self.comm, count))
 
     def contract(self, labels: Any, weight: str = "sum", self_loops: bool = False) -> Any:
         """Return the graph whose vertices are labels of this one's vertices; collective.
@@ -695,11 +701,11 @@ class GraphView(Framed[FrameT]):
 
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         """Return a graph of the same vertices with some of the arcs; collective."""
-        found = copy(self)
-        found._arcs, found._edges, found._lock = arcs, edges, RLock()
-        found._duplicates = found._self_loops = None
-        found._sums, found._extremes, found.learned, found.derived = {}, {}, {}, {}
-        return found
+        graph = copy(self)
+        graph._arcs, graph._edges, graph._lock = arcs, edges, RLock()
+        graph._duplicates = graph._self_loops = None
+        graph._sums, graph._extremes, graph.learned, graph.derived = {}, {}, {}, {}
+        return graph
 
     # ------------------------------------------------------------------------------- the build
 
@@ -754,10 +760,10 @@ class GraphView(Framed[FrameT]):
 
         It is the same on all ranks: that of the lowest one.  Collective.
         """
-        own = None if arc is None else [values[arc].item(), *self._ends(arc)]
-        for one in self.comm.allgather(own):
-            if one is not None:
-                return one[0], self.describe_edge(one[1:])
+        value_and_ends = None if arc is None else [values[arc].item(), *self._ends(arc)]
+        for candidate in self.comm.allgather(value_and_ends):
+            if candidate is not None:
+                return candidate[0], self.describe_edge(candidate[1:])
         return None, ""
 
     def _open(self) -> Any:

@@ -45,8 +45,9 @@ def keep_bound(program: VertexProgram | EdgeProgram, key: Any, graph: GraphView)
     if name is None or name in graph.learned:
         return
     graph.learned[name] = program.memory[key]
-    kept = [one for one in graph.learned if one.startswith(PREFIX)]
-    for oldest in kept[:-MOST]:  # the same ones on all ranks, since all keep them in the same order
+    bound = [learned for learned in graph.learned if learned.startswith(PREFIX)]
+    # The same ones on all ranks, since all keep them in the same order.
+    for oldest in bound[:-MOST]:
         del graph.learned[oldest]
 
 

@@ -54,7 +54,7 @@ def fields_of_vertex_numbers(program: VertexProgram) -> list[str]:
     list of str
     """
     result = as_expression(function_of(program, "init").node.body)
-    found: set[str] = set()
+    fields: set[str] = set()
     ends = [] if result is None else [result]
     while ends:
         node = ends.pop()
@@ -62,12 +62,12 @@ def fields_of_vertex_numbers(program: VertexProgram) -> list[str]:
             ends += [node.body, node.orelse]
             continue
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
-        found |= {
+        fields |= {
             field
             for field, part in zip(program.state, parts, strict=False)
             if isinstance(part, ast.Name) and part.id == "vertex"
         }
-    return [field for field in program.state if field in found]
+    return [field for field in program.state if field in fields]
 
 
 # ------------------------------------------------------------------------- expressions without NaN
@@ -92,9 +92,9 @@ class _Numbers:
         result = as_expression(node.body)
         if result is None:
             return False
-        self.given = {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
+        self.given = {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}
         parts = result.elts if isinstance(result, ast.Tuple) else [result]
-        return all(self.is_number(one) for one in parts)
+        return all(self.is_number(part) for part in parts)
 
     def is_number(self, node: ast.expr) -> bool:
         """Return whether an expression is never NaN."""

@@ -44,7 +44,9 @@ def _by_type() -> dict[type, Any]:
 @lru_cache(maxsize=1)
 def _scalars() -> dict[Any, type]:
     """Return NumPy's scalar type for each of Numba's."""
-    return {one: kind for kind, one in _by_type().items() if issubclass(kind, np.generic)}
+    return {
+        numba_kind: kind for kind, numba_kind in _by_type().items() if issubclass(kind, np.generic)
+    }
 
 
 def numba_type(value: Any) -> Any:
@@ -57,14 +59,14 @@ def numba_type(value: Any) -> Any:
     if isinstance(value, Messages):
         kind = numba_type(value[0]) if value else None
         return None if kind is None else types.List(kind)
-    parts = tuple(numba_type(one) for one in value)
+    parts = tuple(numba_type(part) for part in value)
     if None in parts:
         return None
     return types.NamedTuple(parts, type(value)) if hasattr(value, "_fields") else types.Tuple(parts)
 
 
 @lru_cache(maxsize=10_000)
-def _signature(function: Any, given: tuple[Any, ...]) -> Any:
+def _signature(function: Any, argument_types: tuple[Any, ...]) -> Any:
     """Return the signature by which Numba compiles a call; None if it cannot."""
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.errors import NumbaError
@@ -74,7 +76,7 @@ def _signature(function: Any, given: tuple[Any, ...]) -> Any:
     try:
         with global_compiler_lock:
             context.refresh()
-            return context.resolve_function_type(function, given, {})
+            return context.resolve_function_type(function, argument_types, {})
     except NumbaError:
         return None
 
@@ -89,10 +91,10 @@ def converter(kind: Any) -> Rule:
     """Return what converts a number, or a tuple of numbers, to one of Numba's types."""
     parts = getattr(kind, "types", None)
     if parts is not None:
-        converters = [converter(one) for one in parts]
+        converters = [converter(part) for part in parts]
 
         def converted(value: Any) -> Any:
-            items = [one(part) for one, part in zip(converters, value, strict=True)]
+            items = [convert(part) for convert, part in zip(converters, value, strict=True)]
             return value._make(items) if hasattr(value, "_make") else tuple(items)
 
         return converted
@@ -180,33 +182,38 @@ class _Operation:
     def rule(self, values: tuple[Any, ...]) -> Rule:
         """Return what computes the operation for values of these types."""
         function = OPERATORS[self.name]
-        given = tuple(map(numba_type, values))
-        if self.name in COMPARISONS and all(isinstance(one, tuple) for one in values):
+        argument_types = tuple(map(numba_type, values))
+        if self.name in COMPARISONS and all(isinstance(value, tuple) for value in values):
             return lambda first, second: _compared(self.name, first, second)
-        signature = None if None in given else _signature(function, given)
+        signature = None if None in argument_types else _signature(function, argument_types)
         if signature is None:
             return function
         compute, result = VALUES.get(self.name, function), signature.return_type
         if self.name == "Pow":
             arguments = (result, signature.args[1])
-        elif self.name in OF_ITS_ARGUMENTS or (len(given) == 1 and str(given[0]) != "bool"):
+        elif self.name in OF_ITS_ARGUMENTS or (
+            len(argument_types) == 1 and str(argument_types[0]) != "bool"
+        ):
             arguments = signature.args
         else:
-            arguments = (result,) * len(given)
-        if all(type(one) is _scalars()[kind] for one, kind in zip(values, arguments, strict=True)):
+            arguments = (result,) * len(argument_types)
+        if all(
+            type(value) is _scalars()[kind] for value, kind in zip(values, arguments, strict=True)
+        ):
             same = type(compute(*(kind(1) for kind in map(type, values)))) is _scalars()[result]
             if same:
                 return compute
         return lambda *some: cast(
-            result, compute(*[cast(kind, one) for kind, one in zip(arguments, some, strict=True)])
+            result,
+            compute(*[cast(kind, value) for kind, value in zip(arguments, some, strict=True)]),
         )
 
 
 def _compared(name: str, first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
     """Compare tuples: by their first parts that differ, then by their lengths."""
-    for one, other in zip(first, second, strict=False):
-        if operation("NotEq")(one, other):
-            return bool(operation(name)(one, other))
+    for first_part, second_part in zip(first, second, strict=False):
+        if operation("NotEq")(first_part, second_part):
+            return bool(operation(name)(first_part, second_part))
     return bool(OPERATORS[name](len(first), len(second)))
 
 
@@ -243,17 +250,17 @@ def power(base: Any, exponent: int) -> Any:
 
 
 def _least(*values: Any) -> Any:
-    found = values[0]
-    for one in values[1:]:
-        found = one if one < found else found
-    return found
+    least = values[0]
+    for value in values[1:]:
+        least = value if value < least else least
+    return least
 
 
 def _greatest(*values: Any) -> Any:
-    found = values[0]
-    for one in values[1:]:
-        found = one if one > found else found
-    return found
+    greatest = values[0]
+    for value in values[1:]:
+        greatest = value if value > greatest else greatest
+    return greatest
 
 
 def _rounded(value: Any, digits: Any = None) -> Any:
@@ -324,12 +331,12 @@ def _rule_of(function: Any, values: tuple[Any, ...]) -> Rule:
         kind = _by_type().get(function)
         if kind is not None:
             return lambda value: cast(kind, value)
-    given = tuple(map(numba_type, values))
-    if function is range and None not in given:
+    argument_types = tuple(map(numba_type, values))
+    if function is range and None not in argument_types:
         return lambda *ends: _range(ends)
-    if function is len or None in given:
+    if function is len or None in argument_types:
         return function  # type: ignore[no-any-return]
-    signature = _signature(function, given)
+    signature = _signature(function, argument_types)
     if signature is None:
         return function  # type: ignore[no-any-return]
     result = signature.return_type
@@ -337,13 +344,15 @@ def _rule_of(function: Any, values: tuple[Any, ...]) -> Rule:
     compute = FUNCTIONS.get(function, _outside(function) if of_module else function)
     arguments = signature.args
     if function in OF_THE_RESULT or (isinstance(function, np.ufunc) and "float" in str(result)):
-        arguments = (result,) * len(given)
-    elif function in WHOLE and all(str(one) in _WHOLE_NAMES for one in arguments):
+        arguments = (result,) * len(argument_types)
+    elif function in WHOLE and all(
+        str(argument_type) in _WHOLE_NAMES for argument_type in arguments
+    ):
         compute = FUNCTIONS[int]
 
     def computed(*some: Any) -> Any:
-        found = compute(*[cast(kind, one) for kind, one in zip(arguments, some, strict=True)])
-        return cast(result, found[()] if isinstance(found, np.ndarray) else found)
+        outcome = compute(*[cast(kind, value) for kind, value in zip(arguments, some, strict=True)])
+        return cast(result, outcome[()] if isinstance(outcome, np.ndarray) else outcome)
 
     return computed
 
@@ -358,4 +367,4 @@ def _range(ends: tuple[Any, ...]) -> Any:
     if signature is None:
         return numbers
     kind = signature.return_type.dtype
-    return [cast(kind, one) for one in numbers]
+    return [cast(kind, number) for number in numbers]

@@ -62,15 +62,15 @@ def limited(function: Callable[..., Any], text: str, name: str, most: int) -> Ca
     exec(code, space)  # noqa: S102 - checked by `cugraph_ws.program.source`
     counted = space[name]
 
-    def called(*given: Any) -> Any:
+    def called(*arguments: Any) -> Any:
         nonlocal remaining
         remaining = most
         try:
-            return counted(*given)
+            return counted(*arguments)
         except OutOfSteps:
             raise
         except Exception:
-            return function(*given)
+            return function(*arguments)
 
     return called
 

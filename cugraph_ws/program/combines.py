@@ -99,8 +99,8 @@ class Top(Fold):
 
     def why_not(self, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
         if is_tuple or kinds[0] == "bool":
-            found = "a tuple" if is_tuple else "a flag"
-            return f"returns {found}, but {self!r} ranks numbers; return a number"
+            returned = "a tuple" if is_tuple else "a flag"
+            return f"returns {returned}, but {self!r} ranks numbers; return a number"
         return None
 
     def identity(self, kinds: Sequence[str]) -> Any:
@@ -124,8 +124,8 @@ class Top(Fold):
             lines.append(f"r{place} = " + (f"max({', '.join(both)})" if len(both) > 1 else both[0]))
         half = size // 2
         while half:
-            for one in (place for place in range(size) if not place & half):
-                pair = f"r{one}, r{one + half}"
+            for low in (place for place in range(size) if not place & half):
+                pair = f"r{low}, r{low + half}"
                 lines.append(f"{pair} = max({pair}), min({pair})")
             half //= 2
         return [*lines, _returned([f"r{place}" for place in range(self.length)])]
@@ -206,14 +206,14 @@ class FirstBy(Fold):
         return tuple(greatest[np.dtype(kind).kind] for kind in kinds)
 
     def combine(self, kinds: Sequence[str]) -> list[str]:
-        others = [place for place in range(len(kinds)) if place != self.field]
+        other_fields = [place for place in range(len(kinds)) if place != self.field]
         lines = []
-        for place in (self.field, *others):
-            one, other = f"first[{place}]", f"second[{place}]"
-            differ, less = f"{one} != {other}", f"{one} < {other}"
+        for place in (self.field, *other_fields):
+            first, second = f"first[{place}]", f"second[{place}]"
+            differ, less = f"{first} != {second}", f"{first} < {second}"
             if kinds[place].startswith("float"):  # NaN is after all numbers
-                differ += f" and ({one} == {one} or {other} == {other})"
-                less += f" or {other} != {other}"
+                differ += f" and ({first} == {first} or {second} == {second})"
+                less += f" or {second} != {second}"
             lines += [f"if {differ}:", f"    return first if {less} else second"]
         return [*lines, "return first"]
 
@@ -372,7 +372,10 @@ def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> 
     }
     for name, (parameters, body) in written.items():
         if body:
-            lines = [f"def user_{name}({', '.join(parameters)}):", *[f"    {one}" for one in body]]
+            lines = [
+                f"def user_{name}({', '.join(parameters)}):",
+                *[f"    {line}" for line in body],
+            ]
             text = "\n".join(lines)
             space: dict[str, Any] = {"np": np}
             exec(compile(text, f"<{fold!r}>", "exec"), space)  # noqa: S102 - our own text
@@ -416,8 +419,8 @@ def _size(name: str, k: Any, most: int) -> int:
 def _why_no_integer(fold: Fold, does: str, kinds: Sequence[str], *, is_tuple: bool) -> str | None:
     if not is_tuple and kinds[0] in ("bool", "int64"):
         return None
-    found = "a tuple" if is_tuple else f"a {kinds[0]}"
-    return f"returns {found}, but {fold!r} {does} integers; return a whole number (`//`, int())"
+    returned = "a tuple" if is_tuple else f"a {kinds[0]}"
+    return f"returns {returned}, but {fold!r} {does} integers; return a whole number (`//`, int())"
 
 
 def _returned(parts: Sequence[str], *, single: bool = False) -> str:

@@ -47,14 +47,16 @@ def reads_weights(program: Any) -> bool:
     """
     programs = programs_of(program)
     if programs:
-        return any(one.edges or _adds_weights(one) for one in programs)
+        return any(member.edges or _adds_weights(member) for member in programs)
     return bool(getattr(program, "reads_weights", False))
 
 
 def _adds_weights(program: VertexProgram | EdgeProgram) -> bool:
     """Return whether a program has constants that are sums of weights."""
     kinds = program.constants.values()
-    return any(isinstance(one, Constant) and one.source.endswith("_weight") for one in kinds)
+    return any(
+        isinstance(declared, Constant) and declared.source.endswith("_weight") for declared in kinds
+    )
 
 
 def needs_weight(program: VertexProgram | EdgeProgram, columns: Iterable[Any]) -> bool:
@@ -103,14 +105,14 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
         auto = AUTO if reads_weights(program) else None
         return weight_column(frame, auto if is_auto(weight) else weight, *ids), ()
     declared = program.edges
-    there = column_names(frame)
-    found = [name for name in declared if name in there]
+    frame_columns = column_names(frame)
+    columns = [name for name in declared if name in frame_columns]
     if is_auto(weight):
-        needed = any(needs_weight(one, there) for one in programs)
+        needed = any(needs_weight(member, frame_columns) for member in programs)
         weight = weight_column(frame, weight, *ids) if needed else None
     elif weight is None:
-        found = [name for name in found if name != WEIGHT or declared[name].default is None]
-    return weight, tuple(name for name in found if name != weight)
+        columns = [name for name in columns if name != WEIGHT or declared[name].default is None]
+    return weight, tuple(name for name in columns if name != weight)
 
 
 def takes_source_for_start(function: Function) -> Function:
@@ -137,15 +139,15 @@ def takes_source_for_start(function: Function) -> Function:
     @functools.wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> Any:
         graph = arguments[0] if arguments else options.get("graph")
-        given = len(arguments) > 1 or "start" in options
+        has_start = len(arguments) > 1 or "start" in options
         if "source" in options and _is_graph(graph):
-            if given:
+            if has_start:
                 raise InputError(
                     f"source={shown(options['source'])}: {name} has its start already, and a Graph knows its "
                     "columns; leave source out"
                 )
             options["start"] = options.pop("source")
-        elif not given and (arguments or "graph" in options):
+        elif not has_start and (arguments or "graph" in options):
             raise InputError(f"{name} needs start=, a vertex or a list of vertices")
         return function(*arguments, **options)
 
@@ -197,16 +199,16 @@ def names_columns(function: Function) -> Function:
 def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
     """Return whether a program has such a parameter, or an alias for one that is not given."""
     if isinstance(program, Phases):
-        return any(_declares(one, name, options) for one in program.programs)
+        return any(_declares(member, name, options) for member in program.programs)
     if not isinstance(program, PROGRAMS):
         return False
     if name in program.parameters:
         return True
-    for own, declared in program.constants.items():
-        if (getattr(declared, "argument", None) or own) == name:
+    for constant, declared in program.constants.items():
+        if (getattr(declared, "argument", None) or constant) == name:
             return True
         if getattr(declared, "alias", None) == name:
-            return own not in options
+            return constant not in options
     return False
 
 

@@ -62,8 +62,8 @@ class BoundEdgeProgram:
     def counts(self) -> bool:
         """Whether the sum of the messages is the number of common neighbours times a constant integer."""
         types = self.types
-        whole = not types.tuple_message and types.message == ("int64",)
-        return self.program.combine == "sum" and whole and self.program.counts
+        is_integer = not types.tuple_message and types.message == ("int64",)
+        return self.program.combine == "sum" and is_integer and self.program.counts
 
 
 def bind_edges(
@@ -105,10 +105,10 @@ def bind_edges(
     arguments = by_own_names(program, arguments)
     refuse_unknown(program, arguments)
     columns, _, _ = edge_columns(program, graph)
-    state = tuple(one.type.name for one in program.state.values())  # type: ignore[union-attr]
+    state = tuple(declared.type.name for declared in program.state.values())  # type: ignore[union-attr]
     check_edge_values(program, graph, columns, state)
     xp = array_module(on_device)
-    there = on_device and graph.binds_on_device
+    binds_on_device = on_device and graph.binds_on_device
     by_name: dict[str, tuple[Array, bool]] = {}
     for name, declared in program.constants.items():
         argument = argument_name(name, declared)
@@ -124,16 +124,16 @@ def bind_edges(
         else:
             weight = columns[0] if len(columns) == 1 else graph.weight
             array = constant_values(
-                program, argument, declared, graph, weight, arguments, on_device=there
+                program, argument, declared, graph, weight, arguments, on_device=binds_on_device
             )
             uniform = array.shape != (graph.length,)
             array = array if uniform else array[: graph.owned]
-            by_name[name] = xp.asarray(array if there else as_host(array)), uniform
+            by_name[name] = xp.asarray(array if binds_on_device else as_host(array)), uniform
     constants = tuple(array for array, _ in by_name.values())
     uniforms = tuple(uniform for _, uniform in by_name.values())
     values = tuple(
-        parameter_value(program, name, one, graph, arguments)
-        for name, one in program.parameters.items()
+        parameter_value(program, name, declared, graph, arguments)
+        for name, declared in program.parameters.items()
     )
     kinds = tuple(np.dtype(array.dtype).name for array in constants)
     telling = tuple(
@@ -145,21 +145,21 @@ def bind_edges(
     if not have_all_bound(program, key, graph):
         shown = [as_host(array[:CORNERS]) for array in constants]
         parts = graph.comm.alltoall([shown] * graph.comm.size)
-        examples = [np.concatenate(one) for one in zip(*parts, strict=True)]
+        examples = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
         edges = [arc.edge for arc in graph.examples((), list(map(str, columns)))]
         trial = EdgeTrial(program, state, examples, edges, values, graph.number_of_vertices)
         parameters = tuple(value.dtype.name for value in values)
         try:
-            found = infer_pairs(program, state, kinds, parameters)
+            inferred = infer_pairs(program, state, kinds, parameters)
         except ProgramError as error:
             if not (plain and isinstance(error, CompileError)):
                 raise trial.pair_complaint() or error from error
-            found = trial.pair_types()
-        doubt = trial.pair_doubt(found) if program.combine == "custom" else None
+            inferred = trial.pair_types()
+        doubt = trial.pair_doubt(inferred) if program.combine == "custom" else None
         if doubt is not None and graph.comm.rank == 0:
             warn_caller(f"{doubt}; ws.check compares runs of the program with its definition")
         program.memory[key] = EdgeTypes(
-            state, kinds, uniforms, parameters, found.message, found.tuple_message
+            state, kinds, uniforms, parameters, inferred.message, inferred.tuple_message
         )
     keep_bound(program, key, graph)
     everyone = np.int64(graph.number_of_vertices)

@@ -44,7 +44,7 @@ def infer_pairs(
     described = (
         "edge program", state, constants, parameters, tuple(program.state), tuple(program.edges),
         tuple(program.constants), program.parameter_names, program.combine,
-        repr(program.identity), [(key, one.text) for key, one in sorted(program.sources.items())],
+        repr(program.identity), [(key, source.text) for key, source in sorted(program.sources.items())],
     )  # fmt: skip
     return remembered(described, lambda: _Pairs(program, state, constants, parameters).run())
 
@@ -91,7 +91,9 @@ class _Pairs(Inferrer):
     def returned(self, name: str) -> tuple[tuple[str, ...], bool]:
         """Return the types of what a function returns, and whether that is a tuple."""
         source = self.program.sources[name]
-        return self.typed(name, source.text, [self.given[one] for one in source.parameters])
+        return self.typed(
+            name, source.text, [self.given[parameter] for parameter in source.parameters]
+        )
 
 
 def _tuple_type(parts: tuple[Any, ...]) -> Any:

@@ -117,10 +117,10 @@ class EdgeProgram(Snapshot):
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""
-        p, own, attributes = set(self.parameter_names), set(self.constants), set(self.edges)
+        p, constants, attributes = set(self.parameter_names), set(self.constants), set(self.edges)
         reads: dict[str, Collection[str]] = {
             "p": p,
-            **dict.fromkeys(VERTICES, own),
+            **dict.fromkeys(VERTICES, constants),
             **dict.fromkeys(EDGES, attributes),
         }
         for key, function in self.functions.items():

@@ -47,15 +47,15 @@ class EdgeTrial(Trial):
         values: tuple[Any, ...],
         vertices: int,
     ) -> None:
-        given: Any = program
-        super().__init__(given, state, values, vertices)
+        any_program: Any = program
+        super().__init__(any_program, state, values, vertices)
         length = max([1, *map(len, constants)])
         rows = zip(*[np.resize(array, length) for array in constants], strict=True)
         self.own = [self.Own(*wide(row)) for row in rows][:CORNERS] or [self.Own()]
         ones = [np.float64(1)] * len(program.edges)  # for a graph without edges
-        self.edges = [self.Edge(*map(np.float64, one)) for one in edges[:CORNERS]] or [
-            self.Edge(*ones)
-        ]
+        self.edges = [
+            self.Edge(*map(np.float64, edge_values)) for edge_values in edges[:CORNERS]
+        ] or [self.Edge(*ones)]
 
     def common(self) -> Iterator[tuple[Any, Any, Any, Any]]:
         """Yield both ends of pairs, an edge, and a common neighbour's message."""

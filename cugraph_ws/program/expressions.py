@@ -35,8 +35,8 @@ def as_expression(body: list[ast.stmt]) -> ast.expr | None:
 
     def filled(node: ast.expr, names: dict[str, ast.expr]) -> ast.expr:
         class Fill(ast.NodeTransformer):
-            def visit_Name(self, one: ast.Name) -> ast.expr:
-                return names.get(one.id, one)
+            def visit_Name(self, name_node: ast.Name) -> ast.expr:
+                return names.get(name_node.id, name_node)
 
         # The source's tree is shared with other readers.
         result = Fill().visit(ast.parse(ast.unparse(node), mode="eval").body)
@@ -44,29 +44,29 @@ def as_expression(body: list[ast.stmt]) -> ast.expr | None:
         return result
 
     def block(statements: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
-        for place, one in enumerate(statements):
-            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant):
+        for place, statement in enumerate(statements):
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 continue  # a docstring
-            if isinstance(one, ast.Return):
-                return None if one.value is None else filled(one.value, names)
-            if isinstance(one, ast.Assign) and len(one.targets) == 1:
-                target = one.targets[0]
+            if isinstance(statement, ast.Return):
+                return None if statement.value is None else filled(statement.value, names)
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                target = statement.targets[0]
                 if not isinstance(target, ast.Name):
                     return None
-                names = {**names, target.id: filled(one.value, names)}
-            elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
-                before = names.get(one.target.id)
+                names = {**names, target.id: filled(statement.value, names)}
+            elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+                before = names.get(statement.target.id)
                 if before is None:
                     return None
-                value = ast.BinOp(before, one.op, filled(one.value, names))
-                names = {**names, one.target.id: value}
-            elif isinstance(one, ast.If):
+                value = ast.BinOp(before, statement.op, filled(statement.value, names))
+                names = {**names, statement.target.id: value}
+            elif isinstance(statement, ast.If):
                 rest = statements[place + 1 :]
-                first = block([*one.body, *rest], names)
-                second = block([*one.orelse, *rest], names)
+                first = block([*statement.body, *rest], names)
+                second = block([*statement.orelse, *rest], names)
                 if first is None or second is None:
                     return None
-                return ast.IfExp(filled(one.test, names), first, second)
+                return ast.IfExp(filled(statement.test, names), first, second)
             else:
                 return None
         return None
@@ -105,12 +105,12 @@ def picked(node: ast.expr) -> tuple[str, ast.expr, ast.expr] | None:
     test = node.test
     if len(test.ops) != 1:
         return None
-    left, right = test.left, test.comparators[0]
+    first, second = test.left, test.comparators[0]
     below = isinstance(test.ops[0], (ast.Lt, ast.LtE))
     if not below and not isinstance(test.ops[0], (ast.Gt, ast.GtE)):
         return None
-    if is_same(node.body, left) and is_same(node.orelse, right):
-        return ("min" if below else "max"), left, right
-    if is_same(node.body, right) and is_same(node.orelse, left):
-        return ("max" if below else "min"), left, right
+    if is_same(node.body, first) and is_same(node.orelse, second):
+        return ("min" if below else "max"), first, second
+    if is_same(node.body, second) and is_same(node.orelse, first):
+        return ("max" if below else "min"), first, second
     return None

@@ -143,7 +143,7 @@ def _cached(
         what, *types, tuple(program.state), program.edge_fields, program.edge_state_kinds,
         tuple(program.constants), program.parameter_names, program.combine, repr(program.fold),
         repr(program.listing),
-        repr(program.identity), [(key, one.text) for key, one in sorted(program.sources.items())],
+        repr(program.identity), [(key, source.text) for key, source in sorted(program.sources.items())],
     )  # fmt: skip
     return remembered(described, find)
 
@@ -187,22 +187,22 @@ def _read(key: str) -> Inference | None:
     content = None if path is None else read_entry(path)
     if content is None:
         return None
-    kept = json.loads(content)
-    gathered, several = tuple(kept["gathered"]), bool(kept["tuple_gathered"])
-    return Inference(tuple(kept["message"]), bool(kept["tuple"]), gathered, several)
+    stored = json.loads(content)
+    gathered, several = tuple(stored["gathered"]), bool(stored["tuple_gathered"])
+    return Inference(tuple(stored["message"]), bool(stored["tuple"]), gathered, several)
 
 
-def _write(key: str, found: Inference) -> None:
+def _write(key: str, inference: Inference) -> None:
     """Cache a result, if it can be written."""
     path = _entry(key)
     if path is not None:
-        kept = {
-            "message": list(found.message),
-            "tuple": found.tuple_message,
-            "gathered": list(found.gathered),
-            "tuple_gathered": found.tuple_gathered,
+        stored = {
+            "message": list(inference.message),
+            "tuple": inference.tuple_message,
+            "gathered": list(inference.gathered),
+            "tuple_gathered": inference.tuple_gathered,
         }
-        write_entry(path, json.dumps(kept).encode())
+        write_entry(path, json.dumps(stored).encode())
 
 
 class Inferrer:
@@ -221,17 +221,17 @@ class Inferrer:
         self.program = program
         self.state = state
         counts = ("float64",) * len(program.aggregates) + ("int64", "int64")
-        own = tuple(map(seen, constants))
+        constant_kinds = tuple(map(seen, constants))
         self.given = {
             "vertex": scalar_type("int64"),
-            "own": record_type("Own", program.constants, own),
+            "own": record_type("Own", program.constants, constant_kinds),
             "p": record_type("Parameters", program.parameter_names, (*parameters, *counts)),
             "edge": record_type(
                 "Edge", program.edge_fields, tuple(map(seen, (*edges, *program.edge_state_kinds)))
             ),
         }
         vertex = record_type(
-            "Vertex", (*program.state, *program.constants), (*map(seen, state), *own)
+            "Vertex", (*program.state, *program.constants), (*map(seen, state), *constant_kinds)
         )
         for name in ("src", "dst", "old", "new", "state"):
             self.given[name] = vertex
@@ -321,15 +321,15 @@ class Inferrer:
             for kind, value in zip(kinds, neutral, strict=True)
         )  # fmt: skip
         for _ in range(ROUNDS):
-            one = _message(kinds, is_tuple)
-            found, tuple_found = self.typed(
-                "combine", self.program.sources["combine"].text, (one, one)
+            message = _message(kinds, is_tuple)
+            combined, tuple_found = self.typed(
+                "combine", self.program.sources["combine"].text, (message, message)
             )
-            if tuple_found != is_tuple or len(found) != len(kinds):
+            if tuple_found != is_tuple or len(combined) != len(kinds):
                 raise self.fail("combine", "returns another shape than the messages have")
             wider = tuple(
                 self.gathered_as(np.promote_types(a, b).name)
-                for a, b in zip(kinds, found, strict=True)
+                for a, b in zip(kinds, combined, strict=True)
             )
             if wider == kinds:
                 break
@@ -346,10 +346,10 @@ class Inferrer:
         name: str,
         fields: tuple[str, ...],
         kinds: tuple[str, ...],
-        given: tuple[str, ...],
+        declared_kinds: tuple[str, ...],
     ) -> None:
         """Refuse a float for a field that is not one."""
-        for field, kind, declared in zip(fields, kinds, given, strict=True):
+        for field, kind, declared in zip(fields, kinds, declared_kinds, strict=True):
             if kind.startswith("float") and not declared.startswith("float"):
                 raise self.fail(
                     name,
@@ -360,7 +360,9 @@ class Inferrer:
     def fields(self, name: str, text: str) -> tuple[str, ...]:
         """Return the types of a new state."""
         source = self.program.sources[name]
-        kinds, is_tuple = self.typed(name, text, [self.given[one] for one in source.parameters])
+        kinds, is_tuple = self.typed(
+            name, text, [self.given[parameter] for parameter in source.parameters]
+        )
         several = len(self.state) > 1
         if is_tuple != several or len(kinds) != len(self.state):
             wanted = ", ".join(self.program.state)
@@ -373,38 +375,42 @@ class Inferrer:
         source = self.program.sources[name]
         known = AGGREGATE if name in self.program.aggregates else FUNCTIONS[name]
         assert set(source.parameters) <= set(known)
-        found = self.typed(name, source.text, [self.given[one] for one in source.parameters])
-        if scalar and found[1]:
+        returned = self.typed(
+            name, source.text, [self.given[parameter] for parameter in source.parameters]
+        )
+        if scalar and returned[1]:
             raise self.fail(name, "returns a tuple; return a number")
-        return found
+        return returned
 
-    def typed(self, name: str, text: str, given: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
+    def typed(
+        self, name: str, text: str, argument_types: Sequence[Any]
+    ) -> tuple[tuple[str, ...], bool]:
         """Infer what the function in `text` returns for arguments of the given types."""
         from numba.core import types
         from numba.core.errors import NumbaError
 
         try:
-            found = inferred(text, f"user_{name}", given)[1]
+            returned = inferred(text, f"user_{name}", argument_types)[1]
         except NumbaError as error:
             raise compile_error(self.program, error, name) from error
-        if isinstance(found, types.BaseTuple):
-            return tuple(self.kind(name, one) for one in found), True
-        return (self.kind(name, found),), False
+        if isinstance(returned, types.BaseTuple):
+            return tuple(self.kind(name, part) for part in returned), True
+        return (self.kind(name, returned),), False
 
-    def kind(self, name: str, found: Any) -> str:
+    def kind(self, name: str, numba_type: Any) -> str:
         """Return the NumPy name of a type, widened to one that programs compute with."""
         from numba.core import types
 
-        found = types.unliteral(found)
-        if isinstance(found, types.Boolean):
+        numba_type = types.unliteral(numba_type)
+        if isinstance(numba_type, types.Boolean):
             return "bool"
-        if isinstance(found, types.Integer):
+        if isinstance(numba_type, types.Integer):
             return "int64"
-        if isinstance(found, types.Float):
-            return "float64" if found.bitwidth == 64 else "float32"
-        if isinstance(found, (types.Optional, types.NoneType)):
+        if isinstance(numba_type, types.Float):
+            return "float64" if numba_type.bitwidth == 64 else "float32"
+        if isinstance(numba_type, (types.Optional, types.NoneType)):
             raise self.fail(name, "returns nothing on some path; return a number on every path")
-        raise self.fail(name, f"returns a {found}; return a number")
+        raise self.fail(name, f"returns a {numba_type}; return a number")
 
     def fail(self, name: str, what: str) -> ProgramError:
         """Return the error for an invalid function."""
@@ -440,7 +446,7 @@ def _message(kinds: tuple[str, ...], is_tuple: bool) -> Any:
     return types.Tuple(parts) if is_tuple else parts[0]
 
 
-def inferred(text: str, name: str, given: Sequence[Any]) -> tuple[dict[str, Any], Any]:
+def inferred(text: str, name: str, argument_types: Sequence[Any]) -> tuple[dict[str, Any], Any]:
     """Infer the types of a function's variables, and of its result.
 
     Parameters
@@ -449,7 +455,7 @@ def inferred(text: str, name: str, given: Sequence[Any]) -> tuple[dict[str, Any]
         The function and its helpers.
     name : str
         Which function.
-    given : sequence of Numba types
+    argument_types : sequence of Numba types
         Of its arguments.
 
     Returns
@@ -477,10 +483,10 @@ def inferred(text: str, name: str, given: Sequence[Any]) -> tuple[dict[str, Any]
         code = compiler.run_frontend(function)
         state = SimpleNamespace(func_ir=code, typemap=None, calltypes=None)
         rewrites.rewrite_registry.apply("before-inference", state)
-        found = typed_passes.type_inference_stage(
-            context, cpu_target.target_context, code, tuple(given), None
+        inference = typed_passes.type_inference_stage(
+            context, cpu_target.target_context, code, tuple(argument_types), None
         )
-    return found.typemap, found.return_type
+    return inference.typemap, inference.return_type
 
 
 def _function(text: str, name: str) -> Any:
@@ -535,7 +541,11 @@ def compile_error(
     reason = next((line for line in text.splitlines() if line.strip()), "no reason given")
     places = re.findall(r"^\s*(?:<source elided>)?\s*(\S.*)\n\s*\^", text, re.MULTILINE)
     where = f", near `{places[-1].strip()}`" if places else ""
-    functions = [one for one in re.findall(r"user_(\w+)", text) if one in program.sources]
+    functions = [
+        function_name
+        for function_name in re.findall(r"user_(\w+)", text)
+        if function_name in program.sources
+    ]
     if name is None and functions:
         name = functions[-1]
     of = program.name

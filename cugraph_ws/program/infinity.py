@@ -121,7 +121,7 @@ class _Value:
     def may_be_infinite(self) -> bool:
         """Whether it, or a part of it, is an infinite integer or a constant infinity."""
         return (
-            self.infinite or self.is_constant or any(one.may_be_infinite for _, one in self.parts)
+            self.infinite or self.is_constant or any(part.may_be_infinite for _, part in self.parts)
         )
 
 
@@ -152,10 +152,10 @@ def _joined(first: _Value, second: _Value) -> _Value:
 
 
 def _all_joined(values: Sequence[_Value]) -> _Value:
-    found = values[0]
-    for one in values[1:]:
-        found = _joined(found, one)
-    return found
+    joined = values[0]
+    for value in values[1:]:
+        joined = _joined(joined, value)
+    return joined
 
 
 def _value_of(kind: str) -> _Value:
@@ -180,29 +180,29 @@ def infinite_fields(program: VertexProgram, kinds: Kinds) -> tuple[bool, ...]:
     """
     declared = list(program.state.values())
     infinite = [
-        kind in STORED and one.null == math.inf
-        for one, kind in zip(declared, kinds.state, strict=True)
+        kind in STORED and field.null == math.inf
+        for field, kind in zip(declared, kinds.state, strict=True)
     ]
     source = program.sources["init"]
     if "inf" not in source.text or not any(kind in STORED for kind in kinds.state):
         return tuple(infinite)
-    given = _arguments(program, kinds, [_value_of(kind) for kind in kinds.state])
-    returned = _Rewriting(source, {name: given[name] for name in source.parameters}).analysed()
-    parts = [one for _, one in returned.parts] if returned.kind == "tuple" else [returned]
-    for place, (one, kind, part) in enumerate(zip(declared, kinds.state, parts, strict=False)):
-        named = isinstance(one.type, ScalarType) and one.type.holds_vertex
-        infinite[place] |= (named or not one.visible) and kind in STORED and part.may_be_infinite
+    arguments = _arguments(program, kinds, [_value_of(kind) for kind in kinds.state])
+    returned = _Rewriting(source, {name: arguments[name] for name in source.parameters}).analysed()
+    parts = [part for _, part in returned.parts] if returned.kind == "tuple" else [returned]
+    for place, (field, kind, part) in enumerate(zip(declared, kinds.state, parts, strict=False)):
+        named = isinstance(field.type, ScalarType) and field.type.holds_vertex
+        infinite[place] |= (named or not field.visible) and kind in STORED and part.may_be_infinite
     return tuple(infinite)
 
 
 def _arguments(program: VertexProgram, kinds: Kinds, state: Sequence[_Value]) -> dict[str, _Value]:
     """Return what is known of the arguments of a program's functions, but for messages."""
     fields = dict(zip(program.state, state, strict=True))
-    own: dict[str, _Value] = {}
+    constants: dict[str, _Value] = {}
     for (name, declared), kind in zip(program.constants.items(), kinds.constants, strict=True):
-        own[name] = _value_of(kind)
+        constants[name] = _value_of(kind)
         if isinstance(declared, Jump) and fields[declared.field].infinite:
-            own[name] = ENDLESS
+            constants[name] = ENDLESS
             if declared.fold == "sum":
                 raise ProgramError(
                     f"{program.name}.{name} sums `{declared.field}`, an integer field that may be infinite; "
@@ -214,10 +214,10 @@ def _arguments(program: VertexProgram, kinds: Kinds, state: Sequence[_Value]) ->
     edges = map(_value_of, (*kinds.edges, *program.edge_state_kinds))
     return {
         "vertex": INT,
-        "own": _record(own),
+        "own": _record(constants),
         "edge": _record(dict(zip(program.edge_fields, edges, strict=True))),
         "p": _record(parameters | counts),
-        **dict.fromkeys(("src", "dst", "old", "new", "state"), _record({**fields, **own})),
+        **dict.fromkeys(("src", "dst", "old", "new", "state"), _record({**fields, **constants})),
     }
 
 
@@ -258,11 +258,11 @@ class _Program:
         """Rewrite all functions."""
         program = self.program
         message = self.rewrite("compute")
-        parts = [one for _, one in message.parts] if message.kind == "tuple" else [message]
+        parts = [part for _, part in message.parts] if message.kind == "tuple" else [message]
         identity = program.identity
         if program.combine == "custom" and program.fold is None:
             message = self.combined(message)
-            parts = [one for _, one in message.parts] if message.kind == "tuple" else [message]
+            parts = [part for _, part in message.parts] if message.kind == "tuple" else [message]
             identity = _whole_identity(identity, parts)
         self.given["messages"] = _Value("list", parts=(("0", message),))
         gathered = message
@@ -279,21 +279,23 @@ class _Program:
         for name in program.sources:
             if name not in self.sources:
                 self.rewrite(name, FLOAT if name in program.aggregates else None)
-        functions = {key: self.functions.get(key, one) for key, one in program.functions.items()}
+        functions = {
+            key: self.functions.get(key, function) for key, function in program.functions.items()
+        }
         aggregates = {key: self.functions[key] for key in program.aggregates}
         return replace(
             program, functions=functions, aggregates=aggregates, sources=self.sources,
             identity=identity, memory={}, infinite=self.fields,
-            infinite_message=tuple(one.infinite for one in parts),
+            infinite_message=tuple(part.infinite for part in parts),
         )  # fmt: skip
 
     def combined(self, message: _Value) -> _Value:
         """Rewrite a custom combine; return what is known of messages that were combined."""
         for _ in range(ROUNDS):
-            found = _joined(message, self.rewrite("combine", given=(message, message)))
-            if found == message:
+            combined = _joined(message, self.rewrite("combine", arguments=(message, message)))
+            if combined == message:
                 break
-            message = found
+            message = combined
         return message
 
     def folded(self, parts: list[_Value]) -> _Value:
@@ -308,17 +310,21 @@ class _Program:
         return OTHER if length is None else _tuple(parts * length)
 
     def rewrite(
-        self, name: str, wanted: _Value | None = None, given: Sequence[_Value] | None = None
+        self, name: str, wanted: _Value | None = None, arguments: Sequence[_Value] | None = None
     ) -> _Value:
         """Rewrite a function; return what is known of its result."""
         source = self.program.sources[name]
-        values = [self.given[one] for one in source.parameters] if given is None else given
+        values = (
+            [self.given[parameter] for parameter in source.parameters]
+            if arguments is None
+            else arguments
+        )
         known = dict(zip(source.parameters, values, strict=True))
         rewriting = _Rewriting(source, known, wanted)
         returned = rewriting.analysed()
         definitions = rewriting.definitions()
         used = [text for key, text in TEXTS.items() if key in rewriting.used]
-        texts = [ast.unparse(one) for _, one in definitions]
+        texts = [ast.unparse(definition) for _, definition in definitions]
         self.sources[name] = replace(
             source, text="\n\n".join([*used, *texts]), definitions=tuple(definitions)
         )
@@ -330,8 +336,8 @@ class _Program:
         space: dict[str, Any] = {"math": math, "np": np, **plain_functions(self.program.name)}
         space["__name__"] = self.program.functions["apply"].__module__  # theirs too
         space["ws_finite"] = lambda a: a  # a trial's values may be none that occur
-        for file, one in definitions:
-            tree = ast.fix_missing_locations(ast.Module([one], []))
+        for file, definition in definitions:
+            tree = ast.fix_missing_locations(ast.Module([definition], []))
             exec(compile(tree, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
         return space[definitions[-1][1].name]
 
@@ -361,12 +367,12 @@ def plain_functions(owner: str) -> dict[str, Any]:
         return a
 
     def whole(function: Any) -> Any:
-        return lambda *given: np.int64(function(*map(int, given)))
+        return lambda *numbers: np.int64(function(*map(int, numbers)))
 
     names = ("ws_sum", "ws_difference", "ws_product", "ws_quotient")
-    made = {name: whole(space[name]) for name in names}
+    functions = {name: whole(space[name]) for name in names}
     return {
-        **made,
+        **functions,
         "ws_float": lambda a: np.float64(space["ws_float"](int(a))),
         "ws_finite": finite,
     }
@@ -377,11 +383,11 @@ def _whole_identity(identity: Any, parts: Sequence[_Value]) -> Any:
     values = identity if isinstance(identity, tuple) else (identity,)
     if len(values) != len(parts):
         return identity
-    whole = tuple(
-        int(math.copysign(INFINITY, value)) if one.infinite and abs(value) == math.inf else value
-        for value, one in zip(values, parts, strict=True)
+    numbers = tuple(
+        int(math.copysign(INFINITY, value)) if part.infinite and abs(value) == math.inf else value
+        for value, part in zip(values, parts, strict=True)
     )
-    return whole if isinstance(identity, tuple) else whole[0]
+    return numbers if isinstance(identity, tuple) else numbers[0]
 
 
 def _record(fields: Mapping[str, _Value]) -> _Value:
@@ -389,7 +395,7 @@ def _record(fields: Mapping[str, _Value]) -> _Value:
 
 
 def _tuple(values: Sequence[_Value]) -> _Value:
-    return _Value("tuple", parts=tuple((str(place), one) for place, one in enumerate(values)))
+    return _Value("tuple", parts=tuple((str(place), value) for place, value in enumerate(values)))
 
 
 # ----------------------------------------------------------------------------- one function
@@ -402,24 +408,24 @@ class _Rewriting:
     ----------
     source : FunctionSource
         The function.
-    given : mapping of str to _Value
+    arguments : mapping of str to _Value
         Its arguments.
     wanted : _Value, optional
         What its result is stored in; by default what it returns.
     """
 
     def __init__(
-        self, source: FunctionSource, given: Mapping[str, _Value], wanted: _Value | None = None
+        self, source: FunctionSource, arguments: Mapping[str, _Value], wanted: _Value | None = None
     ) -> None:
         self.defined = source.definitions or tuple(
-            ("<program>", one)
-            for one in parse(source.text).body
-            if isinstance(one, ast.FunctionDef)
+            ("<program>", node)
+            for node in parse(source.text).body
+            if isinstance(node, ast.FunctionDef)
         )
         self.main = self.defined[-1][1].name
-        self.helpers = {one.name: one for _, one in self.defined[:-1]}
+        self.helpers = {helper.name: helper for _, helper in self.defined[:-1]}
         self.known: dict[str, dict[str, _Value]] = {name: {} for name in (*self.helpers, self.main)}
-        self.known[self.main] = dict(given)
+        self.known[self.main] = dict(arguments)
         self.returned: dict[str, _Value] = {}
         self.wanted = wanted
         self.used: set[str] = set()
@@ -428,7 +434,10 @@ class _Rewriting:
     def analysed(self) -> _Value:
         """Find what variables are; return what is known of the result."""
         for _ in range(ROUNDS):
-            before = {name: dict(one) for name, one in self.known.items()}, dict(self.returned)
+            before = (
+                {name: dict(variables) for name, variables in self.known.items()},
+                dict(self.returned),
+            )
             self.definitions()
             if before == (self.known, self.returned):
                 break
@@ -437,21 +446,24 @@ class _Rewriting:
 
     def definitions(self) -> list[tuple[str, ast.FunctionDef]]:
         """Return the rewritten definitions, each with its file."""
-        made = []
-        for file, one in reversed(self.defined):
-            self.inside = one.name
-            body = self.statements(one.body)
-            kept = ast.FunctionDef(
-                name=one.name, args=one.args, body=body, decorator_list=[], returns=None,
+        rewritten = []
+        for file, definition in reversed(self.defined):
+            self.inside = definition.name
+            body = self.statements(definition.body)
+            replacement = ast.FunctionDef(
+                name=definition.name, args=definition.args, body=body, decorator_list=[], returns=None,
             )  # fmt: skip
-            made.append((file, ast.fix_missing_locations(ast.copy_location(kept, one))))
-        return made[::-1]
+            rewritten.append(
+                (file, ast.fix_missing_locations(ast.copy_location(replacement, definition)))
+            )
+        return rewritten[::-1]
 
     # ---------------------------------------------------------------- statements
 
     def statements(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         return [
-            ast.fix_missing_locations(ast.copy_location(self.statement(one), one)) for one in body
+            ast.fix_missing_locations(ast.copy_location(self.statement(statement), statement))
+            for statement in body
         ]
 
     def statement(self, node: ast.stmt) -> ast.stmt:
@@ -480,7 +492,7 @@ class _Rewriting:
             return ast.While(test, self.statements(node.body), self.statements(node.orelse))
         if isinstance(node, ast.For):
             items, known = self.expression(node.iter)
-            parts = [one for _, one in known.parts]
+            parts = [part for _, part in known.parts]
             self.store(node.target, _all_joined(parts) if parts else OTHER)
             return ast.For(
                 target=node.target, iter=items, body=self.statements(node.body),
@@ -507,26 +519,26 @@ class _Rewriting:
             names = self.known[self.inside]
             names[target.id] = _joined(names[target.id], known) if target.id in names else known
         elif isinstance(target, ast.Tuple):
-            parts = [one for _, one in known.parts]
+            parts = [part for _, part in known.parts]
             if len(parts) != len(target.elts):
                 parts = [OTHER] * len(target.elts)
-            for one, part in zip(target.elts, parts, strict=True):
-                self.store(one, part)
+            for element, part in zip(target.elts, parts, strict=True):
+                self.store(element, part)
 
     def target(self, target: ast.expr) -> _Value:
         """Return what is known of what a target holds."""
         if isinstance(target, ast.Name):
             return self.known[self.inside][target.id]
         if isinstance(target, ast.Tuple):
-            return _tuple([self.target(one) for one in target.elts])
+            return _tuple([self.target(element) for element in target.elts])
         return OTHER
 
     # ---------------------------------------------------------------- conversions
 
     def call(self, name: str, *arguments: ast.expr) -> ast.expr:
         self.used.add(name)
-        made = ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
-        return ast.fix_missing_locations(ast.copy_location(made, arguments[0]))
+        call_node = ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+        return ast.fix_missing_locations(ast.copy_location(call_node, arguments[0]))
 
     def fitted(
         self, node: ast.expr, known: _Value, wanted: _Value, *, stored: bool = False
@@ -536,13 +548,14 @@ class _Rewriting:
             return node
         if isinstance(node, ast.IfExp) and known.is_constant:
             branches = [
-                self.fitted(one, known, wanted, stored=stored) for one in (node.body, node.orelse)
+                self.fitted(branch, known, wanted, stored=stored)
+                for branch in (node.body, node.orelse)
             ]
             return ast.copy_location(ast.IfExp(node.test, *branches), node)
         if known.kind == "tuple" and len(known.parts) == len(wanted.parts):
             items = [
-                self.fitted(self.item(node, place), one, other, stored=stored)
-                for place, ((_, one), (_, other)) in enumerate(
+                self.fitted(self.item(node, place), known_part, wanted_part, stored=stored)
+                for place, ((_, known_part), (_, wanted_part)) in enumerate(
                     zip(known.parts, wanted.parts, strict=True)
                 )
             ]
@@ -562,8 +575,8 @@ class _Rewriting:
         """Write an item of a tuple."""
         if isinstance(node, ast.Tuple):
             return node.elts[place]
-        made = ast.Subscript(node, ast.Constant(place), ast.Load())
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        subscript = ast.Subscript(node, ast.Constant(place), ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(subscript, node))
 
     # ---------------------------------------------------------------- expressions
 
@@ -572,8 +585,8 @@ class _Rewriting:
         visit = getattr(self, f"of_{type(node).__name__.lower()}", None)
         if visit is None:
             return node, OTHER
-        made, known = visit(node)
-        return ast.copy_location(made, node), known
+        rewritten, known = visit(node)
+        return ast.copy_location(rewritten, node), known
 
     def of_constant(self, node: ast.Constant) -> tuple[ast.expr, _Value]:
         kinds = {bool: BOOL, int: INT, float: FLOAT}
@@ -598,26 +611,28 @@ class _Rewriting:
         return node, dict(base.parts).get(node.attr, OTHER)
 
     def of_tuple(self, node: ast.Tuple) -> tuple[ast.expr, _Value]:
-        made = [self.expression(one) for one in node.elts]
-        return ast.Tuple([one for one, _ in made], node.ctx), _tuple([known for _, known in made])
+        elements = [self.expression(element) for element in node.elts]
+        return ast.Tuple([element for element, _ in elements], node.ctx), _tuple(
+            [known for _, known in elements]
+        )
 
     def of_subscript(self, node: ast.Subscript) -> tuple[ast.expr, _Value]:
         value, known = self.expression(node.value)
         index, _ = self.expression(node.slice)
-        parts = [one for _, one in known.parts]
-        found = _all_joined(parts) if parts else OTHER
+        parts = [part for _, part in known.parts]
+        known_item = _all_joined(parts) if parts else OTHER
         at = index.value if isinstance(index, ast.Constant) else None
         if known.kind == "tuple" and isinstance(at, int) and -len(parts) <= at < len(parts):
-            found = parts[at]
-        if known.kind == "tuple" and at is None and found.may_be_infinite:
-            value = self.fitted(value, known, _tuple([found] * len(parts)))
-        return ast.Subscript(value, index, node.ctx), found
+            known_item = parts[at]
+        if known.kind == "tuple" and at is None and known_item.may_be_infinite:
+            value = self.fitted(value, known, _tuple([known_item] * len(parts)))
+        return ast.Subscript(value, index, node.ctx), known_item
 
     def of_namedexpr(self, node: ast.NamedExpr) -> tuple[ast.expr, _Value]:
         value, known = self.expression(node.value)
         self.store(node.target, known)
-        held = self.target(node.target)
-        return ast.NamedExpr(node.target, self.fitted(value, known, held)), held
+        known_target = self.target(node.target)
+        return ast.NamedExpr(node.target, self.fitted(value, known, known_target)), known_target
 
     def of_unaryop(self, node: ast.UnaryOp) -> tuple[ast.expr, _Value]:
         operand, known = self.expression(node.operand)
@@ -632,29 +647,31 @@ class _Rewriting:
         return ast.UnaryOp(node.op, operand), _joined(known, INT) if known.is_whole else known
 
     def of_binop(self, node: ast.BinOp) -> tuple[ast.expr, _Value]:
-        left, first = self.expression(node.left)
-        right, second = self.expression(node.right)
-        both, plain = (first, second), ast.BinOp(left, node.op, right)
+        left_side, first = self.expression(node.left)
+        right_side, second = self.expression(node.right)
+        both, plain = (first, second), ast.BinOp(left_side, node.op, right_side)
         if UNSEEN in both:
             return plain, UNSEEN
-        if any(one.kind in ("other", "tuple", "list") for one in both):
+        if any(operand.kind in ("other", "tuple", "list") for operand in both):
             return plain, OTHER
-        if not any(one.may_be_infinite for one in both) or all(one.is_constant for one in both):
+        if not any(operand.may_be_infinite for operand in both) or all(
+            operand.is_constant for operand in both
+        ):
             if isinstance(node.op, ast.Div) or "float" in (first.kind, second.kind):
                 return plain, FLOAT
             bits = isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
-            if any(one.is_constant for one in both):
+            if any(operand.is_constant for operand in both):
                 return plain, FLOAT
             return plain, BOOL if bits and first == second == BOOL else INT
-        if isinstance(node.op, ast.Div) or not all(one.is_whole for one in both):
-            sides = (self.fitted(left, first, FLOAT), self.fitted(right, second, FLOAT))
+        if isinstance(node.op, ast.Div) or not all(operand.is_whole for operand in both):
+            sides = (self.fitted(left_side, first, FLOAT), self.fitted(right_side, second, FLOAT))
             return ast.BinOp(sides[0], node.op, sides[1]), FLOAT
         # The functions compare integers, which a flag is not to the compiler.
-        left, right = (
+        left_side, right_side = (
             ast.Call(ast.Name("int", ast.Load()), [side], []) if known.kind == "bool" else side
-            for side, known in ((left, first), (right, second))
+            for side, known in ((left_side, first), (right_side, second))
         )
-        sides = (self.fitted(left, first, ENDLESS), self.fitted(right, second, ENDLESS))
+        sides = (self.fitted(left_side, first, ENDLESS), self.fitted(right_side, second, ENDLESS))
         called = OPERATIONS.get(type(node.op))
         if called is not None:
             return self.call(called, *sides), ENDLESS
@@ -665,18 +682,20 @@ class _Rewriting:
         return ast.BinOp(checked[0], node.op, checked[1]), INT
 
     def of_boolop(self, node: ast.BoolOp) -> tuple[ast.expr, _Value]:
-        made = [self.expression(one) for one in node.values]
-        joined = _all_joined([known for _, known in made])
-        return ast.BoolOp(node.op, [self.fitted(*one, joined) for one in made]), joined
+        operands = [self.expression(operand) for operand in node.values]
+        joined = _all_joined([known for _, known in operands])
+        return ast.BoolOp(node.op, [self.fitted(*operand, joined) for operand in operands]), joined
 
     def of_compare(self, node: ast.Compare) -> tuple[ast.expr, _Value]:
-        made = [self.expression(one) for one in (node.left, *node.comparators)]
-        known = [one for _, one in made]
+        operands = [self.expression(operand) for operand in (node.left, *node.comparators)]
+        known = [value for _, value in operands]
         joined = _all_joined(known)
-        if not any(one.may_be_infinite for one in known) or joined.is_constant:
-            return ast.Compare(made[0][0], node.ops, [one for one, _ in made[1:]]), BOOL
-        sides, ops = [self.fitted(*one, joined) for one in made], list(node.ops)
-        if len(ops) == 1 and joined.kind == "int" and any(one.is_constant for one in known):
+        if not any(value.may_be_infinite for value in known) or joined.is_constant:
+            return ast.Compare(
+                operands[0][0], node.ops, [operand for operand, _ in operands[1:]]
+            ), BOOL
+        sides, ops = [self.fitted(*operand, joined) for operand in operands], list(node.ops)
+        if len(ops) == 1 and joined.kind == "int" and any(value.is_constant for value in known):
             if known[0].is_constant:
                 sides, known, ops = sides[::-1], known[::-1], [MIRRORED[type(ops[0])]()]
             if known[1].kind == "inf":  # every number from there on is infinite
@@ -688,33 +707,33 @@ class _Rewriting:
 
     def of_ifexp(self, node: ast.IfExp) -> tuple[ast.expr, _Value]:
         test = self.expression(node.test)[0]
-        made = [self.expression(one) for one in (node.body, node.orelse)]
-        joined = _joined(made[0][1], made[1][1])
-        body, orelse = (self.fitted(*one, joined) for one in made)
+        branches = [self.expression(branch) for branch in (node.body, node.orelse)]
+        joined = _joined(branches[0][1], branches[1][1])
+        body, orelse = (self.fitted(*branch, joined) for branch in branches)
         return ast.IfExp(test, body, orelse), joined
 
     def of_call(self, node: ast.Call) -> tuple[ast.expr, _Value]:
-        made = [self.expression(one) for one in node.args]
+        rewritten = [self.expression(argument) for argument in node.args]
         called = ast.unparse(node.func)
         if called in self.helpers and not node.keywords:
-            return self.of_helper(node, called, made)
-        known = [one for _, one in made]
-        infinite = any(one.may_be_infinite for one in known)
+            return self.of_helper(node, called, rewritten)
+        known = [value for _, value in rewritten]
+        infinite = any(value.may_be_infinite for value in known)
 
         def calling(wanted: _Value | None, *, finite: bool = False) -> ast.Call:
-            arguments = [one if wanted is None else self.fitted(one, value, wanted)
-                         for one, value in made]  # fmt: skip
+            arguments = [argument if wanted is None else self.fitted(argument, value, wanted)
+                         for argument, value in rewritten]  # fmt: skip
             if finite:
                 arguments = [
-                    self.call("ws_finite", one) if value.infinite else one
-                    for one, (_, value) in zip(arguments, made, strict=True)
+                    self.call("ws_finite", argument) if value.infinite else argument
+                    for argument, (_, value) in zip(arguments, rewritten, strict=True)
                 ]
             return ast.Call(node.func, arguments, node.keywords)
 
         if called in ("min", "max", "np.minimum", "np.maximum") and len(known) > 1:
             joined = _all_joined(known)
             return calling(joined), joined
-        whole = bool(known) and known[0].is_whole
+        is_whole = bool(known) and known[0].is_whole
         if called in (
             "abs",
             "np.abs",
@@ -725,7 +744,7 @@ class _Rewriting:
             "math.ceil",
             "math.trunc",
         ):
-            if whole and len(known) == 1:
+            if is_whole and len(known) == 1:
                 return calling(ENDLESS if infinite else INT), ENDLESS if infinite else INT
             keeps = called in ("abs", "np.abs") or len(known) > 1
             return calling(None), known[0] if keeps and known else INT
@@ -753,15 +772,17 @@ class _Rewriting:
         return calling(INT, finite=True), OTHER
 
     def of_helper(
-        self, node: ast.Call, called: str, made: Sequence[tuple[ast.expr, _Value]]
+        self, node: ast.Call, called: str, rewritten: Sequence[tuple[ast.expr, _Value]]
     ) -> tuple[ast.expr, _Value]:
         """Rewrite the call of a helper: its parameters are what all its calls give them."""
-        names = [one.arg for one in self.helpers[called].args.args]
-        held = self.known[called]
-        for name, (_, value) in zip(names, made, strict=False):
-            held[name] = _joined(held[name], value) if name in held else value
+        names = [parameter.arg for parameter in self.helpers[called].args.args]
+        known_parameters = self.known[called]
+        for name, (_, value) in zip(names, rewritten, strict=False):
+            known_parameters[name] = (
+                _joined(known_parameters[name], value) if name in known_parameters else value
+            )
         arguments = [
-            self.fitted(one, value, held[name])
-            for name, (one, value) in zip(names, made, strict=False)
+            self.fitted(argument, value, known_parameters[name])
+            for name, (argument, value) in zip(names, rewritten, strict=False)
         ]
         return ast.Call(node.func, arguments, []), self.returned.get(called, UNSEEN)

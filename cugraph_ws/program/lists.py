@@ -227,8 +227,8 @@ class _Compiled(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         """Rewrite `gather_list`, but not its helpers."""
         if node.name == "user_gather_list":
-            self._names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-            node.body = [self.visit(one) for one in node.body]
+            self._names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+            node.body = [self.visit(statement) for statement in node.body]
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -261,8 +261,8 @@ class _Compiled(ast.NodeTransformer):
         assert isinstance(head, ast.Assign)
         assert isinstance(loop, ast.For)
         head.targets = [self.visit(node.target)]
-        loop.body = [head, *(self.visit(one) for one in node.body)]
-        loop.orelse = [self.visit(one) for one in node.orelse]
+        loop.body = [head, *(self.visit(statement) for statement in node.body)]
+        loop.orelse = [self.visit(statement) for statement in node.orelse]
         return loop
 
     def visit_Name(self, node: ast.Name) -> Any:
@@ -336,8 +336,8 @@ def list_lines(
         result = "most_frequent(slots, first, count)"
         unknown = "nothing()" if listing.kind == "mode" else "nothing()[0]"
         best = f"label_at((chosen,), row) if count > 0 else {unknown}"
-    held = [f"slots[{place}]" for place in range(len(message))]
-    noted = _row([*held, f"edges[{notes}]"]) if listing.kind == "list" else "slots"
+    slot_arrays = [f"slots[{place}]" for place in range(len(message))]
+    noted = _row([*slot_arrays, f"edges[{notes}]"]) if listing.kind == "list" else "slots"
     return [
         f"WEIGHTED = {listing.kind == 'weighted mode'}",
         f"PLACED = {listing.kind == 'list'}",
@@ -378,9 +378,11 @@ def list_lines(
 
 def key_bits(kind: str) -> tuple[int, int, int]:
     """Return what makes keys of a float type's bits: those that make negative ones ascend, infinity and NaN."""
-    whole = kind.replace("float", "int")
-    infinity, unknown = (int(np.array(one, kind).view(whole)) for one in (np.inf, np.nan))
-    return int(np.iinfo(whole).max), infinity, unknown
+    integer_kind = kind.replace("float", "int")
+    infinity, unknown = (
+        int(np.array(number, kind).view(integer_kind)) for number in (np.inf, np.nan)
+    )
+    return int(np.iinfo(integer_kind).max), infinity, unknown
 
 
 def key_lines(listing: Listing, message: Sequence[str]) -> list[str]:

@@ -132,8 +132,8 @@ def says_whether_changed(program: VertexProgram) -> bool:
         and len(part.ops) == 1
         and isinstance(part.ops[0], ast.NotEq)
         and any(
-            is_field(part.left, one, field) and is_field(part.comparators[0], other, field)
-            for one, other in (("old", "new"), ("new", "old"))
+            is_field(part.left, first, field) and is_field(part.comparators[0], second, field)
+            for first, second in (("old", "new"), ("new", "old"))
         )
     }
     if len(compared) == len(parts) == len(program.state):
@@ -235,11 +235,11 @@ def _tells_change(program: VertexProgram, field: str, pick: str) -> bool:
         )
     if not isinstance(result, ast.Compare) or len(result.ops) != 1:
         return False
-    left, right, relation = result.left, result.comparators[0], result.ops[0]
-    if is_field(left, "old", field) and is_field(right, "new", field):
+    first, second, relation = result.left, result.comparators[0], result.ops[0]
+    if is_field(first, "old", field) and is_field(second, "new", field):
         mirrored = {ast.Lt: ast.Gt, ast.Gt: ast.Lt}
         kind = mirrored.get(type(relation), type(relation))
-    elif is_field(left, "new", field) and is_field(right, "old", field):
+    elif is_field(first, "new", field) and is_field(second, "old", field):
         kind = type(relation)
     else:
         return False
@@ -312,8 +312,8 @@ def _ranges_of_states(program: VertexProgram, facts: Facts, states: Range) -> It
     kind, rises = facts.state[0], program.combine == "max"
     for _ in range(STEPS):
         yield states
-        sent = Terms(program, facts, states).of("compute").range
-        states = _extended(states, sent.high if rises else sent.low, kind)
+        message_range = Terms(program, facts, states).of("compute").range
+        states = _extended(states, message_range.high if rises else message_range.low, kind)
     text = program.sources["compute"].text
     numbers = [
         sign * node.value
@@ -355,10 +355,10 @@ def _is_quiet_outside_starts(program: VertexProgram, facts: Facts) -> bool:
     if end is None:
         return False
     kind: ranges.Kind = "float" if facts.state[0].startswith("float") else "int"
-    sent = Terms(program, facts, Range(end, end, kind)).of("compute")
-    if sent.trend not in ("constant", "rising"):
+    message = Terms(program, facts, Range(end, end, kind)).of("compute")
+    if message.trend not in ("constant", "rising"):
         return False
-    return bool(sent.range.low >= end if program.combine == "min" else sent.range.high <= end)
+    return bool(message.range.low >= end if program.combine == "min" else message.range.high <= end)
 
 
 def _settles_the_best(program: VertexProgram, facts: Facts) -> bool:
@@ -465,15 +465,15 @@ def _comparison(program: VertexProgram, name: str, field: str) -> tuple[str, flo
 def _holds(program: VertexProgram, name: str, facts: Facts, number: float) -> bool | None:
     """Return what `starts` or `settled` says of a first state; None if it is not plain."""
     compared = _comparison(program, name, next(iter(program.state)))
-    held = _held(number, facts.state[0])
-    if compared is None or held is None:
+    stored = _held(number, facts.state[0])
+    if compared is None or stored is None:
         return None
     relation, bound = compared
     if bound == math.inf and not facts.state[0].startswith("float"):
         bound = INFINITY
     holds: dict[str, bool] = {
-        "<": held < bound, "<=": held <= bound, ">": held > bound,
-        ">=": held >= bound, "==": held == bound, "!=": held != bound,
+        "<": stored < bound, "<=": stored <= bound, ">": stored > bound,
+        ">=": stored >= bound, "==": stored == bound, "!=": stored != bound,
     }  # fmt: skip
     return holds[relation]
 

@@ -77,17 +77,21 @@ class Phases:
     @property
     def programs(self) -> tuple[VertexProgram, ...]:
         """The program of each phase."""
-        return tuple(one.program for one in self.phases)
+        return tuple(member.program for member in self.phases)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The run parameters of all programs, by name."""
-        return {name: value for one in self.programs for name, value in one.parameters.items()}
+        return {
+            name: value for program in self.programs for name, value in program.parameters.items()
+        }
 
     @property
     def constants(self) -> dict[str, Any]:
         """The vertex constants of all programs, by name."""
-        return {name: value for one in self.programs for name, value in one.constants.items()}
+        return {
+            name: value for program in self.programs for name, value in program.constants.items()
+        }
 
     def shares(self, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return for each phase those arguments of a run that its program takes.
@@ -109,7 +113,7 @@ class Phases:
         known = [_parameters(program) for program in self.programs]
         for name in arguments:
             if not any(name in names for names in known):
-                have = dict.fromkeys(one for names in known for one in names)
+                have = dict.fromkeys(parameter for names in known for parameter in names)
                 raise InputError(
                     f"{self.name} has no parameter {name!r}; its programs have: "
                     f"{', '.join(have) or 'none'}"
@@ -210,11 +214,13 @@ def phases(
     """
     if not programs:
         raise ProgramError("ws.phases() needs at least one vertex program")
-    made = _named([one if isinstance(one, Phase) else phase(one) for one in programs])
+    members = _named(
+        [program if isinstance(program, Phase) else phase(program) for program in programs]
+    )
     if rounds is not None:
         check_count("rounds", rounds, least=1)
-    state = _shared_state(made)
-    name = " + ".join(one.name for one in made)
+    state = _shared_state(members)
+    name = " + ".join(member.name for member in members)
     if until is not None and not (isinstance(until, Norm) and until.field in state):
         raise ProgramError(
             f"until={shown(until)} is not the norm of a state field; give ws.l1_norm or ws.max_norm of "
@@ -226,8 +232,8 @@ def phases(
         )
     if tol is not None:
         check_number("tol", tol, finite=True)
-    edges = {key: value for one in made for key, value in one.program.edges.items()}
-    return Phases(name, tuple(made), rounds, until, tol, state, edges)
+    edges = {key: value for member in members for key, value in member.program.edges.items()}
+    return Phases(name, tuple(members), rounds, until, tol, state, edges)
 
 
 def programs_of(program: Any) -> tuple[Any, ...]:
@@ -237,31 +243,31 @@ def programs_of(program: Any) -> tuple[Any, ...]:
     return (program,) if isinstance(program, (VertexProgram, EdgeProgram)) else ()
 
 
-def _named(given: list[Phase]) -> list[Phase]:
+def _named(members: list[Phase]) -> list[Phase]:
     """Return the phases, with numbers in their names if a program has several phases."""
     named, counts = [], dict[str, int]()
-    for one in given:
-        count = counts[one.program.name] = counts.get(one.program.name, 0) + 1
-        name = one.program.name if count == 1 else f"{one.program.name} {count}"
-        named.append(replace(one, name=name))
+    for member in members:
+        count = counts[member.program.name] = counts.get(member.program.name, 0) + 1
+        name = member.program.name if count == 1 else f"{member.program.name} {count}"
+        named.append(replace(member, name=name))
     return named
 
 
-def _shared_state(given: list[Phase]) -> dict[str, State]:
+def _shared_state(members: list[Phase]) -> dict[str, State]:
     """Return the state fields of all programs; refuse a field with two types."""
     state: dict[str, State] = {}
     owners: dict[str, VertexProgram] = {}
-    for one in given:
-        for name, declared in one.program.state.items():
+    for member in members:
+        for name, declared in member.program.state.items():
             first = state.setdefault(name, declared)
-            owner = owners.setdefault(name, one.program)
+            owner = owners.setdefault(name, member.program)
             both_known = isinstance(first.type, ScalarType) and isinstance(
                 declared.type, ScalarType
             )
             if (both_known and first.type != declared.type) or first.on_gpu != declared.on_gpu:
                 raise ProgramError(
                     f"the state field `{name}` is {_shown_type(first)} in {owner.name} and "
-                    f"{_shown_type(declared)} in {one.program.name}; phases share it: declare it alike, or "
+                    f"{_shown_type(declared)} in {member.program.name}; phases share it: declare it alike, or "
                     "rename one"
                 )
     return state

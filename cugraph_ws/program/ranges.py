@@ -101,10 +101,10 @@ def of_type(kind: str) -> Range:
     return Range(int(limits.min), int(limits.max), "int")
 
 
-def as_float(one: Range, *, single: bool) -> Range:
+def as_float(operand: Range, *, single: bool) -> Range:
     """Return the range of the values as float32 if `single`, else as float64."""
-    low, high = _outward(one.low, one.high, single)
-    return Range(low, high, nan=one.nan, single=single or one.single)
+    low, high = _outward(operand.low, operand.high, single)
+    return Range(low, high, nan=operand.nan, single=single or operand.single)
 
 
 def hull(first: Range, second: Range) -> Range:
@@ -122,34 +122,35 @@ def added(first: Range, second: Range) -> Range | None:
     return _result(first, second, low, high, nan=nan)
 
 
-def negated(one: Range) -> Range | None:
+def negated(operand: Range) -> Range | None:
     """Return the range of the negatives; None if an integer might wrap."""
-    if one.kind == "float":
-        return Range(-one.high, -one.low, nan=one.nan, single=one.single)
-    return whole(-one.high, -one.low)
+    if operand.kind == "float":
+        return Range(-operand.high, -operand.low, nan=operand.nan, single=operand.single)
+    return whole(-operand.high, -operand.low)
 
 
 def multiplied(first: Range, second: Range) -> Range | None:
     """Return the range of products; None if a product of integers might wrap."""
     ends = [
-        _product(one, other)
-        for one in (first.low, first.high)
-        for other in (second.low, second.high)
+        _product(first_end, second_end)
+        for first_end in (first.low, first.high)
+        for second_end in (second.low, second.high)
     ]
     infinite = [
-        not math.isfinite(one.low) or not math.isfinite(one.high) for one in (first, second)
+        not math.isfinite(factor.low) or not math.isfinite(factor.high)
+        for factor in (first, second)
     ]
-    zero = [one.low <= 0 <= one.high for one in (first, second)]
+    zero = [factor.low <= 0 <= factor.high for factor in (first, second)]
     nan = (infinite[0] and zero[1]) or (infinite[1] and zero[0])
     return _result(first, second, min(ends), max(ends), nan=nan)
 
 
-def divided(one: Range, divisor: Range, *, floor: bool) -> Range | None:
+def divided(dividend: Range, divisor: Range, *, floor: bool) -> Range | None:
     """Return the range of quotients by finite numbers above 0; None if there is none.
 
     Parameters
     ----------
-    one, divisor : Range
+    dividend, divisor : Range
     floor : bool
         Whether the quotient is rounded down.  Then both must be integers.
     """
@@ -157,14 +158,14 @@ def divided(one: Range, divisor: Range, *, floor: bool) -> Range | None:
         return None
     ends = [
         end if not math.isfinite(end) else Fraction(end) / Fraction(by)
-        for end in (one.low, one.high)
+        for end in (dividend.low, dividend.high)
         for by in (divisor.low, divisor.high)
     ]
     if floor:
-        whole_numbers = "float" not in (one.kind, divisor.kind)
+        whole_numbers = "float" not in (dividend.kind, divisor.kind)
         return whole(math.floor(min(ends)), math.floor(max(ends))) if whole_numbers else None
-    low, high = _outward(min(ends), max(ends), one.single or divisor.single)
-    return Range(low, high, nan=one.nan, single=one.single or divisor.single)
+    low, high = _outward(min(ends), max(ends), dividend.single or divisor.single)
+    return Range(low, high, nan=dividend.nan, single=dividend.single or divisor.single)
 
 
 def of_integers(operator: ast.operator, first: Range, second: Range) -> Range | None:
@@ -207,13 +208,13 @@ def _result(first: Range, second: Range, low: End, high: End, *, nan: bool) -> R
     return Range(low, high, nan=nan or first.nan or second.nan, single=single)
 
 
-def _product(one: End, other: End) -> End:
+def _product(first: End, second: End) -> End:
     """Multiply two ends; what is infinite times 0 is told by `nan` alone."""
-    if one == 0 or other == 0:
+    if first == 0 or second == 0:
         return 0
-    if math.isfinite(one) and math.isfinite(other):
-        return one * other
-    return math.inf if (one > 0) == (other > 0) else -math.inf
+    if math.isfinite(first) and math.isfinite(second):
+        return first * second
+    return math.inf if (first > 0) == (second > 0) else -math.inf
 
 
 def _exact(number: float) -> End:

@@ -97,7 +97,7 @@ class FunctionSource:
 
     def has_changed(self) -> bool:
         """Return whether an outer name has another value than when the source was read."""
-        return any(not one.is_current() for one in self.captured)
+        return any(not capture.is_current() for capture in self.captured)
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,8 @@ def read_function(
     helpers: dict[Any, FunctionSource] = {}
     body = reader.resolve(node, helpers)
     body.name = name
-    text = "\n\n".join([*(one.text for one in helpers.values()), ast.unparse(body)])
-    definitions = [part for one in helpers.values() for part in one.definitions]
+    text = "\n\n".join([*(helper.text for helper in helpers.values()), ast.unparse(body)])
+    definitions = [part for helper in helpers.values() for part in helper.definitions]
     location = f"{filename}:{first_line}"
     return FunctionSource(
         text, parameters, used, location, tuple(reader.captured), (*definitions, (filename, body))
@@ -245,8 +245,8 @@ def class_names(cls: type) -> list[str]:
     list of str
         Without repetitions; empty if the source cannot be found.
     """
-    members = [getattr(one, "__func__", one) for one in vars(cls).values()]
-    for function in (one for one in members if isinstance(one, types.FunctionType)):
+    members = [getattr(member, "__func__", member) for member in vars(cls).values()]
+    for function in (member for member in members if isinstance(member, types.FunctionType)):
         try:
             lines, line = inspect.findsource(function)
             nodes = ast.walk(parse("".join(lines)))
@@ -270,9 +270,9 @@ def _targets(node: ast.ClassDef) -> Iterator[str]:
             targets = [statement.target]
         elif isinstance(statement, ast.Assign):
             targets = statement.targets
-        for one in (one for target in targets for one in ast.walk(target)):
-            if isinstance(one, ast.Name):
-                yield one.id
+        for part in (part for target in targets for part in ast.walk(target)):
+            if isinstance(part, ast.Name):
+                yield part.id
 
 
 class _Reader:
@@ -309,7 +309,7 @@ class _Reader:
             self.fail(function, "takes * or keyword-only parameters; name plain ones")
         if function.args.defaults:
             self.fail(function, "has default values; declare a ws.parameter with a default instead")
-        parameters = {one.arg for one in function.args.args}
+        parameters = {argument.arg for argument in function.args.args}
         texts = {
             id(node.args[0])
             for node in ast.walk(function)
@@ -338,7 +338,8 @@ class _Reader:
                     self.fail(node, f"uses `{ast.unparse(node)}`; write `{name}.{read}`")
             if isinstance(node, ast.Constant) and not isinstance(node.value, (bool, int, float)):
                 docstring = any(
-                    isinstance(one, ast.Expr) and one.value is node for one in function.body
+                    isinstance(statement, ast.Expr) and statement.value is node
+                    for statement in function.body
                 )
                 if node.value is not None and not docstring and id(node) not in texts:
                     self.fail(node, f"uses {node.value!r}; only numbers are allowed")
@@ -384,7 +385,11 @@ class _Reader:
                 )
             used[parameter].add(node.attr)
         # A parameter that is passed on as a whole may be read in any way.
-        bases = {id(one.value) for one in ast.walk(function) if isinstance(one, ast.Attribute)}
+        bases = {
+            id(attribute.value)
+            for attribute in ast.walk(function)
+            if isinstance(attribute, ast.Attribute)
+        }
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and node.id in used and id(node) not in bases:
                 used[node.id].update(permitted.get(node.id, ()))

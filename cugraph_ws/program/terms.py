@@ -200,26 +200,26 @@ class Terms:
 
     def of_operation(self, node: ast.BinOp) -> Term:
         """Return the term of a sum, difference, product or quotient."""
-        left, right = self.term(node.left), self.term(node.right)
-        if "unknown" in (left.trend, right.trend):
+        first, second = self.term(node.left), self.term(node.right)
+        if "unknown" in (first.trend, second.trend):
             return UNKNOWN
         if isinstance(node.op, ast.Sub):
-            minus = ranges.negated(right.range)
+            minus = ranges.negated(second.range)
             if minus is None:
-                return UNKNOWN_CONSTANT if left.trend == right.trend == "constant" else UNKNOWN
-            right = Term(_turned(right.trend), minus)
+                return UNKNOWN_CONSTANT if first.trend == second.trend == "constant" else UNKNOWN
+            second = Term(_turned(second.trend), minus)
         if isinstance(node.op, (ast.Add, ast.Sub)):
-            total = ranges.added(left.range, right.range)
-            if "constant" not in (left.trend, right.trend) and (total is None or total.nan):
+            total = ranges.added(first.range, second.range)
+            if "constant" not in (first.trend, second.trend) and (total is None or total.nan):
                 return UNKNOWN
-            return _made(_joined([left.trend, right.trend]), total)
+            return _made(_joined([first.trend, second.trend]), total)
         if isinstance(node.op, ast.Mult):
-            return _product(left, right)
-        if isinstance(node.op, (ast.Div, ast.FloorDiv)) and right.trend == "constant":
+            return _product(first, second)
+        if isinstance(node.op, (ast.Div, ast.FloorDiv)) and second.trend == "constant":
             floor = isinstance(node.op, ast.FloorDiv)
-            return _made(left.trend, ranges.divided(left.range, right.range, floor=floor))
-        if left.trend == right.trend == "constant":
-            return _made("constant", ranges.of_integers(node.op, left.range, right.range))
+            return _made(first.trend, ranges.divided(first.range, second.range, floor=floor))
+        if first.trend == second.trend == "constant":
+            return _made("constant", ranges.of_integers(node.op, first.range, second.range))
         return UNKNOWN
 
     def of_choice(self, node: ast.IfExp) -> Term:
@@ -229,8 +229,10 @@ class Terms:
             return _picked([self.term(better[1]), self.term(better[2])], PICKS[better[0]])
         if self.term(node.test).trend != "constant":
             return UNKNOWN
-        one, other = self.term(node.body), self.term(node.orelse)
-        return _made(_joined([one.trend, other.trend]), ranges.hull(one.range, other.range))
+        body, alternative = self.term(node.body), self.term(node.orelse)
+        return _made(
+            _joined([body.trend, alternative.trend]), ranges.hull(body.range, alternative.range)
+        )
 
     def of_call(self, node: ast.Call) -> Term:
         """Return the term of a function call, from those of its arguments."""
@@ -241,18 +243,18 @@ class Terms:
         if called in PICKS and len(terms) > 1:
             return _picked(terms, PICKS[called])
         still = all(term.trend == "constant" for term in terms)
-        kept = _converted(called, terms[0]) if len(terms) == 1 else UNKNOWN
-        return UNKNOWN_CONSTANT if still and kept is UNKNOWN else kept
+        converted = _converted(called, terms[0]) if len(terms) == 1 else UNKNOWN
+        return UNKNOWN_CONSTANT if still and converted is UNKNOWN else converted
 
     def of_helper(self, helper: ast.FunctionDef, arguments: list[ast.expr]) -> Term:
         """Return the term of a helper call, from those of its arguments."""
         names = [argument.arg for argument in helper.args.args]
-        given = [self.term(argument) for argument in arguments]
+        terms = [self.term(argument) for argument in arguments]
         result = as_expression(helper.body)
-        if result is None or len(names) != len(given):
-            still = all(term.trend == "constant" for term in given)
+        if result is None or len(names) != len(terms):
+            still = all(term.trend == "constant" for term in terms)
             return UNKNOWN_CONSTANT if still else UNKNOWN
-        outside, self.arguments = self.arguments, dict(zip(names, given, strict=True))
+        outside, self.arguments = self.arguments, dict(zip(names, terms, strict=True))
         self.inside += 1
         term = self.term(result)
         self.inside -= 1
@@ -280,17 +282,17 @@ def _made(trend: Trend, values: Range | None) -> Term:
     return Term(trend, values)
 
 
-def _product(left: Term, right: Term) -> Term:
+def _product(first: Term, second: Term) -> Term:
     """Return the term of a product.
 
     Infinity times 0 is NaN: with a factor that may be 0, the state must be finite.
     """
-    values = ranges.multiplied(left.range, right.range)
-    if left.trend == right.trend == "constant":
+    values = ranges.multiplied(first.range, second.range)
+    if first.trend == second.trend == "constant":
         return _made("constant", values)
-    if "constant" not in (left.trend, right.trend):
+    if "constant" not in (first.trend, second.trend):
         return UNKNOWN
-    factor, moving = (left, right) if left.trend == "constant" else (right, left)
+    factor, moving = (first, second) if first.trend == "constant" else (second, first)
     sign, safe = factor.range, moving.range.finite
     if sign.finite and (sign.low > 0 or (sign.low == 0 and safe)):
         return _made(moving.trend, values)
@@ -305,7 +307,7 @@ def _picked(terms: list[Term], pick: Any) -> Term:
     if any(term.range.nan for term in terms):
         return _made(trend, None)
     values = [term.range for term in terms]
-    return _made(trend, reduce(lambda one, other: ranges.picked_of(one, other, pick), values))
+    return _made(trend, reduce(lambda first, second: ranges.picked_of(first, second, pick), values))
 
 
 def _converted(called: str, term: Term) -> Term:

@@ -82,10 +82,10 @@ class Trial:
 
     # ------------------------------------------------------------------------ the user's functions
 
-    def call(self, name: str, **given: Any) -> Any:
+    def call(self, name: str, **arguments: Any) -> Any:
         """Call a user's function; convert an exception to an error that names the user's line."""
-        given = {"p": self.p, **given}
-        asked = [given[one] for one in self.program.sources[name].parameters]
+        arguments = {"p": self.p, **arguments}
+        asked = [arguments[parameter] for parameter in self.program.sources[name].parameters]
         return self._called(name, asked)
 
     def _called(self, name: str, asked: Sequence[Any]) -> Any:
@@ -212,7 +212,8 @@ class Trial:
         """Yield the destination and the message of arcs, in the first superstep."""
         for arc in arcs:
             src, dst = (
-                self.initial(number, own) for number, own in zip(arc.ends, arc.own, strict=True)
+                self.initial(number, constants)
+                for number, constants in zip(arc.ends, arc.own, strict=True)
             )
             if "starts" in self.program.functions and not self.call("starts", state=src):
                 continue
@@ -224,8 +225,8 @@ class Trial:
         state = self.program.edge_state
         kinds = self.program.edge_state_kinds
         defaults = [
-            np.dtype(kind).type(one.default)
-            for one, kind in zip(state.values(), kinds, strict=True)
+            np.dtype(kind).type(declared.default)
+            for declared, kind in zip(state.values(), kinds, strict=True)
         ]
         edge = self.Edge(*wide(values), *wide(defaults))
         if "init_edge" not in self.program.functions:
@@ -240,8 +241,8 @@ class Trial:
                 following = self.after(vertex, self.applied(vertex, message))
                 for name in ("active", "settled", "starts", "priority", *self.program.aggregates):
                     if name in self.functions:
-                        given = self.call(name, old=vertex, new=following, state=vertex)
-                        self.numbers(name, given, 1)
+                        outcome = self.call(name, old=vertex, new=following, state=vertex)
+                        self.numbers(name, outcome, 1)
         except OutOfSteps:
             return None
         except ProgramError as error:
@@ -263,18 +264,18 @@ class Trial:
         if self.program.listing is None:
             return Inference(kinds, is_tuple)
         gathered, several = self.kinds_of(
-            [self.gathered_of(vertex, [one]) for vertex, one in pairs]
+            [self.gathered_of(vertex, [message]) for vertex, message in pairs]
         )
         return Inference(kinds, is_tuple, gathered, several)
 
     def kinds_of(self, results: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
         """Return the types of messages, by part, and whether they are tuples."""
-        rows = [one if isinstance(one, tuple) else (one,) for one in results]
+        rows = [result if isinstance(result, tuple) else (result,) for result in results]
         if len({len(row) for row in rows}) > 1:
             raise self.fail("compute", "returns tuples of different lengths")
         columns = zip(*rows, strict=True)
         kinds = tuple(_message_kind(column, self.program.combine) for column in columns)
-        return kinds, any(isinstance(one, tuple) for one in results)
+        return kinds, any(isinstance(result, tuple) for result in results)
 
     # ------------------------------------------------------------------------ doubts
 
@@ -310,21 +311,23 @@ class Trial:
     def doubt_combine(self, messages: Sequence[Any], types: Inference) -> str | None:
         """Return why a combine is not commutative or associative on messages, or its identity not neutral."""
         for a, b in itertools.combinations(messages, 2):
-            one, other = self.combine(a, b, types), self.combine(b, a, types)
-            if not _close(one, other):
-                a, b, one, other = map(_show, (a, b, one, other))
+            first_result, second_result = self.combine(a, b, types), self.combine(b, a, types)
+            if not _close(first_result, second_result):
+                a, b, first_result, second_result = map(_show, (a, b, first_result, second_result))
                 return self.about(
                     "combine",
-                    f"is not commutative: combine({a}, {b}) = {one}, but combine({b}, {a}) = {other}",
+                    f"is not commutative: combine({a}, {b}) = {first_result}, but combine({b}, {a}) = {second_result}",
                 )
         for a, b, c in itertools.product(messages, repeat=3):
-            one = self.combine(self.combine(a, b, types), c, types)
-            other = self.combine(a, self.combine(b, c, types), types)
-            if not _close(one, other):
-                a, b, c, one, other = map(_show, (a, b, c, one, other))
+            first_result = self.combine(self.combine(a, b, types), c, types)
+            second_result = self.combine(a, self.combine(b, c, types), types)
+            if not _close(first_result, second_result):
+                a, b, c, first_result, second_result = map(
+                    _show, (a, b, c, first_result, second_result)
+                )
                 return self.about(
                     "combine",
-                    f"is not associative: over {a}, {b}, {c} it gives {one} from the left and {other} "
+                    f"is not associative: over {a}, {b}, {c} it gives {first_result} from the left and {second_result} "
                     "from the right",
                 )
         identity = self.program.identity
@@ -340,17 +343,17 @@ class Trial:
     def doubt_asynchronous(self, pairs: Sequence[tuple[Any, Any]]) -> str | None:
         """Return why an asynchronous program is not: a message again, or two one by one, change a state."""
         pick: Callable[..., Any] = max if self.program.combine == "max" else min
-        for (vertex, a), (other, b) in itertools.product(pairs, repeat=2):
-            if other != vertex:
+        for (vertex, a), (other_vertex, b) in itertools.product(pairs, repeat=2):
+            if other_vertex != vertex:
                 continue
             state = _show(vertex[: len(self.state)])
-            one = self.applied(vertex, a)
-            after = self.after(vertex, one)
+            once = self.applied(vertex, a)
+            after = self.after(vertex, once)
             twice = self.applied(after, a)
-            if not _close(twice, one):
+            if not _close(twice, once):
                 return self.about(
                     "apply",
-                    f"a state of {state} becomes {_show(one)} by the message {_show(a)}, and {_show(twice)} by the "
+                    f"a state of {state} becomes {_show(once)} by the message {_show(a)}, and {_show(twice)} by the "
                     "same message again; leave out asynchronous = True",
                 )
             if self.program.combine == "any":
@@ -367,7 +370,7 @@ class Trial:
 
 def _message_kind(column: Sequence[Any], combine: str) -> str:
     """Return the type in which messages are combined; a sum of flags is a count."""
-    dtype = np.result_type(*[np.asarray(one).dtype for one in column])
+    dtype = np.result_type(*[np.asarray(message).dtype for message in column])
     if dtype.kind == "f":
         return "float32" if dtype.name == "float32" else "float64"
     return "bool" if dtype.kind == "b" and combine != "sum" else "int64"
@@ -394,7 +397,7 @@ def _show(message: Any) -> str:
 def _ordered(message: Any, instead: float) -> Any:
     """Return a message as min and max combine it: a NaN is replaced by their identity."""
     if isinstance(message, tuple):
-        return tuple(_ordered(one, instead) for one in message)
+        return tuple(_ordered(part, instead) for part in message)
     if isinstance(message, (float, np.floating)) and math.isnan(message):
         return type(message)(instead)
     return message

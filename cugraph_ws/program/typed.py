@@ -49,19 +49,21 @@ def typed_function(source: FunctionSource, owner: str) -> Callable[..., Any]:
         has the types of its operations alone.
     """
     defined = source.definitions or tuple(
-        (f"<{owner}>", one) for one in parse(source.text).body if isinstance(one, ast.FunctionDef)
+        (f"<{owner}>", node)
+        for node in parse(source.text).body
+        if isinstance(node, ast.FunctionDef)
     )
     space: dict[str, Any] = {"math": math, "np": np, **plain_functions(owner)}
     space |= {f"ws_{name}": operation(name) for name in OPERATIONS}
     space |= {"ws_call": call, "ws_power": power}
     texts = [text for name, text in TEXTS.items() if name in source.text]
-    texts += [ast.unparse(one) for _, one in defined]
-    made: Any = None
-    for file, one in defined:
-        is_helper = one is not defined[-1][1]
+    texts += [ast.unparse(definition) for _, definition in defined]
+    wrapper: Any = None
+    for file, definition in defined:
+        is_helper = definition is not defined[-1][1]
         kind = _Helper if is_helper else _Main
-        made = space[one.name] = kind(file, one, space, "\n\n".join(texts))
-    return made.__call__  # type: ignore[no-any-return]
+        wrapper = space[definition.name] = kind(file, definition, space, "\n\n".join(texts))
+    return wrapper.__call__  # type: ignore[no-any-return]
 
 
 class _Main:
@@ -75,14 +77,14 @@ class _Main:
         self.known: dict[Any, FunctionType] = {}
         self.function: FunctionType | None = None
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         if self.function is not None:
-            return self.function(*given)
-        kinds = tuple(map(numba_type, given))
+            return self.function(*arguments)
+        kinds = tuple(map(numba_type, arguments))
         function = self.specialised(kinds)
         if None not in kinds:
             self.function = function
-        return function(*given)
+        return function(*arguments)
 
     def specialised(self, kinds: tuple[Any, ...]) -> FunctionType:
         """Return the function for arguments of some types."""
@@ -104,19 +106,23 @@ class _Main:
             variables, returned = inferred(text, self.tree.name, kinds)
         except NumbaError:
             return {}, None
-        found: dict[int, set[Any]] = {}
+        types_of: dict[int, set[Any]] = {}
         for name, kind in variables.items():
             if name.startswith(MARK):
                 number = int(name.removeprefix(MARK).partition(".")[0])
-                found.setdefault(number, set()).add(types.unliteral(kind))
-        return {number: one.pop() for number, one in found.items() if len(one) == 1}, returned
+                types_of.setdefault(number, set()).add(types.unliteral(kind))
+        return {
+            number: candidates.pop()
+            for number, candidates in types_of.items()
+            if len(candidates) == 1
+        }, returned
 
-    def compiled(self, found: Mapping[int, Any], returned: Any) -> FunctionType:
+    def compiled(self, kinds: Mapping[int, Any], returned: Any) -> FunctionType:
         """Return the function with its operations replaced, for these types."""
-        casts = {f"ws_to_{number}": converter(kind) for number, kind in found.items()}
+        casts = {f"ws_to_{number}": converter(kind) for number, kind in kinds.items()}
         if returned is not None:
             casts["ws_to_result"] = converter(returned)
-        local = {one.arg for one in self.tree.args.args} | _stored(self.tree)
+        local = {argument.arg for argument in self.tree.args.args} | _stored(self.tree)
         tree = _Typing(casts, local).visit(copy.deepcopy(self.tree))
         module = ast.fix_missing_locations(ast.Module([tree], []))
         space = {**self.space, **casts}
@@ -129,16 +135,16 @@ class _Main:
 class _Helper(_Main):
     """A helper, which is compiled for each combination of types that it is called with."""
 
-    def __call__(self, *given: Any) -> Any:
-        return self.specialised(tuple(map(numba_type, given)))(*given)
+    def __call__(self, *arguments: Any) -> Any:
+        return self.specialised(tuple(map(numba_type, arguments)))(*arguments)
 
 
 def _stored(tree: ast.AST) -> set[str]:
     """Return the names that a function assigns."""
     return {
-        one.id
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
 
 
@@ -147,13 +153,13 @@ def _numbered(definition: ast.FunctionDef) -> ast.FunctionDef:
     tree: ast.FunctionDef = _Spelt().visit(copy.deepcopy(definition))
     names = _stored(tree)
     several = [
-        one
-        for one in ast.walk(tree)
-        if isinstance(one, (ast.IfExp, ast.BoolOp))
-        or (isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in names)
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.IfExp, ast.BoolOp))
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names)
     ]
-    for number, one in enumerate(several):
-        vars(one)["ws_number"] = number
+    for number, node in enumerate(several):
+        vars(node)["ws_number"] = number
     return tree
 
 
@@ -166,8 +172,8 @@ class _Spelt(ast.NodeTransformer):
             return node
         read = ast.Name(node.target.id, ast.Load())
         value = ast.BinOp(read, node.op, self.visit(node.value))
-        made = ast.Assign([node.target], value)
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        assignment = ast.Assign([node.target], value)
+        return ast.fix_missing_locations(ast.copy_location(assignment, node))
 
 
 class _Marking(ast.NodeTransformer):
@@ -176,12 +182,12 @@ class _Marking(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         """Return the node, or its assignment to a variable."""
         number = getattr(node, "ws_number", None)
-        made = self.generic_visit(node)
+        visited = self.generic_visit(node)
         if number is None:
-            return made
-        assert isinstance(made, ast.expr)
+            return visited
+        assert isinstance(visited, ast.expr)
         target = ast.Name(f"{MARK}{number}", ast.Store())
-        return ast.copy_location(ast.NamedExpr(target, made), node)
+        return ast.copy_location(ast.NamedExpr(target, visited), node)
 
 
 class _Typing(ast.NodeTransformer):
@@ -200,25 +206,25 @@ class _Typing(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Replace a node."""
-        made = super().visit(node)
+        visited = super().visit(node)
         name = f"ws_to_{getattr(node, 'ws_number', None)}"
-        return _calling(node, name, [made]) if name in self.casts else made
+        return _calling(node, name, [visited]) if name in self.casts else visited
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         """Convert the result."""
-        made = self.generic_visit(node)
+        visited = self.generic_visit(node)
         if node.value is not None and "ws_to_result" in self.casts:
             node.value = _calling(node, "ws_to_result", [node.value])
-        return made
+        return visited
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         """Replace an operation; one of constants is computed by Python, before it is compiled too."""
         if _is_constant(node):
             return node
-        left, right = self.visit(node.left), self.visit(node.right)
+        first, second = self.visit(node.left), self.visit(node.right)
         if isinstance(node.op, ast.Pow) and _is_whole(node.right):
-            return _calling(node, "ws_power", [left, right])
-        return _calling(node, f"ws_{type(node.op).__name__}", [left, right])
+            return _calling(node, "ws_power", [first, second])
+        return _calling(node, f"ws_{type(node.op).__name__}", [first, second])
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """Replace an operation."""
@@ -228,18 +234,22 @@ class _Typing(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Replace a chain of comparisons by a conjunction."""
-        if not all(type(one).__name__ in OPERATIONS for one in node.ops):
+        if not all(type(operator).__name__ in OPERATIONS for operator in node.ops):
             return self.generic_visit(node)
-        sides = [self.visit(one) for one in (node.left, *node.comparators)]
-        made = [
-            _calling(node, f"ws_{type(one).__name__}", [sides[place], sides[place + 1]])
-            for place, one in enumerate(node.ops)
+        sides = [self.visit(side) for side in (node.left, *node.comparators)]
+        comparisons = [
+            _calling(node, f"ws_{type(operator).__name__}", [sides[place], sides[place + 1]])
+            for place, operator in enumerate(node.ops)
         ]
-        return made[0] if len(made) == 1 else ast.copy_location(ast.BoolOp(ast.And(), made), node)
+        return (
+            comparisons[0]
+            if len(comparisons) == 1
+            else ast.copy_location(ast.BoolOp(ast.And(), comparisons), node)
+        )
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Replace a call of a function of Python, `math` or NumPy."""
-        arguments = [self.visit(one) for one in node.args]
+        arguments = [self.visit(argument) for argument in node.args]
         called = ast.unparse(node.func)
         known = called in BUILTINS and called not in self.local
         if not node.keywords and (known or called.startswith(("math.", "np."))):
@@ -248,8 +258,8 @@ class _Typing(ast.NodeTransformer):
 
 
 def _calling(node: ast.AST, name: str, arguments: Sequence[ast.expr]) -> ast.expr:
-    made = ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
-    return ast.fix_missing_locations(ast.copy_location(made, node))
+    call_node = ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+    return ast.fix_missing_locations(ast.copy_location(call_node, node))
 
 
 def _is_whole(node: ast.expr) -> bool:

@@ -106,10 +106,10 @@ def replacing(path: Path, *, mode: int | None = None, durable: bool = True) -> I
 def _replaced(path: Path) -> os.stat_result | None:
     """Return the status of the regular file `path`, None if there is none."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _create(path: Path, mode: int) -> tuple[Path, int]:
@@ -191,9 +191,9 @@ def _remove_abandoned(path: str) -> bool:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path, flags)
     try:
-        found = os.fstat(descriptor)
-        ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-        if not ours or time.time() - found.st_mtime < ABANDONED:
+        status = os.fstat(descriptor)
+        ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        if not ours or time.time() - status.st_mtime < ABANDONED:
             return False
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)
@@ -250,11 +250,11 @@ def is_private(path: Path) -> bool:
         False also if the path does not exist.
     """
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return False
-    own = found.st_uid == os.geteuid()
-    return stat.S_ISDIR(found.st_mode) and own and not found.st_mode & 0o022
+    is_own = status.st_uid == os.geteuid()
+    return stat.S_ISDIR(status.st_mode) and is_own and not status.st_mode & 0o022
 
 
 def read_private(path: Path) -> bytes:
@@ -275,9 +275,9 @@ def read_private(path: Path) -> bytes:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
-        own = found.st_uid == os.geteuid() and not found.st_mode & 0o022
-        if not stat.S_ISREG(found.st_mode) or not own:
+        status = os.fstat(file.fileno())
+        is_own = status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        if not stat.S_ISREG(status.st_mode) or not is_own:
             raise PermissionError(f"{path} is not a regular file that only this user can write to")
         return file.read()
 

@@ -30,9 +30,9 @@ def bin_counts(bins: Any, count: int) -> Any:
     """
     if isinstance(bins, np.ndarray):
         return np.bincount(bins, minlength=count)
-    found = device().xp.zeros(count, np.int64)
-    device().xp.add.at(found, bins, 1)
-    return found
+    counts = device().xp.zeros(count, np.int64)
+    device().xp.add.at(counts, bins, 1)
+    return counts
 
 
 def bin_sums(bins: Any, values: Any, count: int) -> Any:
@@ -52,6 +52,6 @@ def bin_sums(bins: Any, values: Any, count: int) -> Any:
     """
     if isinstance(bins, np.ndarray):
         return np.bincount(bins, values, minlength=count).astype(np.float64, copy=False)
-    found = device().xp.zeros(count, np.float64)
-    device().xp.add.at(found, bins, values.astype(np.float64, copy=False))
-    return found
+    sums = device().xp.zeros(count, np.float64)
+    device().xp.add.at(sums, bins, values.astype(np.float64, copy=False))
+    return sums

@@ -94,18 +94,20 @@ class Links(Protocol):
     hub: Hub | None
     measured: tuple[float, float] | None
 
-    def exchange(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+    def exchange(
+        self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]
+    ) -> None:
         """Send arrays and receive into others; returns when both are complete.
 
         Parameters
         ----------
-        sent : sequence of sequence of device array
+        outgoing : sequence of sequence of device array
             The arrays for each rank; none for this rank.
-        taken : sequence of sequence of device array
+        incoming : sequence of sequence of device array
             The receive buffers for each rank, of the lengths sent.
         """
 
-    def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
+    def post(self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]) -> None:
         """Queue an `exchange` behind all work queued so far; the host does not wait.
 
         Until it is complete, the arrays must be neither modified nor freed.
@@ -264,5 +266,5 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple(map(plain, value))
     if isinstance(value, dict):
-        return {key: plain(one) for key, one in value.items()}
+        return {key: plain(inner) for key, inner in value.items()}
     return value

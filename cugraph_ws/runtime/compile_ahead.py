@@ -123,7 +123,7 @@ def _calls() -> tuple[tuple[str, frozenset[Launch]], ...]:
     """Read what calls launch together; empty if the file is missing or malformed."""
     try:
         listed = json.loads(LIST.read_text("utf-8"))
-        launches: list[Any] = [tupled(one) for one in listed["launches"]]
+        launches: list[Any] = [tupled(launch) for launch in listed["launches"]]
         return tuple(
             (name, frozenset(launches[place] for place in places))
             for name, places, _ in listed["calls"]
@@ -153,21 +153,27 @@ def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> l
         compile first.  If the program is not listed, calls count that launch the same kernel of another
         program for the same types.
     """
-    one = program, module, name, kinds
-    with_it = [(program, made) for _, made in _calls() if one in made]
+    given_launch = program, module, name, kinds
+    with_it = [(program, launches) for _, launches in _calls() if given_launch in launches]
     if program and not with_it:
         with_it = [
-            (other, made)
-            for _, made in _calls()
-            for other in {launch[0] for launch in made if launch[1:] == one[1:]}
+            (other_program, launches)
+            for _, launches in _calls()
+            for other_program in {
+                launch[0] for launch in launches if launch[1:] == given_launch[1:]
+            }
         ]
     counts = Counter(
-        (program if program and launch[0] == other else launch[0], *launch[1:])
-        for other, made in with_it
-        for launch in made
+        (program if program and launch[0] == other_program else launch[0], *launch[1:])
+        for other_program, launches in with_it
+        for launch in launches
     )
     return longest_first(
-        [each for each, times in counts.items() if 2 * times >= len(with_it) and each != one]
+        [
+            each
+            for each, times in counts.items()
+            if 2 * times >= len(with_it) and each != given_launch
+        ]
     )
 
 
@@ -183,8 +189,8 @@ def has_programs(call: str) -> bool:
     -------
     bool
     """
-    made = _listed(call)
-    return not made or any(launch[0] for launch in made)
+    launches = _listed(call)
+    return not launches or any(launch[0] for launch in launches)
 
 
 def _listed(call: str) -> frozenset[Launch]:
@@ -448,18 +454,23 @@ def needed(job: Job) -> None:
     jobs = _jobs(together(*launch), job, program)
     if program:
         # A run may take several texts of the library's programs; their list is exact.
-        exact = [one for one in _jobs_of(_calls_with(launch), job) if one.text]
+        exact = [candidate for candidate in _jobs_of(_calls_with(launch), job) if candidate.text]
         if job in exact:
-            rare = [one for one in exact if one.name in RARE and job.name not in RARE]
-            jobs = longest_first([one for one in jobs if not one.text] + exact)
-            jobs = [one for one in jobs if one not in rare]
+            rare = [
+                candidate for candidate in exact if candidate.name in RARE and job.name not in RARE
+            ]
+            jobs = longest_first([candidate for candidate in jobs if not candidate.text] + exact)
+            jobs = [candidate for candidate in jobs if candidate not in rare]
     pool.add(jobs)
     if job.module in MAKING and pool.processes >= ENOUGH:
         graphs, plain, weighted = followers(launch)
         if plain and pool.processes < MANY:  # weights may never come
             weighted = []
         for calls in (plain, graphs, weighted):  # this graph's own kernels are in `jobs`
-            pool.add([one for one in _jobs_of(calls, job) if one.name not in RARE], later=True)
+            pool.add(
+                [candidate for candidate in _jobs_of(calls, job) if candidate.name not in RARE],
+                later=True,
+            )
     pool.do(job)
 
 
@@ -485,15 +496,15 @@ def followers(launch: Launch) -> tuple[list[str], list[str], list[str]]:
 
 
 def _calls_with(launch: Launch) -> list[str]:
-    return [call for call, made in _calls() if launch in made]
+    return [call for call, launches in _calls() if launch in launches]
 
 
 def _jobs_of(calls: list[str], beside: Job) -> list[Job]:
     """Return all kernels of listed calls."""
     if not calls:  # of what no list is needed
         return []
-    found: list[Job] = provider("listed programs").jobs_of(calls, beside.capability)
-    return found
+    jobs: list[Job] = provider("listed programs").jobs_of(calls, beside.capability)
+    return jobs
 
 
 def _program(module: str) -> str:

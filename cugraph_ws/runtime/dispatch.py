@@ -7,6 +7,7 @@ and Dask are imported only when they are used.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -49,6 +50,7 @@ PROVIDERS = {
 }
 
 
+@cache
 def provider(what: str) -> Any:
     """Return the module with a name in the table.
 

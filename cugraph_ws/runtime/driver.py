@@ -213,9 +213,9 @@ class Function:
             Dynamic shared memory of a block in bytes; see `allow_shared`.
         """
         library = _library()
-        one, none = ctypes.c_uint(1), ctypes.c_void_p()
+        unit, none = ctypes.c_uint(1), ctypes.c_void_p()
         shape = (
-            ctypes.c_uint(grid), one, one, ctypes.c_uint(block), one, one, ctypes.c_uint(shared),
+            ctypes.c_uint(grid), unit, unit, ctypes.c_uint(block), unit, unit, ctypes.c_uint(shared),
             ctypes.c_void_p(stream),
         )  # fmt: skip
 

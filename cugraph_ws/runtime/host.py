@@ -20,5 +20,5 @@ def host() -> tuple[str, str]:
         The boot id is empty if the system has none.  The environment variable ``NCCL_HOSTID`` replaces it if
         set: NCCL then treats processes with different values as on different machines, and so does the library.
     """
-    given = os.environ.get("NCCL_HOSTID", "")
-    return platform.node(), given or (BOOT.read_text("utf-8").strip() if BOOT.exists() else "")
+    host_id = os.environ.get("NCCL_HOSTID", "")
+    return platform.node(), host_id or (BOOT.read_text("utf-8").strip() if BOOT.exists() else "")

@@ -58,8 +58,8 @@ class Segment:
                 except OSError:
                     self.forget()
                     raise
-            found = os.fstat(opened)
-            if not stat.S_ISREG(found.st_mode) or (found.st_uid, found.st_size) != (
+            status = os.fstat(opened)
+            if not stat.S_ISREG(status.st_mode) or (status.st_uid, status.st_size) != (
                 os.geteuid(),
                 size,
             ):
@@ -90,10 +90,10 @@ def _path(name: str) -> Path:
 def free_bytes() -> int:
     """Return how many bytes of shared memory are free; 0 if the system has none."""
     try:
-        found = os.statvfs(FOLDER)
+        file_system = os.statvfs(FOLDER)
     except (OSError, AttributeError):
         return 0
-    return found.f_bavail * found.f_frsize
+    return file_system.f_bavail * file_system.f_frsize
 
 
 def sweep() -> None:
@@ -101,6 +101,6 @@ def sweep() -> None:
     with suppress(OSError):
         for path in FOLDER.glob(f"{PREFIX}*"):
             with suppress(OSError):
-                found = path.lstat()
-                if found.st_uid == os.geteuid() and time.time() - found.st_mtime > ABANDONED:
+                status = path.lstat()
+                if status.st_uid == os.geteuid() and time.time() - status.st_mtime > ABANDONED:
                     path.unlink()

@@ -76,14 +76,14 @@ def count_on_device(mask: Any) -> Any:
     -------
     device array of int64, shape ()
     """
-    here = device()
-    total = here.xp.zeros(1, np.int64)
-    mask = here.xp.ascontiguousarray(mask).ravel()
+    current_device = device()
+    total = current_device.xp.zeros(1, np.int64)
+    mask = current_device.xp.ascontiguousarray(mask).ravel()
     count = mask.size
     if count:
         words = count // 4 if _address(mask) % 4 == 0 else 0
-        here.module("masks").launch(
-            "count_true", here.blocks_for(max(words, count - 4 * words), BLOCK), BLOCK,
+        current_device.module("masks").launch(
+            "count_true", current_device.blocks_for(max(words, count - 4 * words), BLOCK), BLOCK,
             mask[: 4 * words].view(np.uint32), words, mask[4 * words :], count - 4 * words, total,
         )  # fmt: skip
     return total[0]

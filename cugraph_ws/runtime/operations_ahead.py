@@ -48,13 +48,13 @@ def _use_all(xp: Any, gpu: Any) -> None:
 
 def _operations(xp: Any) -> list[Callable[[], Any]]:
     """Return operations, in the order in which a first graph, first runs and their results need them."""
-    i4, i8, f4, f8, there = (xp.zeros(ENTRIES, kind) for kind in ("i4", "i8", "f4", "f8", "?"))
+    i4, i8, f4, f8, flags = (xp.zeros(ENTRIES, kind) for kind in ("i4", "i8", "f4", "f8", "?"))
     return [
         # numbering and rows
         partial(xp.greater, i4, 0),
-        partial(xp.cumsum, there, dtype=np.int32),
+        partial(xp.cumsum, flags, dtype=np.int32),
         partial(xp.subtract, i4, 1),
-        partial(xp.flatnonzero, there),
+        partial(xp.flatnonzero, flags),
         partial(i4.astype, np.int64),
         partial(xp.subtract, i8, 1),
         *(partial(xp.take, values, places) for values in (i4, i8) for places in (i8, i4)),
@@ -70,14 +70,14 @@ def _operations(xp: Any) -> list[Callable[[], Any]]:
         partial(xp.full, ENTRIES, 0.0, np.float64),
         partial(xp.greater, f8, 0.0),
         partial(xp.less, f8, 0.0),
-        partial(xp.bitwise_and, there, there),
+        partial(xp.bitwise_and, flags, flags),
         partial(i8.fill, 1),
         partial(xp.isfinite, f4),
         partial(xp.isfinite, f8),
-        partial(xp.invert, there),
+        partial(xp.invert, flags),
         partial(xp.greater, i8, 0),
         # states by vertex number, and result frames
-        *(partial(xp.take, values, places) for values in (f8, f4, there) for places in (i4, i8)),
+        *(partial(xp.take, values, places) for values in (f8, f4, flags) for places in (i4, i8)),
         i4.copy,
         i4[::2].copy,
         f8.copy,
@@ -87,7 +87,7 @@ def _operations(xp: Any) -> list[Callable[[], Any]]:
         partial(xp.equal, i4, 0),
         partial(xp.equal, i8, 0),
         partial(xp.not_equal, f4, np.inf),
-        partial(xp.packbits, there, bitorder="little"),
+        partial(xp.packbits, flags, bitorder="little"),
         partial(xp.arange, ENTRIES, dtype=np.int32),
         partial(xp.multiply, 2, i8),
         partial(xp.add, i8, i8),

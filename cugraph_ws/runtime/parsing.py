@@ -57,7 +57,7 @@ class _Pieces(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Split in a function; what runs once, when a module is imported, is not compiled."""
-        node.body = [_Split().visit(one) for one in node.body]
+        node.body = [_Split().visit(statement) for statement in node.body]
         return node
 
 

@@ -75,11 +75,11 @@ def kept_by_rmm(runtime: Any) -> int:
     pool = driver_pool()
     if not pool:
         return 0
-    held, used = (
-        int(runtime.memPoolGetAttribute(pool, one))
-        for one in (runtime.cudaMemPoolAttrReservedMemCurrent, runtime.cudaMemPoolAttrUsedMemCurrent)
+    reserved, used = (
+        int(runtime.memPoolGetAttribute(pool, attribute))
+        for attribute in (runtime.cudaMemPoolAttrReservedMemCurrent, runtime.cudaMemPoolAttrUsedMemCurrent)
     )  # fmt: skip
-    return held - used
+    return reserved - used
 
 
 def kept_at_most(memory: int) -> int:
@@ -153,8 +153,8 @@ def shared_pool(xp: Any, memory: int) -> SharedPool | None:
     pool = xp.cuda.MemoryPool(rmm_cupy_allocator)
 
     def attempt(size: int) -> Any:
-        kept = size <= POOLED or (size <= most and not _has_own_pool(_resource()))
-        return pool.malloc(size) if kept else rmm_cupy_allocator(size)
+        is_pooled = size <= POOLED or (size <= most and not _has_own_pool(_resource()))
+        return pool.malloc(size) if is_pooled else rmm_cupy_allocator(size)
 
     def allocate(size: int) -> Any:
         try:

@@ -61,7 +61,7 @@ def kind_of(value: Any) -> Kind:
         If a kernel cannot take it: an array of another rank or dtype, or another object.
     """
     if isinstance(value, tuple):
-        return tuple([kind_of(one) for one in value])
+        return tuple([kind_of(part) for part in value])
     return _NUMBERS.get(type(value)) or _kind_of_array(value)
 
 
@@ -113,17 +113,17 @@ def marshal(arguments: Sequence[Any]) -> Marshalled:
 def _take(arguments: Sequence[Any], values: list[Any]) -> tuple[Kind, ...]:
     """Append the values of arguments; return their kinds."""
     kinds: list[Kind] = []
-    for one in arguments:  # no calls for each: a launch has dozens of arguments
-        kind: Kind = _NUMBERS.get(type(one))
+    for argument in arguments:  # no calls for each: a launch has dozens of arguments
+        kind: Kind = _NUMBERS.get(type(argument))
         if kind is not None:
-            values.append(one)
-        elif isinstance(one, tuple):
-            kind = _take(one, values)
+            values.append(argument)
+        elif isinstance(argument, tuple):
+            kind = _take(argument, values)
         else:
-            kind, strides = _CONTIGUOUS.get(one.dtype, _NO_ARRAY)
-            if kind is None or one.strides != strides:
-                kind = _kind_of_array(one)
-            values.append(one.data.ptr)
+            kind, strides = _CONTIGUOUS.get(argument.dtype, _NO_ARRAY)
+            if kind is None or argument.strides != strides:
+                kind = _kind_of_array(argument)
+            values.append(argument.data.ptr)
         kinds.append(kind)
     return tuple(kinds)
 
@@ -188,7 +188,7 @@ def _layout(kinds: tuple[Kind, ...]) -> _Layout:
     starts = []
     for kind in kinds:
         starts.append(len(formats))
-        formats.extend(_FORMATS.get(one, _POINTER) for one in _apart(kind))
+        formats.extend(_FORMATS.get(part, _POINTER) for part in _apart(kind))
     count = len(formats)
     return _Layout(
         format=Struct(f"={''.join(formats)}{count}{_POINTER}"),
@@ -203,4 +203,4 @@ def _apart(kind: Kind) -> list[str]:
     """Return the kinds of the values of an argument."""
     if not isinstance(kind, tuple):
         return [kind]
-    return [inner for one in kind for inner in _apart(one)]
+    return [inner for part in kind for inner in _apart(part)]

@@ -44,11 +44,11 @@ def single_flight(path: Path, patience: float = PATIENCE) -> Iterator[bool]:
     lock = path.with_name(f"{path.name}.lock")
     descriptor = _opened(lock)
     try:
-        held = descriptor is not None and _locked(descriptor, time.monotonic() + patience)
+        is_locked = descriptor is not None and _locked(descriptor, time.monotonic() + patience)
         try:
-            yield held
+            yield is_locked
         finally:
-            if held:  # a process that waits for the removed file gets its lock nevertheless
+            if is_locked:  # a process that waits for the removed file gets its lock nevertheless
                 with contextlib.suppress(OSError):
                     lock.unlink()
     finally:

@@ -39,12 +39,12 @@ def unregister(pointer: int) -> None:
 
 def address_on_gpu(pointer: int) -> int:
     """Return the address by which the GPU reaches registered memory."""
-    found = ctypes.c_uint64()
+    address = ctypes.c_uint64()
     checked(
-        "cuMemHostGetDevicePointer_v2", "addressing host memory", ctypes.byref(found),
+        "cuMemHostGetDevicePointer_v2", "addressing host memory", ctypes.byref(address),
         ctypes.c_void_p(pointer), ctypes.c_uint(0),
     )  # fmt: skip
-    return int(found.value)
+    return int(address.value)
 
 
 def store_word(stream: int, address: int, value: int) -> None:

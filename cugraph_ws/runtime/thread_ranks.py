@@ -147,11 +147,11 @@ class ThreadCommunicator:
 
     def alltoall(self, buffers: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Send copies of arrays to every rank, and return the arrays received."""
-        sent = [
+        copies = [
             list(buffer) if peer == self.rank else [array.copy() for array in buffer]
             for peer, buffer in enumerate(buffers)
         ]
-        return [buffer[self.rank] for buffer in self._ranks.turns.exchange(self.rank, sent)]
+        return [buffer[self.rank] for buffer in self._ranks.turns.exchange(self.rank, copies)]
 
     def allgather(self, value: Value) -> list[Value]:
         """Send a small value to every rank."""
@@ -185,10 +185,10 @@ class ThreadRanks:
         """
         if not on_device:
             return self.call(lambda comm: work(comm.rank))
-        here = device().here()
+        use_device = device().here()
 
         def there(comm: ThreadCommunicator) -> Value:
-            with here():
+            with use_device():
                 return work(comm.rank)
 
         return self.call(there)
@@ -219,14 +219,14 @@ class ThreadRanks:
             worker.work = _job(turns, comm, work)
         turns.wait()
         idle.extend(workers)
-        found, error = turns.found, turns.error
+        results, error = turns.found, turns.error
         del turns, self.turns  # an error refers to this frame
         if error is not None:
             try:
                 raise error
             finally:
                 del error
-        return found
+        return results
 
 
 def _taken(idle: list[_Worker]) -> _Worker:

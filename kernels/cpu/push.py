@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cpu.atomics import compare_and_swap, store
-from cugraph_ws.kernels.cpu.buckets import LIMIT, NEAR, PENDING, balance, file_later
+from cugraph_ws.kernels.cpu.buckets import (
+    FAR_SIZE,
+    LIMIT,
+    MIDDLE_SIZE,
+    NEAR,
+    PENDING,
+    balance,
+    file_later,
+)
 from cugraph_ws.kernels.cpu.interface import (
     FIELDS,
     NO_TARGET,
@@ -124,7 +132,7 @@ def push_fused(
 
     `queues` are the marks and two near lists, used in turn; the frontier is in the first.  `sizes`
     are the length of the frontier and its number of arcs, updated.  `limits` are the most arcs of a
-    frontier for a single thread, the most arcs and vertices in all, and the most supersteps.
+    frontier for a single thread, the most arcs, vertices and entries of piles in all, and the most supersteps.
     `history` receives the numbers of active vertices and of their arcs in each superstep.
     """
     offsets, indices = adjacency
@@ -172,6 +180,9 @@ def push_fused(
         near_size = spare_size
         if ORDERED:
             before = near_size
+            if near_size == 0:  # the next bucket is taken from a pile, all of which is read
+                pile = numbers[MIDDLE_SIZE] if numbers[MIDDLE_SIZE] > 0 else numbers[FAR_SIZE]
+                read += np.int64(pile)
             near_size = balance(near, near_size, marks, state, constants, values, piles)
             if near_size != before:
                 arcs = 0

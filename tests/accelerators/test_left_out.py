@@ -20,6 +20,7 @@ from cugraph_ws import accelerators
 from cugraph_ws.accelerators.gshards import arc_shards, choice
 from cugraph_ws.accelerators.tiles import gathers, tiling
 from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.program import codegen
 from cugraph_ws.runtime.communicator import SingleRank
 
 EDGES = rmat(6, 4, seed=11)
@@ -38,10 +39,11 @@ print(*sorted(name for name in sys.modules if name.startswith("cugraph_ws.accele
 
 
 def forget() -> None:
-    """Have the environment variable read again."""
+    """Have the environment variable read again, and programs compiled with the loops that it leaves."""
     for function in vars(accelerators).values():
         if hasattr(function, "cache_clear"):
             function.cache_clear()
+    codegen._modules.clear()
 
 
 @pytest.fixture
@@ -167,12 +169,15 @@ def test_names_in_the_variable(
     assert [accelerator.name for accelerator in accelerators.enabled()] == names
 
 
+@pytest.mark.parametrize(("given", "unknown"), [("tiles,hub", "hub"), ("none,tiles", "none")])
 def test_a_name_that_there_is_not_is_refused(
-    left_out: None, monkeypatch: pytest.MonkeyPatch
+    given: str, unknown: str, left_out: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(accelerators.VARIABLE, "tiles,hub")
+    monkeypatch.setenv(accelerators.VARIABLE, given)
     forget()
-    words = r"CUGRAPH_WS_ACCELERATORS='tiles,hub': there is no accelerator 'hub'; give 'none', or some of"
+    words = (
+        rf"CUGRAPH_WS_ACCELERATORS='{given}': there is no accelerator '{unknown}'; give 'none', or"
+    )
     with build(EDGES) as graph, pytest.raises(InputError, match=words):
         ws.run(Hops, graph, start=0)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from every_engine import the_answer
 from shapes import build
+from thread_ranks import on_ranks, share
 from verify import Edges
 
 import cugraph_ws as ws
@@ -29,6 +32,28 @@ def test_widths(directed: bool) -> None:
     assert found.predecessor.fillna(-1).tolist() == [-1, 0, 0, 0]
     away = the_answer(edges_of([GREAT, 1]), ws.widest_path, 1)
     assert away.width.isna().tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("options", [{}, {"engine": "python"}, {"partitions": 2}], ids=str)
+def test_widths_of_the_program(options: dict[str, Any]) -> None:
+    with build(edges_of([GREAT, GREAT + 1])) as graph:
+        found = ws.run(ws.WidestPath, graph, start=0, **options).frame
+        away = ws.run(ws.WidestPath, graph, start=1, **options).frame
+    assert found.width.tolist() == [2**63 - 1, GREAT, GREAT + 1]
+    assert away.width.isna().tolist() == [True, False, True]
+
+
+def test_widths_of_the_program_on_ranks() -> None:
+    with build(edges_of([GREAT, GREAT + 1, -5])) as graph:
+        frames = on_ranks(2, lambda comm: ws.run(ws.WidestPath, share(graph, comm), start=0).frame)
+    assert pd.concat(frames).width.tolist() == [2**63 - 1, GREAT, GREAT + 1, -5]
+
+
+def test_widths_of_the_program_for_floats() -> None:
+    edges = replace(edges_of([3, 4]), weight=np.array([0.5, 1.5]))
+    with build(edges) as graph:
+        found = ws.run(ws.WidestPath, graph, start=0).frame
+    assert found.width.tolist() == [np.inf, 0.5, 1.5]
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -18,10 +18,10 @@ from emulator.device import emulated
 from thread_ranks import on_ranks, over_links
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.direct_start import client as direct_start
+from cugraph_ws.accelerators.direct_start.client import ask_directly
 from cugraph_ws.backends.cuda.shard import DeviceShard
-from cugraph_ws.dask import direct_start
 from cugraph_ws.dask import graph as cluster_graph
-from cugraph_ws.dask.direct_start import ask_directly
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.partition import known_vertices as known
 from cugraph_ws.partition.build import build_shard
@@ -274,7 +274,7 @@ def test_a_look_up_that_cannot_be_made_is_left_to_the_workers(client, monkeypatc
 
     with ws.Graph(frame) as whole, ws.Graph(lazy(frame)) as graph:
         if without == "an answer":
-            monkeypatch.setattr(cluster_graph, "ask_directly", lambda *given: None)
+            monkeypatch.setattr(direct_start, "ask_directly", lambda *given: None)
             monkeypatch.setattr(cluster_graph, "ask_workers", ask)
         else:
             monkeypatch.setattr(known, "MOST", 2)

@@ -20,6 +20,25 @@ import cugraph_ws as ws
 from cugraph_ws.execution import checkpoint
 from cugraph_ws.execution.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 
+
+@ws.vertex_program
+class Least:
+    """The least number of a vertex that reaches the vertex."""
+
+    label: ws.vertex_id
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.label
+
+    combine = min
+
+    def apply(old, gathered):
+        return min(old.label, gathered)
+
+
 SPARSE = random_edges(120, 260, seed=41)
 LONG = grid(12, 11, drop=0.1, seed=45)
 
@@ -308,6 +327,15 @@ class TestAnotherRun:
             ).synchronous
             with pytest.raises(ws.InputError, match="out of order"):
                 ws.run(ws.SSSP, graph, source=0, max_iter=500, resume=tmp_path / "c")
+
+    def test_fewer_supersteps_than_in_place(self, tmp_path):
+        """In place a label travels any number of edges in a superstep."""
+        with build(LONG) as graph:
+            path = tmp_path / "least"
+            done = ws.run(Least, graph, direction="gather", in_place=True, checkpoint=path)
+            assert not done.synchronous
+            with pytest.raises(ws.InputError, match="out of order"):
+                ws.run(Least, graph, max_iter=500, resume=path)
 
     def test_other_sources(self, tmp_path):
         with build(LONG) as graph:

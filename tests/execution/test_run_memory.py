@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import zoo_edges
+from thread_ranks import ThreadCommunicator, on_ranks
 
 import cugraph_ws as ws
 from bench import runs
@@ -18,10 +20,10 @@ from cugraph_ws.algorithms.rows_of_runs import FUNCTIONS
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution import run_memory
 from cugraph_ws.execution.loop import Loop
+from cugraph_ws.partition.build import build_shard
 
 LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"
 FEW = {"degree", "degrees"}  # no more than a few numbers for each vertex
-UPPER_BOUNDS = {"ego_graph", "subgraph"}  # as if all edges were returned
 
 
 def star(leaves: int) -> pd.DataFrame:
@@ -88,24 +90,15 @@ def test_peaks_of_runs_are_as_estimated(group: str) -> None:
 
     Allocators and pages of code blur smaller ones.  What is off is measured again, twice.
     """
-
-    def is_off(row: dict[str, Any]) -> bool:
-        taken, told = row["taken"], row["told"]
-        most = 2 if runs.CASES[row["function"]].decided else 1.25
-        slack = 6e6 if taken < 30e6 else 0
-        if row["function"] in UPPER_BOUNDS:
-            most = 4
-        return not 0.95 * taken - slack <= told <= most * taken + slack
-
     names, shapes, scale = GROUPS[group]
     rows = [row for row in runs.measure(names, shapes, scale=scale) if "taken" in row]
     assert {row["function"] for row in rows} == set(names)
     for _ in range(2):
-        again = sorted({row["function"] for row in rows if is_off(row)})
+        again = sorted({row["function"] for row in rows if runs.is_off(row)})
         if again:
             rows = [row for row in rows if row["function"] not in again]
             rows += [row for row in runs.measure(again, shapes, scale=scale) if "taken" in row]
-    assert not [row for row in rows if is_off(row)]
+    assert not [row for row in rows if runs.is_off(row)]
 
 
 # --- refusals ---------------------------------------------------------------------------------
@@ -172,6 +165,51 @@ def test_results_of_more_rows_than_vertices_are_refused(monkeypatch: Any) -> Non
             ws.personalized_pagerank(graph, leaves[:500])
         few = ws.personalized_pagerank(graph, leaves[:500], top=2, max_iter=200)
         assert len(few) == 1000
+
+
+class Limited(ThreadCommunicator):
+    """A rank on a worker that has so many bytes of memory left."""
+
+    room: int | None = None
+
+
+@pytest.mark.parametrize("limited", ["worker", "variable"])
+def test_a_run_on_ranks_is_refused_before_it_starts(limited: str, monkeypatch: Any) -> None:
+    """Rank 1 lacks memory for its share: both ranks are told so, and nothing is computed."""
+    ends = np.random.default_rng(0).integers(0, 50_000, (2, 300_000))
+    frame = pd.DataFrame(dict(zip(("source", "destination"), ends, strict=True)))
+
+    def on_rank(comm: Any) -> None:
+        own = Limited(comm.rank, comm.size, comm._board, comm._barrier)
+        share = [frame[:150_000], frame[150_000:]][comm.rank]
+        shard = build_shard(own, [(comm.rank, share)], ["source"], ["destination"])
+        comm.allgather(None)
+        if limited == "variable":
+            monkeypatch.setenv(LIMIT, "1000")
+        elif comm.rank == 1:
+            own.room = 1000
+        comm.allgather(None)
+        before = {*shard.kept}
+        rank = 0 if limited == "variable" else 1
+        message = rf"needs .*MiB on rank {rank} of 2 beside its shard of the graph and 1000 B of the .*LIMIT"
+        with pytest.raises(GraphMemoryError, match=message):
+            ws.run(ws.Louvain(), shard, engine="cpu")
+        assert {*shard.kept} == before
+        comm.allgather(None)
+        monkeypatch.delenv(LIMIT, raising=False)
+        own.room = None
+        assert ws.run(ws.PageRank, shard, engine="cpu").iterations > 1
+
+    on_ranks(2, on_rank)
+
+
+@pytest.mark.parametrize("program", ["vertices", "pairs"])
+def test_partitions_of_a_process_are_refused(program: str, monkeypatch: Any) -> None:
+    graph, _ = small("bfs")
+    monkeypatch.setenv(LIMIT, "1000")
+    with pytest.raises(GraphMemoryError, match=r"needs .*iB beside the graph and 1000 B are"):
+        ws.run(ws.PageRank if program == "vertices" else zoo_edges.Triangles, graph, partitions=2)
+    graph.close()
 
 
 # --- batches ----------------------------------------------------------------------------------

@@ -175,8 +175,9 @@ def test_merge_reduces_values(policy, expected, dtype):
     assert out["w"].dtype == wanted
 
 
-def test_sum_beyond_int64_is_refused():
-    values = np.full(6, 2**62, np.int64)
+@pytest.mark.parametrize("value", [2**62, -(2**62)])
+def test_sum_beyond_int64_is_refused(value):
+    values = np.full(6, value, np.int64)
     with pytest.raises(ValueError, match=r"'w' could exceed int64; cast it to float64"):
         merge_parallel(PARALLEL, {"w": values}, "sum", repeats(PARALLEL))
 

@@ -3,8 +3,8 @@
 A task takes about ten milliseconds from the client through the scheduler to a worker, and the
 message that it is done takes half as long; many searches take less time.  So when a client submits
 tasks, it also sends each worker a request over Dask's own connections.  Whichever arrives first
-begins the work.  A task whose work has already begun takes it over and returns its result, like any
-task.  If a worker cannot be reached, or a request comes late, the client waits for Dask.
+begins the work (`cugraph_ws.dask.started_tasks`).  If a worker cannot be reached, or a request comes
+late, the client waits for Dask.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ import asyncio
 import threading
 import time
 import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,101 +21,14 @@ from distributed import Client
 from distributed.core import send_recv
 from distributed.protocol.pickle import dumps
 
-__all__ = ["DirectStart", "StartedTask", "StartedTasks", "ask_directly", "run_of"]
+__all__ = ["DirectRequests", "DirectStart", "ask_directly"]
 
 MOST = 1 << 16  # bytes of a call, above which only Dask's task is sent
 REACH = 1.0  # seconds in which a worker must accept a connection
 AGAIN = 60.0  # seconds after which a worker that could not be reached is tried again
-REMEMBERED = 4096  # tasks that have come and are remembered; a late request for one begins nothing
 
 # For each client, the workers that it could not reach, and when
 _OUT_OF_REACH: weakref.WeakKeyDictionary[Client, dict[str, float]] = weakref.WeakKeyDictionary()
-
-
-# ---------------------------------------------------------------------------------- on a worker
-
-
-def run_of(key: Any) -> str:
-    """Return the run that a task belongs to."""
-    return str(key).rpartition("-")[0]
-
-
-class StartedTask:
-    """Work that began before its task came.
-
-    Attributes
-    ----------
-    outcome : Future
-        Its result or error.
-    owned : Future
-        Done once the task has come; from then on Dask reports the loss of the worker.
-    """
-
-    def __init__(self) -> None:
-        self.outcome: Future[Any] = Future()
-        self.owned: Future[None] = Future()
-
-    def work(self, do: Callable[[], Any]) -> None:
-        """Do the work."""
-        try:
-            self.outcome.set_result(do())
-        except BaseException as error:
-            self.outcome.set_exception(error)
-
-
-class StartedTasks:
-    """The direct starts of one worker, by the key of their task."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._begun: dict[Any, StartedTask] = {}
-        self._past: OrderedDict[Any, None] = OrderedDict()  # tasks that have come, or never will
-
-    def begin(self, key: Any, do: Callable[[], Any]) -> StartedTask | None:
-        """Begin work in a new thread; return None if its task has already come.
-
-        Parameters
-        ----------
-        key : str
-            The task's key.
-        do : callable
-            The work.
-        """
-        with self._lock:
-            if key in self._past:
-                return None
-            started = self._begun[key] = StartedTask()
-        threading.Thread(target=started.work, args=(do,), name=key, daemon=True).start()
-        return started
-
-    def take(self, key: Any) -> StartedTask | None:
-        """Return the work of a task that has come, if it has begun; prevent a later direct start."""
-        with self._lock:
-            self._past[key] = None
-            while len(self._past) > REMEMBERED:
-                self._past.popitem(last=False)
-            return self._begun.pop(key, None)
-
-    def drop(self, key: Any) -> None:
-        """Forget the work of a task that will not come, with its result."""
-        self.take(key)
-
-    def drop_run(self, run: str) -> None:
-        """Forget what a run has begun and no task has taken over."""
-        with self._lock:
-            keys = [key for key in self._begun if run_of(key) == run]
-        for key in keys:
-            self.drop(key)
-
-    def drop_begun(self, key: Any) -> None:
-        """Forget work that has begun and that no task has taken over."""
-        with self._lock:
-            begun = key in self._begun
-        if begun:
-            self.drop(key)
-
-
-# --------------------------------------------------------------------------------- on the client
 
 
 class DirectStart:
@@ -175,8 +86,8 @@ class DirectStart:
         if not _are_in_reach(client, addresses):
             return None
         calls = [
-            (address, key, dumps(one))
-            for address, key, one in zip(addresses, keys, work, strict=True)
+            (address, key, dumps(function))
+            for address, key, function in zip(addresses, keys, work, strict=True)
         ]
         if max(len(content) for _, _, content in calls) > MOST:
             return None
@@ -236,20 +147,42 @@ def ask_directly(
     async def ask() -> list[Any]:
         asking = [asyncio.ensure_future(_answer(client, to, **text)) for to, text in messages]
         _, late = await asyncio.wait(asking, timeout=seconds)
-        for one in late:
-            one.cancel()
+        for task in late:
+            task.cancel()
         return await asyncio.gather(*asking, return_exceptions=True)
 
     replies = client.sync(ask)
     if not _are_in_reach(client, [address for address, _ in messages]):
         return None
-    return [None if isinstance(one, BaseException) else one for one in replies]
+    return [None if isinstance(reply, BaseException) else reply for reply in replies]
+
+
+class DirectRequests:
+    """Both kinds of requests; see `cugraph_ws.contract.WorkerRequests`."""
+
+    def start(
+        self,
+        client: Client,
+        addresses: Sequence[str],
+        keys: Sequence[str],
+        work: Sequence[Any],
+        *,
+        owned: bool,
+    ) -> DirectStart | None:
+        """Start the tasks of a run on their workers."""
+        return DirectStart.of(client, addresses, keys, work, owned=owned)
+
+    def ask(
+        self, client: Client, messages: Sequence[tuple[str, Mapping[str, Any]]], seconds: float
+    ) -> list[Any] | None:
+        """Send one message to each worker, and return the answers."""
+        return ask_directly(client, messages, seconds)
 
 
 def _are_in_reach(client: Client, addresses: Sequence[str]) -> bool:
     """Return whether no worker was out of reach lately."""
     tried = _OUT_OF_REACH.get(client, {})
-    return all(time.monotonic() - tried.get(one, -AGAIN) >= AGAIN for one in addresses)
+    return all(time.monotonic() - tried.get(address, -AGAIN) >= AGAIN for address in addresses)
 
 
 async def _answer(client: Client, address: str, **message: Any) -> Any:

@@ -36,11 +36,13 @@ from programs import Endless
 from shapes import build, rmat, vertex_frame
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.direct_start import client as direct_start
+from cugraph_ws.accelerators.direct_start.client import DirectStart
 from cugraph_ws.dask import client as driver
-from cugraph_ws.dask import direct_start
+from cugraph_ws.dask import started_tasks
 from cugraph_ws.dask import tasks as rank_tasks
-from cugraph_ws.dask.direct_start import DirectStart, StartedTask, StartedTasks
 from cugraph_ws.dask.heartbeat import Heartbeat
+from cugraph_ws.dask.started_tasks import StartedTask, StartedTasks
 from cugraph_ws.dask.tasks import call_rank, take_rank
 from cugraph_ws.dask.worker import RankPlugin
 
@@ -473,7 +475,7 @@ class TestStartedTasks:
         assert logged == []
 
     def test_remembered_tasks_are_bounded(self, monkeypatch):
-        monkeypatch.setattr(direct_start, "REMEMBERED", 3)
+        monkeypatch.setattr(started_tasks, "REMEMBERED", 3)
         starts = StartedTasks()
         for number in range(5):
             starts.take(number)
