@@ -27,6 +27,7 @@ html_sidebars: dict[str, list[str]] = {  # pages without pages below them
 }
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
