@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import sys
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,15 @@ def value_page(name: str, value: Any) -> str:
     )
 
 
+def arguments_of(kind: type) -> str:
+    """Return the arguments of a class without their types; none for results, and where none are taken."""
+    if is_dataclass(kind) or kind.__init__ is object.__init__:
+        return ""
+    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
+    plain = [parameter.replace(annotation=parameter.empty) for parameter in parameters]
+    return str(inspect.Signature(plain))[1:-1]
+
+
 def page(name: str) -> str:
     """Return the reStructuredText of the page of a public name."""
     value = getattr(ws, name)
@@ -90,12 +100,8 @@ def page(name: str) -> str:
     if inspect.isclass(value) and issubclass(value, BaseException):
         return title + f".. autoexception:: {name}\n   :show-inheritance:\n"
     if inspect.isclass(value):
-        members = MEMBERS.get(name)
-        return (
-            title
-            + f".. autoclass:: {name}\n"
-            + (f"   :members: {members}\n   :inherited-members:\n" if members else "")
-        )
+        members = f"   :members: {MEMBERS[name]}\n" if name in MEMBERS else ""
+        return title + f".. autoclass:: {name}({arguments_of(value)})\n" + members
     return title + value_page(name, value)
 
 

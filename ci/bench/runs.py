@@ -14,6 +14,8 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from bench.cpu.estimates import on_gpu, resident
@@ -23,16 +25,32 @@ from bench.tables import Table
 __all__ = ["CASES", "SHAPES", "edges", "main", "measure", "opened", "scaled"]
 
 K = 1000
+TEXT = "vertex {:09}"  # a vertex of a shape with text ids
 
 
 class Shape(NamedTuple):
-    """A graph: how its edges are drawn, and how they are read."""
+    """A graph: how its edges are drawn, and how they are read.
+
+    Attributes
+    ----------
+    kind : str
+        See `edges`.
+    vertices, edges : int
+        The kinds without a random choice have as many edges as their vertices imply.
+    directed, weighted : bool
+    integers : bool
+        Whether weights are integers.
+    text : bool
+        Whether ids are text, not 0 … n-1.
+    """
 
     kind: str
     vertices: int
     edges: int
     directed: bool
     weighted: bool
+    integers: bool = False
+    text: bool = False
 
 
 SHAPES = {
@@ -42,21 +60,26 @@ SHAPES = {
     "sparse": Shape("random", 500 * K, 500 * K, True, True),
     "dense": Shape("random", 40 * K, 1600 * K, True, True),
     "dense undirected": Shape("random", 40 * K, 800 * K, False, False),
-    "random undirected": Shape("random", 200 * K, 700 * K, False, True),
-    "random plain": Shape("random", 300 * K, 1200 * K, True, False),
+    "parallel": Shape("parallel", 200 * K, 700 * K, False, True, integers=True),
+    "text": Shape("random", 300 * K, 1200 * K, True, False, text=True),
     "powers directed": Shape("powers", 130 * K, 1000 * K, True, True),
     "powers wide": Shape("powers", 500 * K, 1000 * K, True, False),
     "grid": Shape("grid", 160 * K, 0, False, True),
-    "grid directed": Shape("grid", 160 * K, 0, True, False),
+    "paths": Shape("paths", 400 * K, 0, True, True, integers=True),
     "tree": Shape("tree", 500 * K, 0, False, False),
-    "hubs": Shape("hubs", 250 * K, 750 * K, False, True),
-    "hubs directed": Shape("hubs", 250 * K, 750 * K, True, False),
+    "star": Shape("star", 400 * K, 0, False, False),
+    "bipartite": Shape("bipartite", 250 * K, 1000 * K, True, True, integers=True),
     "clusters": Shape("clusters", 150 * K, 900 * K, False, True),
 }
 
 
 def edges(shape: Shape) -> Any:
-    """Return the edge frame of a shape; ids are 0 … n-1, and every vertex has an edge."""
+    """Return the edge frame of a shape; ids are 0 … n-1 or text, and every vertex has an edge.
+
+    The kinds are random edges; edges of which each is there four times or is a self-loop; skewed degrees; a
+    square grid; paths of 200 vertices; a tree with three children a vertex; a star; edges from the lower half of
+    the vertices to the upper one; and communities of 50 vertices that no edges connect.
+    """
     import numpy as np
     import pandas as pd
 
@@ -68,8 +91,13 @@ def edges(shape: Shape) -> Any:
         places = np.arange(side * side).reshape(side, side)
         one = np.concatenate([places[:, :-1].ravel(), places[:-1].ravel()])
         other = np.concatenate([places[:, 1:].ravel(), places[1:].ravel()])
+    elif shape.kind == "paths":
+        one = every[every % 200 < 199]
+        other = one + 1
     elif shape.kind == "tree":
         one, other = every[1:], (every[1:] - 1) // 3
+    elif shape.kind == "star":
+        one, other = every[1:], 0 * every[1:]
     elif shape.kind == "clusters":
         one = rng.integers(0, n, m)
         other = one // 50 * 50 + rng.integers(0, 50, m)
@@ -78,12 +106,19 @@ def edges(shape: Shape) -> Any:
         if shape.kind == "powers":
             one, other = ((n * (draw / n) ** 3).astype(np.int64) for draw in (one, other))
             one, other = np.concatenate([one, every[1:]]), np.concatenate([other, every[:-1]])
-        if shape.kind == "hubs":
-            other = np.where(other < n // 2, other % 20, other)
+        if shape.kind == "parallel":
+            one, other = (np.repeat(draw[: m // 4], 4) for draw in (one, other))
+            one[:: n // 1000 + 1] = other[:: n // 1000 + 1]
+        if shape.kind == "bipartite":
+            one, other = one // 2, n // 2 + other // 2
     ends = np.unique(np.concatenate([one, other]), return_inverse=True)[1].reshape(2, -1)
     frame = {"source": ends[0], "destination": ends[1]}
+    if shape.text:
+        names = np.array([TEXT.format(number) for number in range(ends.max() + 1)], object)
+        frame = {name: names[end] for name, end in frame.items()}
     if shape.weighted:
-        frame["weight"] = rng.integers(1, 9, ends.shape[1]) / 8
+        weights = rng.integers(1, 9, ends.shape[1])
+        frame["weight"] = weights if shape.integers else weights / 8
     return pd.DataFrame(frame)
 
 
@@ -109,6 +144,8 @@ class Case(NamedTuple):
         small weights.
     decided : bool
         Whether the data decide how much it takes, so that an estimate may be twice as much.
+    counted : bool
+        Whether it counts the edges of its result, for which the estimate is then.
     """
 
     call: Call
@@ -117,6 +154,7 @@ class Case(NamedTuple):
     input: Callable[[int], Any] | None = None
     edges: str = "all"
     decided: bool = False
+    counted: bool = False
 
 
 def column(name: str) -> Callable[[int], Any]:
@@ -162,6 +200,31 @@ def every_other(n: int) -> Any:
     return np.arange(0, n, 2)
 
 
+def all_vertices(n: int) -> Any:
+    """Return all vertices."""
+    import numpy as np
+
+    return np.arange(n)
+
+
+def named(given: Any) -> Any:
+    """Return another argument with text for vertices."""
+    import numpy as np
+
+    def texts(numbers: Any) -> Any:
+        return np.array([TEXT.format(number) for number in numbers], object)
+
+    if isinstance(given, np.ndarray):
+        return texts(given)
+    ends = [name for name in ("vertex", "first", "second") if name in given]
+    return given.assign(**{name: texts(given[name]) for name in ends})
+
+
+def first(graph: Any, count: int) -> list[Any]:
+    """Return the first vertices."""
+    return [n if graph.numbers_are_ids else TEXT.format(n) for n in range(count)]
+
+
 def quiet(call: Callable[[], Any]) -> Any:
     """Return the result of a call, also if it has not converged."""
     from cugraph_ws import ConvergenceError
@@ -194,16 +257,18 @@ CASES: dict[str, Case] = {
         lambda ws, g, _, o: ws.betweenness_centrality(g, 2, weighted=True, **o),
         lambda ws, _: ws.algorithms.betweenness.WeightedBetweenness(2), decided=True,
     ),
-    "bfs": Case(lambda ws, g, _, o: ws.bfs(g, 0, **o)),
+    "bfs": Case(lambda ws, g, _, o: ws.bfs(g, first(g, 1)[0], **o)),
     "bridges": Case(lambda ws, g, _, o: ws.bridges(g, **o)),
     "circuit": Case(
-        lambda ws, g, _, o: quiet(lambda: ws.circuit(g, {0: 1.0, 1: 0.0}, max_iter=5, **o))
+        lambda ws, g, _, o: quiet(
+            lambda: ws.circuit(g, dict(zip(first(g, 2), (1.0, 0.0), strict=True)), max_iter=5, **o)
+        )
     ),
     "closeness_centrality": Case(
-        lambda ws, g, _, o: ws.closeness_centrality(g, list(range(64)), **o), sources=64, decided=True
+        lambda ws, g, _, o: ws.closeness_centrality(g, first(g, 64), **o), sources=64, decided=True
     ),
     "closeness_centrality weighted": Case(
-        lambda ws, g, _, o: ws.closeness_centrality(g, list(range(4)), weighted=True, **o),
+        lambda ws, g, _, o: ws.closeness_centrality(g, first(g, 4), weighted=True, **o),
         lambda ws, _: ws.algorithms.closeness.WeightedDistanceSums(list(range(4))), decided=True,
     ),
     "clustering_coefficient": Case(lambda ws, g, _, o: ws.clustering_coefficient(g, **o)),
@@ -220,7 +285,9 @@ CASES: dict[str, Case] = {
     "edge_betweenness_centrality": Case(
         lambda ws, g, _, o: ws.edge_betweenness_centrality(g, 4, **o), sources=4, decided=True
     ),
-    "ego_graph": Case(lambda ws, g, _, o: ws.ego_graph(g, 0, 3, **o), decided=True),
+    "ego_graph": Case(
+        lambda ws, g, _, o: ws.ego_graph(g, first(g, 1), 3, **o), decided=True, counted=True
+    ),
     "eigenvector_centrality": Case(
         lambda ws, g, _, o: quiet(lambda: ws.eigenvector_centrality(g, max_iter=60, **o)),
         decided=True,
@@ -253,10 +320,10 @@ CASES: dict[str, Case] = {
     ),
     "modularity": Case(lambda ws, g, given, o: ws.modularity(g, given), input=communities),
     "multi_source_bfs": Case(
-        lambda ws, g, _, o: ws.multi_source_bfs(g, list(range(8)), **o), sources=8
+        lambda ws, g, _, o: ws.multi_source_bfs(g, first(g, 8), **o), sources=8
     ),
     "multi_source_sssp": Case(
-        lambda ws, g, _, o: ws.multi_source_sssp(g, list(range(8)), **o), sources=8
+        lambda ws, g, _, o: ws.multi_source_sssp(g, first(g, 8), **o), sources=8
     ),
     "neural_network": Case(
         lambda ws, g, given, o: ws.neural_network(g, given, **o),
@@ -264,21 +331,27 @@ CASES: dict[str, Case] = {
     ),
     "pagerank": Case(lambda ws, g, _, o: ws.pagerank(g, **o), decided=True),
     "personalized_pagerank": Case(
-        lambda ws, g, _, o: ws.personalized_pagerank(g, list(range(8)), tol=1e-2, **o), sources=8
+        lambda ws, g, _, o: ws.personalized_pagerank(g, first(g, 8), tol=1e-2, **o), sources=8
     ),
     "personalized_pagerank columns": Case(
-        lambda ws, g, _, o: ws.personalized_pagerank(g, list(range(8)), tol=1e-2, format="columns", **o),
+        lambda ws, g, _, o: ws.personalized_pagerank(g, first(g, 8), tol=1e-2, format="columns", **o),
         lambda ws, _: ws.PersonalizedPageRank(list(range(8)), format="columns"), decided=True,
     ),
     "personalized_pagerank top": Case(
-        lambda ws, g, _, o: ws.personalized_pagerank(g, list(range(8)), tol=1e-2, top=10, **o),
+        lambda ws, g, _, o: ws.personalized_pagerank(g, first(g, 8), tol=1e-2, top=10, **o),
         lambda ws, _: ws.PersonalizedPageRank(list(range(8)), top=10),
     ),
-    "sssp": Case(lambda ws, g, _, o: ws.sssp(g, 0, **o)),
+    "sssp": Case(lambda ws, g, _, o: ws.sssp(g, first(g, 1)[0], **o)),
     "strongly_connected_components": Case(
         lambda ws, g, _, o: ws.strongly_connected_components(g, **o)
     ),
-    "subgraph": Case(lambda ws, g, given, o: ws.subgraph(g, given), input=every_other, decided=True),
+    "subgraph": Case(
+        lambda ws, g, given, o: ws.subgraph(g, given), input=every_other, decided=True, counted=True
+    ),
+    "subgraph of all": Case(
+        lambda ws, g, given, o: ws.subgraph(g, given), "subgraph", input=all_vertices, decided=True,
+        counted=True,
+    ),
     "topological_levels": Case(
         lambda ws, g, _, o: ws.topological_levels(g, **o), edges="acyclic"
     ),
@@ -287,7 +360,7 @@ CASES: dict[str, Case] = {
     "weakly_connected_components": Case(
         lambda ws, g, _, o: ws.weakly_connected_components(g, **o)
     ),
-    "widest_path": Case(lambda ws, g, _, o: ws.widest_path(g, 0, **o)),
+    "widest_path": Case(lambda ws, g, _, o: ws.widest_path(g, first(g, 1)[0], **o)),
 }  # fmt: skip
 
 
@@ -344,7 +417,9 @@ def opened(name: str, shape: Shape, frame: Any) -> tuple[Any, Any]:
     import cugraph_ws as ws
 
     case = CASES[name]
-    if case.edges == "sides":
+    if case.edges == "sides" and shape.text:
+        frame = frame.assign(source="from " + frame.source)
+    elif case.edges == "sides":
         frame = frame.assign(source=2 * frame.source, destination=2 * frame.destination + 1)
     if case.edges == "acyclic":
         ends = frame[["source", "destination"]].to_numpy()
@@ -356,12 +431,14 @@ def opened(name: str, shape: Shape, frame: Any) -> tuple[Any, Any]:
     graph = ws.Graph(frame, weight=weight, directed=shape.directed or case.edges == "acyclic")
     if case.edges == "sides":
         return graph, frame.source.unique()
-    return graph, None if case.input is None else case.input(graph.number_of_vertices)
+    given = None if case.input is None else case.input(graph.number_of_vertices)
+    return graph, named(given) if shape.text and given is not None else given
 
 
 def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
     """Run a function on a new graph of a shape."""
     import cugraph_ws as ws
+    from cugraph_ws.algorithms.footprints import subgraph_memory
 
     case = CASES[name]
     graph, given = opened(name, shape, frame)
@@ -369,20 +446,32 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
     weighted = graph.weight is not None
     _ = graph.on_device() if engine == "cuda" else graph.csc
     program = case.program or name
-    told = ws.estimate_memory(
-        number_of_edges=arcs if directed else arcs // 2,
-        number_of_vertices=n,
-        weighted=weighted,
-        directed=directed,
-        engine=engine,  # type: ignore[arg-type]
-        program=program(ws, given) if callable(program) else program,
-        sources=case.sources,
-    ).run
-    row = {"vertices": n, "arcs": arcs, "directed": directed, "weighted": weighted, "told": told}
+
+    def told(program: Any) -> int:
+        estimate = ws.estimate_memory(
+            number_of_edges=arcs if directed else arcs // 2,
+            number_of_vertices=n,
+            weighted=weighted,
+            directed=directed,
+            text_bytes=len(TEXT.format(0)) if shape.text else None,
+            engine=engine,  # type: ignore[arg-type]
+            program=program,
+            sources=case.sources,
+        )
+        return estimate.run
+
+    row = {"vertices": n, "arcs": arcs, "directed": directed, "weighted": weighted}
+    row["told"] = told(program(ws, given) if callable(program) else program)
     try:
         with (on_gpu if engine == "cuda" else resident)() as taken:
             result = case.call(ws, graph, given, {"engine": engine})
             row["taken"] = taken()
+        if case.counted:
+            row["told"] = told(
+                SimpleNamespace(
+                    memory=partial(subgraph_memory, edges=len(result), searched=name == "ego_graph")
+                )
+            )
         del result
     except ws.InputError as error:  # a shape that the function refuses
         row["error"] = str(error)

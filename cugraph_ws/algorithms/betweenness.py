@@ -13,7 +13,13 @@ import numpy as np
 
 from cugraph_ws.algorithms.closeness import GREATEST_SEED, sampled
 from cugraph_ws.algorithms.footprints import RESULTS, ROWS
-from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, edge_frame, row_of_arcs
+from cugraph_ws.algorithms.neighbourhood import (
+    ArrayLoop,
+    Neighbourhood,
+    edge_frame,
+    pieces,
+    row_of_arcs,
+)
 from cugraph_ws.algorithms.options import (
     Columns,
     RunOptions,
@@ -404,9 +410,8 @@ class Betweenness(ArrayLoop):
             counts = near.sums(front, "in", readers, marks=marks)
             look()
             front[changed], marks[changed] = 0.0, 0
-            is_new = levels[readers] < 0
-            look()
-            counts = xp.where(is_new, counts, 0.0)
+            for some in pieces(*counts.shape):
+                counts[some] = xp.where(levels[readers[some]] < 0, counts[some], 0.0)
             look()
             hit = xp.flatnonzero(counts.any(axis=1))
             look()
@@ -415,11 +420,11 @@ class Betweenness(ArrayLoop):
             counts, scale = self._scaled(counts)
             scales.append(scale)
             look()
-            front[rows] = counts
-            look()
-            paths[rows] += counts
-            look()
-            levels[rows] = xp.where(counts > 0, len(stack), levels[rows])
+            for some in pieces(*counts.shape):
+                at, new = rows[some], counts[some]
+                front[at] = new
+                paths[at] += new
+                levels[at] = xp.where(new > 0, len(stack), levels[at])
         return levels, paths, stack, scales
 
     def _scaled(self, counts: Array) -> tuple[Array, Array]:
@@ -443,28 +448,22 @@ class Betweenness(ArrayLoop):
         marks = xp.zeros(len(paths), np.uint8)
         for level in range(len(stack) - 1, 0, -1):
             rows, before = stack[level], stack[level - 1]
-            at = levels[rows] == level
-            look()
-            share = 1.0 + dependency[rows]
-            look()
-            share /= xp.where(at, paths[rows], 1.0)
-            look()
-            share /= scales[level - 1]
-            look()
-            front[rows] = xp.where(at, share, 0.0)
-            look()
-            shares[rows] += front[rows]
+            for some in pieces(len(rows), paths.shape[1]):
+                at = rows[some]
+                is_here = levels[at] == level
+                share = (1.0 + dependency[at]) / xp.where(is_here, paths[at], 1.0)
+                front[at] = xp.where(is_here, share / scales[level - 1], 0.0)
+                shares[at] += front[at]
             look()
             changed = near.update(front, rows)
             marks[changed] = 1
             gathered = near.sums(front, "out", before, marks=marks)
             look()
             front[changed], marks[changed] = 0.0, 0
-            at = levels[before] == level - 1
-            look()
-            gathered *= paths[before]
-            look()
-            dependency[before] += xp.where(at, gathered, 0.0)
+            for some in pieces(*gathered.shape):
+                at = before[some]
+                share = paths[at] * gathered[some]
+                dependency[at] += xp.where(levels[at] == level - 1, share, 0.0)
         return dependency
 
     def _add_sources(self, score: Array, sources: Array, reached: Array) -> None:
@@ -538,18 +537,13 @@ class WeightedBetweenness(Betweenness):
         dependency = xp.zeros(paths.shape)
         for level in range(len(stack) - 1, -1, -1):
             rows = stack[level]
-            at = levels[rows] == level
             gathered = near.tight(shares, self._lengths, "out", rows, weight)
-            look()
-            gathered *= paths[rows]
-            look()
-            dependency[rows] = xp.where(at, gathered, dependency[rows])
-            look()
-            share = 1.0 + dependency[rows]
-            look()
-            share /= xp.where(at, paths[rows], 1.0)
-            look()
-            shares[rows] = xp.where(at, share, shares[rows])
+            for some in pieces(*gathered.shape):
+                at = rows[some]
+                is_here, count = levels[at] == level, paths[at]
+                dependency[at] = xp.where(is_here, count * gathered[some], dependency[at])
+                share = (1.0 + dependency[at]) / xp.where(is_here, count, 1.0)
+                shares[at] = xp.where(is_here, share, shares[at])
             look()
             near.update(shares, rows)
         return dependency

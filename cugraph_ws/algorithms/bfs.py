@@ -5,6 +5,10 @@ Direction-optimising (Beamer, Asanović, Patterson: Direction-optimizing breadth
 in-neighbours until it finds an active one.
 """
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 import math
@@ -66,6 +70,7 @@ class BFS:
     group="paths",
     columns="vertex, distance, predecessor",
     example=lambda ids: {"start": ids[0]},
+    program=BFS,
 )
 @accepts_dask_frames
 def bfs(

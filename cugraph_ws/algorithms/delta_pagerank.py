@@ -4,6 +4,10 @@ After Zhang, Gao, Gao, Wang: Maiter, an asynchronous graph processing framework 
 accumulative iterative computation (2014), in supersteps.
 """
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 from typing import Any

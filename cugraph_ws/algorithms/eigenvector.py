@@ -1,5 +1,9 @@
 """Eigenvector and Katz centrality: power iteration, as vertex programs; on undirected graphs Krylov spaces."""
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 import math
@@ -204,6 +208,7 @@ def eigenvector_centrality(
     group="centrality",
     columns="vertex, katz_centrality",
     weights="read",
+    program=KatzCentrality,
 )
 @accepts_dask_frames
 def katz_centrality(

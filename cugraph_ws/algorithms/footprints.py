@@ -8,9 +8,9 @@ undirected edge is two); the third number is for each arc of a weighted graph be
 
 from __future__ import annotations
 
-from cugraph_ws.graph.footprints import Bytes, Row
+from cugraph_ws.graph.footprints import Bytes, Row, Sizes
 
-__all__ = ["RESULTS", "ROWS"]
+__all__ = ["RESULTS", "ROWS", "subgraph_memory"]
 
 MERGED = Bytes(
     11, 17.3
@@ -32,16 +32,15 @@ ROWS = {
     "core_number": Row(Bytes(50, 4), Bytes(41, 0)),
     # bits of 64 searches, and the vertices of a level
     "distance_sums": Row(Bytes(70, 4), Bytes(62, 0), result=0),
-    "weighted_distance_sums": Row(Bytes(40, 30, 8), Bytes(40, 20)),
-    "eigenvector_centrality": Row(Bytes(100, 0), Bytes(100, 0)),
-    "ego_graph": Row(Bytes(60, 30), Bytes(60, 30)),
+    "weighted_distance_sums": Row(Bytes(54, 4.4, 8), Bytes(42, 0)),
+    "eigenvector_centrality": Row(Bytes(46, 0), Bytes(100, 0)),
     "hits": Row(Bytes(107, 4, 8), Bytes(99, 0)),
     "label_propagation": Row(Bytes(20, 17, 28), Bytes(4, 3.5, 21)),
     # arcs both ways as keys with weights, sorted
     "leiden": Row(Bytes(25, 233), Bytes(15, 122)),
     "louvain": Row(Bytes(25, 233), Bytes(15, 122)),
     "maximal_bipartite_matching": Row(Bytes(76, 0), Bytes(59, 0)),
-    "maximal_independent_set": Row(Bytes(111, 22.4), Bytes(100, 18.4)),
+    "maximal_independent_set": Row(Bytes(109, 4), Bytes(90, 0)),
     # every edge once with its weight, and the order of those that are sorted
     "marks of edges": Row(Bytes(2, 8), Bytes(2, 9)),  # the least that subgraphs take
     "minimum_spanning_forest": Row(Bytes(56, 142), Bytes(56, 70)),
@@ -53,11 +52,12 @@ ROWS = {
     "scores": Row(Bytes(0, 0), Bytes(0, 0)),  # a result with a float for each vertex
     "similarity of edges": Row(Bytes(9, 141), Bytes(76, 38.5)),
     "strongly_connected_components": Row(Bytes(95, 4.8), Bytes(84, 0)),
-    "subgraph": Row(Bytes(60, 30), Bytes(60, 30)),
     "triangle_count": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
     "truss_number": Row(Bytes(47, 141), Bytes(70, 57.5)),
-    "weakly_connected_components": Row(Bytes(54, 0), Bytes(50, 0)),
+    "weakly_connected_components": Row(Bytes(56, 0), Bytes(52, 0)),
 }
+
+TEXT_LOOKED_UP = 190  # bytes by vertex while many vertices are found by their text
 
 # Bytes of each row of a result that has not one for each vertex, from where it is computed to the frame
 RESULTS = {
@@ -67,4 +67,31 @@ RESULTS = {
     "personalized_pagerank": 65,
     "personalized_pagerank columns": 24,
     "similarity": 80,
+    "subgraph": 51,
+    "weights of a subgraph": 24,
 }
+
+
+def subgraph_memory(sizes: Sizes, edges: float | None = None, *, searched: bool = False) -> float:
+    """Return the bytes that a subgraph takes as an edge frame, with the marks of all edges.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        Of the graph.
+    edges : float, optional
+        Number of edges of the subgraph; by default it has all.
+    searched : bool
+        Whether a search finds the vertices; else they are given, and text is looked up.
+
+    Returns
+    -------
+    float
+    """
+    if edges is None:
+        edges = sizes.arcs / (1 if sizes.directed else 2)
+    each = RESULTS["subgraph"] + RESULTS["weights of a subgraph"] * sizes.weighted
+    listed = ROWS["marks of edges"].of(sizes) + (each + sizes.wide_ids) * edges
+    if searched:
+        return listed + sizes.csr
+    return max(listed, TEXT_LOOKED_UP * sizes.vertices * (sizes.wide_ids > 0))

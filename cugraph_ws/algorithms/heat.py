@@ -4,6 +4,10 @@ The vertex program HS of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph
 (2015), in explicit steps.
 """
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 from typing import Any, Unpack
@@ -71,6 +75,7 @@ class Heat:
     columns="vertex, temperature",
     example=lambda ids: {"temperature": {vertex: place % 3 for place, vertex in enumerate(ids)}},
     weights="required",
+    program=Heat,
 )
 @accepts_dask_frames
 def heat(

@@ -36,6 +36,7 @@ __all__ = [
     "frame_of_arcs",
     "numbers_of",
     "order_of_pairs",
+    "pieces",
     "priorities",
     "row_of_arcs",
 ]
@@ -46,12 +47,10 @@ Direction = Literal["in", "out", "all"]
 
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
-CELLS_AT_ONCE = 1 << 23  # written between two looks
+CELLS_AT_ONCE = 1 << 22  # of a matrix, between two looks
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
-ON_HOST, ON_DEVICE = (
-    1 << 16,
-    1 << 24,
-)  # most arcs that are listed at a time; a GPU launches for each time
+# Most arcs that are listed at a time; a GPU launches for each time
+ON_HOST, ON_DEVICE = 1 << 16, 1 << 24
 
 
 class Neighbourhood:
@@ -101,10 +100,8 @@ class Neighbourhood:
         array of `dtype`
         """
         array = self.xp.empty(shape, dtype)
-        rows = max(1, CELLS_AT_ONCE // max(1, shape[1]))
-        for first in range(0, shape[0], rows):
-            look()
-            array[first : first + rows].fill(value)
+        for some in pieces(*shape):
+            array[some].fill(value)
         return array
 
     def owned_among(self, numbers: Array) -> tuple[Array, Array]:
@@ -385,6 +382,24 @@ class Neighbourhood:
         return sums[0]
 
 
+def pieces(rows: int, columns: int) -> Iterator[slice]:
+    """Cut the rows of a matrix into ranges of a bounded number of cells; look before each.
+
+    Parameters
+    ----------
+    rows, columns : int
+
+    Yields
+    ------
+    slice
+        A range of rows.
+    """
+    most = max(1, CELLS_AT_ONCE // max(1, columns))
+    for first in range(0, rows, most):
+        look()
+        yield slice(first, min(first + most, rows))
+
+
 def _listed(xp: Any, rows: Any, places: Array) -> tuple[int, Iterator[Array]]:
     """Return how many neighbours are in some rows, and these, one row after the other, in pieces."""
     shifts = rows.offsets[places]
@@ -396,7 +411,7 @@ def _listed(xp: Any, rows: Any, places: Array) -> tuple[int, Iterator[Array]]:
     shifts -= ends  # from a place in the list to the arc
     del lengths
 
-    def pieces() -> Iterator[Array]:
+    def in_pieces() -> Iterator[Array]:
         most = ON_HOST if xp is np else ON_DEVICE
         for low in range(0, total, most):
             arcs = xp.arange(low, min(low + most, total))
@@ -404,7 +419,7 @@ def _listed(xp: Any, rows: Any, places: Array) -> tuple[int, Iterator[Array]]:
             look()
             yield rows.indices[arcs]
 
-    return total, pieces()
+    return total, in_pieces()
 
 
 def priorities(part: Part, seed: int) -> Array:

@@ -4,6 +4,10 @@ The vertex program NN of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph
 (2015), after Anderson: An introduction to neural networks (1995).
 """
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 import math
@@ -55,6 +59,7 @@ class NeuralNetwork:
     columns="vertex, activation",
     example=lambda ids: {"activation": 0.5, "fixed": ids[:1]},
     weights="required",
+    program=NeuralNetwork,
 )
 @accepts_dask_frames
 def neural_network(

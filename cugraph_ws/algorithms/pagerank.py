@@ -1,5 +1,9 @@
 """PageRank by power iteration with pull: no atomics, one pass over the edges per superstep."""
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -109,6 +113,7 @@ def check_surfer(graph: GraphView, values: Mapping[str, Any], argument: str) -> 
     group="centrality",
     columns="vertex, pagerank",
     weights="read",
+    program=PageRank,
 )
 @accepts_dask_frames
 def pagerank(

@@ -95,6 +95,7 @@ class Algorithm:
     weights: Weights
     directions: bool
     checkpoints: Checkpoints
+    program: Any
     note: str
 
     @property
@@ -154,6 +155,7 @@ def algorithm(
     weights: Weights = "ignored",
     directions: bool = True,
     checkpoints: Checkpoints = "everywhere",
+    program: Any = None,
     note: str = "",
 ) -> Callable[[Function], Function]:
     """Declare a public function of a graph; this is the outermost decorator.
@@ -177,6 +179,9 @@ def algorithm(
         Whether the direction of edges matters.
     checkpoints : {"everywhere", "on one machine", "nowhere"}
         Where its runs have them.
+    program : VertexProgram, optional
+        What it runs, if that is a program, for estimates of memory; a loop of its own has a row in
+        `rows_of_runs.py`.
     note : str
         What the README adds to the first sentence of the docstring.
 
@@ -188,7 +193,7 @@ def algorithm(
 
     def declare(function: Function) -> Function:
         ALGORITHMS[function.__name__] = Algorithm(
-            function, group, columns, example or {}, weights, directions, checkpoints, note
+            function, group, columns, example or {}, weights, directions, checkpoints, program, note
         )
         shared = {**SHARED, "weight": WEIGHT[weights], "**options": OPTIONS[checkpoints]}
         if not directions:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from cugraph_ws.algorithms.belief_propagation import BeliefPropagation
@@ -13,9 +15,8 @@ from cugraph_ws.algorithms.circuit import Circuit
 from cugraph_ws.algorithms.closeness import DistanceSums
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
-from cugraph_ws.algorithms.eigenvector import EigenvectorCentrality, KatzCentrality
-from cugraph_ws.algorithms.footprints import ROWS
-from cugraph_ws.algorithms.heat import Heat
+from cugraph_ws.algorithms.eigenvector import EigenvectorCentrality
+from cugraph_ws.algorithms.footprints import ROWS, subgraph_memory
 from cugraph_ws.algorithms.hits import HITS
 from cugraph_ws.algorithms.independent_set import Coloring, MaximalIndependentSet
 from cugraph_ws.algorithms.krylov import PrincipalVector
@@ -24,17 +25,14 @@ from cugraph_ws.algorithms.leiden import Leiden
 from cugraph_ws.algorithms.louvain import Louvain
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
 from cugraph_ws.algorithms.multi_source import MultiSource
-from cugraph_ws.algorithms.neural_network import NeuralNetwork
-from cugraph_ws.algorithms.pagerank import PageRank
 from cugraph_ws.algorithms.personalized_pagerank import PersonalizedPageRank
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.algorithms.similarity import Similarity
 from cugraph_ws.algorithms.spanning_tree import SpanningForest
 from cugraph_ws.algorithms.sssp import SSSP
 from cugraph_ws.algorithms.strong_components import StronglyConnectedComponents
-from cugraph_ws.algorithms.topological_levels import TopologicalLevels
 from cugraph_ws.algorithms.triangles import ClusteringCoefficient, TriangleCount
 from cugraph_ws.algorithms.truss import TrussNumber
-from cugraph_ws.algorithms.widest_path import WidestPath
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.edge_loop import EdgeLoop
@@ -51,13 +49,12 @@ __all__ = ["FUNCTIONS", "lists_messages", "loop_of"]
 _EIGENVECTOR: Any = EigenvectorCentrality  # type checkers see the classes that they are made from
 _CIRCUIT: Any = Circuit
 
-# What each function runs with its defaults, given a number of sources.
+# What each function that is no program runs with its defaults, given a number of sources.
 FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "adamic_adar": lambda _: Similarity("adamic_adar"),
     "articulation_points": lambda _: Biconnectivity(),
     "belief_propagation": lambda _: BeliefPropagation(["", ""], [[1.0, 1.0], [1.0, 1.0]]),
     "betweenness_centrality": Betweenness,
-    "bfs": lambda _: BFS,
     "bridges": lambda _: Biconnectivity(),
     "circuit": lambda _: VertexLoop(_CIRCUIT, {"sources": {}}, Options()),
     "closeness_centrality": lambda count: DistanceSums(range(count)),
@@ -66,16 +63,14 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "conductance": lambda _: ROWS["conductance"],
     "core_number": lambda _: CoreNumber(),
     "cosine": lambda _: Similarity("cosine"),
-    "ego_graph": lambda _: ROWS["ego_graph"],
+    "ego_graph": lambda _: SimpleNamespace(memory=partial(subgraph_memory, searched=True)),
     "edge_betweenness_centrality": lambda count: Betweenness(count, edges=True),
     "eigenvector_centrality": lambda _: PrincipalVector(_EIGENVECTOR),
     "harmonic_centrality": lambda count: DistanceSums(range(count)),
-    "heat": lambda _: Heat,
     "hits": lambda _: HITS(),
     "jaccard": lambda _: Similarity("jaccard"),
     "k_core": lambda _: CoreNumber(),
     "k_truss": lambda _: TrussNumber(),
-    "katz_centrality": lambda _: KatzCentrality,
     "label_propagation": lambda _: LabelPropagation(),
     "leiden": lambda _: Leiden(),
     "louvain": lambda _: Louvain(),
@@ -86,19 +81,14 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "modularity": lambda _: ROWS["modularity"],
     "multi_source_bfs": lambda count: MultiSource(BFS, "start", range(count)),
     "multi_source_sssp": lambda count: MultiSource(SSSP, "start", range(count)),
-    "neural_network": lambda _: NeuralNetwork,
     "overlap": lambda _: Similarity("overlap"),
-    "pagerank": lambda _: PageRank,
     "personalized_pagerank": lambda count: PersonalizedPageRank(range(count)),
     "sorensen": lambda _: Similarity("sorensen"),
-    "sssp": lambda _: SSSP,
     "strongly_connected_components": lambda _: StronglyConnectedComponents(),
-    "subgraph": lambda _: ROWS["subgraph"],
-    "topological_levels": lambda _: TopologicalLevels,
+    "subgraph": lambda _: SimpleNamespace(memory=subgraph_memory),
     "triangle_count": lambda _: TriangleCount(),
     "truss_number": lambda _: TrussNumber(),
     "weakly_connected_components": lambda _: WeaklyConnectedComponents(),
-    "widest_path": lambda _: WidestPath,
 }
 
 
@@ -121,8 +111,11 @@ def loop_of(program: Any, sources: int) -> Any:
         If it is none of these.
     """
     name = program if isinstance(program, str) else getattr(program, "__name__", "")
+    declared = ALGORITHMS.get(name)
     if name in FUNCTIONS:
         program = FUNCTIONS[name](sources)
+    elif declared is not None and declared.program is not None:
+        program = declared.program
     if isinstance(program, VertexProgram):
         return VertexLoop(program, {}, Options())
     if isinstance(program, Phases):

@@ -88,7 +88,7 @@ class AllPairs:
         ends = xp.take(ends, near.rows.offsets)
         self._lengths = ends[1:] - ends[:-1]  # entries to list, by owned vertex
         on_device = xp is not np
-        self._room = room_for_runs(on_device=on_device)
+        self._room = room_for_runs(on_device=on_device, comm=near.halo.comm)
         wanted = ENTRIES_ON_DEVICE if on_device else ENTRIES
         self._entries = max(1, min(wanted, self._room // (SHARE * ENTRY)))
         self._counted = self._held = 0

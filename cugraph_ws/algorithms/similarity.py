@@ -46,6 +46,7 @@ from cugraph_ws.partition.neighbourhoods import (
 from cugraph_ws.partition.oriented import Oriented, oriented
 from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["Similarity", "adamic_adar", "cosine", "jaccard", "overlap", "sorensen"]
@@ -513,7 +514,11 @@ class Similarity(Loop):
         degrees = rows.degrees.astype(np.float64)
         if self._measure == "adamic_adar":
             others = self._read(rows.degrees, rows.indices.astype(np.int64))
-            shares = 1 / xp.log(xp.maximum(others, 2).astype(np.float64))
+            look()
+            shares = xp.maximum(others, 2).astype(np.float64)
+            look()
+            shares = 1 / xp.log(shares)
+            look()
             shares = xp.where(others > 1, shares, 0)  # with one neighbour it is common to no pair
             return shares, degrees, "least"
         if not self.use_weight:

@@ -6,6 +6,10 @@ width of the buckets adapts to the amount of work (Wang, Fussell, Lin: A fast wo
 algorithm for GPUs, 2021).
 """
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 import math
@@ -76,6 +80,7 @@ class SSSP:
     example=lambda ids: {"start": ids[0]},
     weights="read",
     note="Lengths are 0 or more; exact for integers.",
+    program=SSSP,
 )
 @takes_names_of_others
 @takes_source_for_start

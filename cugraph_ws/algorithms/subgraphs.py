@@ -7,7 +7,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from cugraph_ws.algorithms.bfs import BFS
-from cugraph_ws.algorithms.footprints import ROWS
+from cugraph_ws.algorithms.footprints import ROWS, subgraph_memory
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.sssp import SSSP
@@ -17,7 +17,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.run import run
-from cugraph_ws.execution.run_memory import refuse_call
+from cugraph_ws.execution.run_memory import refuse_beyond_memory, refuse_call, sizes_of
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO, is_auto
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -64,7 +64,7 @@ def subgraph(
     InputError
         If the frame or an argument is invalid, or a vertex is unknown.
     GraphMemoryError
-        If marks of all edges would not fit in memory.
+        If marks of all edges would not fit in memory, or, on a CPU, the edges that they keep.
     """
     refuse_checkpoints(options, "subgraph has")
     choose_engine(Options(**options).engine)
@@ -77,7 +77,7 @@ def subgraph(
     own = numbers[(numbers >= opened.low) & (numbers < opened.low + opened.owned)]
     marks = np.zeros(opened.owned, np.bool_)
     marks[own - opened.low] = True
-    return cast(FrameT, opened.edges_among(marks))
+    return _edges_among(opened, marks, "subgraph")
 
 
 @algorithm(
@@ -129,7 +129,7 @@ def ego_graph(
     InputError
         If the frame or an argument is invalid, or a vertex is unknown.
     GraphMemoryError
-        If marks of all edges would not fit in memory.
+        If marks of all edges would not fit in memory, or, on a CPU, the edges that they keep.
     ConvergenceError
         If the run is stopped early; `.result` has the distances so far.
     """
@@ -169,4 +169,18 @@ def ego_graph(
     elif not center:  # edges may have length 0, but only a center has no predecessor
         before: Any = result.arrays["predecessor"]
         near = near & (before.numbers >= 0)
-    return cast(FrameT, opened.edges_among(near))
+    return _edges_among(opened, near, "ego_graph")
+
+
+def _edges_among(graph: Graph[FrameT], marks: Any, name: str) -> FrameT:
+    """Return the edges between marked vertices, unless they are counted and would not fit in memory."""
+    if not graph.whole or graph.device_resident:
+        return cast(FrameT, graph.edges_among(marks))
+    csc, marks = graph.csc, as_host(marks)
+    kept = marks[csc.indices]
+    kept &= np.repeat(marks, csc.degrees)
+    edges = int(np.count_nonzero(kept)) / (1 if graph.directed else 2)
+    refuse_beyond_memory(
+        name, subgraph_memory(sizes_of(graph), edges, searched=name == "ego_graph")
+    )
+    return graph.edge_frame(kept)

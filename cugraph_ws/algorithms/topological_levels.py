@@ -1,5 +1,9 @@
 """Topological levels of a directed acyclic graph, by supersteps."""
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -55,6 +59,7 @@ class TopologicalLevels:
     group="structure",
     columns="vertex, level",
     note="If the graph has a cycle, the error names it.",
+    program=TopologicalLevels,
 )
 @accepts_dask_frames
 def topological_levels(

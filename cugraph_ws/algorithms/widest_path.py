@@ -4,6 +4,10 @@ The vertex program of Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph pr
 (2015), with the widest vertices first.
 """
 
+# A vertex program: its annotations are declarations, and its functions no methods.
+# ruff: noqa: D102, N805
+# mypy: disable-error-code="valid-type, misc, no-untyped-def, arg-type, operator"
+
 from __future__ import annotations
 
 import math
@@ -27,7 +31,10 @@ __all__ = ["WidestPath", "widest_path"]
 
 @vertex_program
 class WidestPath:
-    """Width of the widest path from the nearest start, and the predecessor on it."""
+    """Width of the widest path from the nearest start, and the predecessor on it.
+
+    Of integer weights, widths are int64 and exact; see `widest_path`.
+    """
 
     width: ws.nullable(ws.like("weight"), -math.inf)
     predecessor: ws.predecessor
@@ -100,6 +107,7 @@ cast(VertexProgram, WidestPath).for_integers = cast(VertexProgram, IntegerWidest
     example=lambda ids: {"start": ids[0]},
     weights="read",
     note="Exact for integers.",
+    program=WidestPath,
 )
 @takes_names_of_others
 @takes_source_for_start

@@ -260,7 +260,8 @@ class ClusterGraph:
         if is_dask_frame(vertices):
             more = _partitions(client, vertices)
             theirs = [
-                [more[place] for place in one] for one in placed(client, more, self._addresses)
+                [more[place] for place in places]
+                for places in placed(client, more, self._addresses)
             ]
             vertices = vertices._meta
         tasks, direct = [], []
@@ -268,13 +269,13 @@ class ClusterGraph:
         brief = theirs is not None or vertices is None
         content = dumps((meta, vertices, options)) if brief else b""
         for rank, places in enumerate(shares):
-            own = [parts[place] for place in places]
+            own_parts = [parts[place] for place in places]
             some = None if theirs is None else theirs[rank]
             divided = None if some is None else [vertices, *some]
-            tasks.append((places, own, meta, vertices, divided, options))
-            keys = {"edges": [one.key for one in own]}
+            tasks.append((places, own_parts, meta, vertices, divided, options))
+            keys = {"edges": [part.key for part in own_parts]}
             if some is not None:
-                keys["vertices"] = [one.key for one in some]
+                keys["vertices"] = [part.key for part in some]
             direct.append((direct_build, places, keys, content))
         rank_tasks = RankTasks(
             client,
@@ -308,14 +309,16 @@ class ClusterGraph:
             engine: Engine = "cuda" if self._links else "cpu"  # which computes runs on this graph
             return cluster_scan(self._client, workers=self._addresses, engine=engine).speeds
         listed = isinstance(balance, Iterable) and not isinstance(balance, str)
-        given: list[Any] = list(balance) if listed else []
-        usable = all(isinstance(one, (int, float)) and 0 < one < math.inf for one in given)
-        if len(given) != len(self._addresses) or not usable:
+        numbers: list[Any] = list(balance) if listed else []
+        usable = all(
+            isinstance(number, (int, float)) and 0 < number < math.inf for number in numbers
+        )
+        if len(numbers) != len(self._addresses) or not usable:
             raise InputError(
                 f"balance={shown(balance)}: give 'even', 'auto', or a number above 0 for each of the "
                 f"{len(self._addresses)} workers"
             )
-        return [float(one) for one in given]
+        return [float(number) for number in numbers]
 
     def _whole(self) -> None:
         """Build the graph again if a worker that holds a shard of it is lost."""
@@ -468,7 +471,7 @@ class ClusterGraph:
     ) -> tuple[dict[str, Any], list[dict[str, list[Future[Any]]]]]:
         """Divide the Dask frames among arguments; return each without rows, and by rank its partitions."""
         client = self._client
-        metas = {name: one._meta for name, one in arguments.items() if is_dask_frame(one)}
+        metas = {name: value._meta for name, value in arguments.items() if is_dask_frame(value)}
         parts = {name: _partitions(client, arguments[name]) for name in metas}
         where = {name: placed(client, some, self._addresses) for name, some in parts.items()}
         return metas, [
@@ -481,14 +484,14 @@ class ClusterGraph:
         client, shares = self._client, self._shares
         assert shares is not None
         metas, divided = self._divide(arguments)
-        same = {name: one for name, one in arguments.items() if name not in metas}
+        same = {name: value for name, value in arguments.items() if name not in metas}
         brief = not any(map(is_frame, same.values()))
         content = dumps((method, same, metas)) if brief else b""
         tasks, direct = [], []
-        for share, own in zip(shares, divided, strict=True):
-            parts = {name: [metas[name], *some] for name, some in own.items()}
+        for share, own_parts in zip(shares, divided, strict=True):
+            parts = {name: [metas[name], *some] for name, some in own_parts.items()}
             tasks.append((share.key, share, method, same, parts))
-            keys = {name: [part.key for part in some] for name, some in own.items()}
+            keys = {name: [part.key for part in some] for name, some in own_parts.items()}
             direct.append((direct_derive, share.key, keys, content))
         unlike, self._unlike = self._unlike, True
         rank_tasks = RankTasks(
@@ -528,14 +531,14 @@ class ClusterGraph:
         WorkerLostError
             If a worker is lost, unless the run can resume from a `checkpoint`.
         """
-        options, others = Options.taken_from(arguments, "run")
+        options, call_arguments = Options.taken_from(arguments, "run")
         with self._lock:
             name = function.__name__
             for attempt in range(RESTARTS + 1):
                 try:
                     with translated(self._client, name):
                         return self._with_all(
-                            functools.partial(self._call, function, others, options)
+                            functools.partial(self._call, function, call_arguments, options)
                         )
                 except WorkerLostError as error:
                     refuse_killed_for_memory(self._client, name, self._addresses, error)
@@ -552,10 +555,10 @@ class ClusterGraph:
         client, shares = self._client, self._shares
         assert shares is not None
         known = self._check_call(arguments)
-        metas, own = self._divide(arguments)
+        metas, parts_by_rank = self._divide(arguments)
         carried = {
-            name: CachedProgram(dumps(one)) if programs_of(one) else one
-            for name, one in arguments.items()
+            name: CachedProgram(dumps(value)) if programs_of(value) else value
+            for name, value in arguments.items()
             if name not in metas
         }
         name = function.__name__
@@ -573,8 +576,12 @@ class ClusterGraph:
             self._addresses,
             call_rank,
             [
-                (call, share, {one: [metas[one], *some] for one, some in parts.items()})
-                for call, share, parts in zip(calls, shares, own, strict=True)
+                (
+                    call,
+                    share,
+                    {argument: [metas[argument], *some] for argument, some in parts.items()},
+                )
+                for call, share, parts in zip(calls, shares, parts_by_rank, strict=True)
             ],
             name,
             self._held(),
@@ -584,9 +591,9 @@ class ClusterGraph:
                 (
                     direct_work,
                     call,
-                    {one: [part.key for part in some] for one, some in parts.items()},
+                    {argument: [part.key for part in some] for argument, some in parts.items()},
                 )
-                for call, parts in zip(calls, own, strict=True)
+                for call, parts in zip(calls, parts_by_rank, strict=True)
             ],
             lasts=self._took.get(name, 0.0) if self._links else 0.0,
             # A call that reports progress is heard from once its tasks are submitted.
@@ -620,8 +627,8 @@ class ClusterGraph:
         # functions that read weights refuse weight=None themselves
         check_as_built(self, weight, directed, weighted=weight is not None)
         # made for each call: an attribute would be a cycle, and delay the freeing of the graph
-        left = SENT if self._links else 0
-        vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners, left)
+        left_to_ranks = SENT if self._links else 0
+        vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners, left_to_ranks)
         vertices.check(arguments)
         return vertices.found
 
@@ -637,11 +644,11 @@ class ClusterGraph:
         answers = None if requests is None else requests.ask(self._client, messages, ANSWER)
         if answers is None:
             answers = [
-                next(iter(one.values()), None) for one in ask_workers(self._client, messages)
+                next(iter(answer.values()), None) for answer in ask_workers(self._client, messages)
             ]
-        if any(one is None for one in answers):
+        if any(answer is None for answer in answers):
             return None
-        return {rank: loads(one) for rank, one in zip(buffers, answers, strict=True)}
+        return {rank: loads(answer) for rank, answer in zip(buffers, answers, strict=True)}
 
     def _assembled(self, rank_tasks: RankTasks) -> Any:
         """Combine the ranks' frames to Dask frames, whose partitions may still be pending."""
@@ -662,8 +669,8 @@ class ClusterGraph:
             frames.append(_frame(parts, *self._metas[schema]))
         facts.pop("searches", None)
         if "iterations" in facts:
-            kept = frames[1] if len(frames) > 1 else None
-            result = ClusterResult(frame=frames[0], edge_frame=kept, **facts)
+            edge_frame = frames[1] if len(frames) > 1 else None
+            result = ClusterResult(frame=frames[0], edge_frame=edge_frame, **facts)
             if error is not None:
                 kind, message = error
                 raise kind(message, result)

@@ -72,10 +72,10 @@ def _gpus(comm: Communicator, addresses: Sequence[str]) -> list[str]:
     shown = comm.allgather([installed_gpus()[int(Device().id)].uuid, _first_visible()])
     known: dict[str, tuple[str, str]] = {}
     for (gpu, number), address in zip(shown, addresses, strict=True):
-        earlier, before = known.setdefault(gpu, (address, number))
+        earlier_address, before = known.setdefault(gpu, (address, number))
         if gpu and number.isdigit() and before.isdigit() and number != before:
             raise EngineError(
-                f"workers {earlier} and {address} are on one GPU, although CUDA_VISIBLE_DEVICES gives them GPUs {before} "
+                f"workers {earlier_address} and {address} are on one GPU, although CUDA_VISIBLE_DEVICES gives them GPUs {before} "
                 f"and {number}: a module that they import uses CUDA before that is set, such as the script that "
                 "started them; move what uses it there below `if __name__ == '__main__':`"
             )

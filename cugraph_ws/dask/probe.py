@@ -145,61 +145,72 @@ def cluster_scan(
         ["its measurements"] * len(addresses),
     )
     try:
-        found: list[dict[str, Any]] = client.gather(futures)
+        measurements: list[dict[str, Any]] = client.gather(futures)
     finally:
         for future in futures:
             future.release()
-    return assess(addresses, found)
+    return assess(addresses, measurements)
 
 
-def assess(addresses: Sequence[str], found: Sequence[Row]) -> ClusterScan:
+def assess(addresses: Sequence[str], measurements: Sequence[Row]) -> ClusterScan:
     """Combine the measurements of all workers.
 
     Parameters
     ----------
     addresses : sequence of str
         The workers, by rank.
-    found : sequence of mapping
+    measurements : sequence of mapping
         The results of `probe_rank`, by rank.
 
     Returns
     -------
     ClusterScan
     """
-    rates = [one["arcs_per_second"] for one in found]
+    rates = [measurement["arcs_per_second"] for measurement in measurements]
     speeds = [rate * len(rates) / sum(rates) for rate in rates]
-    gpus = any(one["engine"] == "cuda" for one in found)
-    able = [rank for rank, one in enumerate(found) if one["engine"] == ("cuda" if gpus else "cpu")]
+    gpus = any(measurement["engine"] == "cuda" for measurement in measurements)
+    able = [
+        rank
+        for rank, measurement in enumerate(measurements)
+        if measurement["engine"] == ("cuda" if gpus else "cpu")
+    ]
     fastest = max(speeds[rank] for rank in able)
     used = [rank for rank in able if speeds[rank] >= CRAWLS * fastest]
-    memory = [_memory(found[rank]) for rank in used]
+    memory = [_memory(measurements[rank]) for rank in used]
     weights = dict(zip(used, bounded([speeds[rank] for rank in used], memory), strict=True))
-    names = _names([one["facts"]["node"] for one in found])
+    names = _names([measurement["facts"]["node"] for measurement in measurements])
     rows = [
         {
             "worker": address,
-            "node": names[one["facts"]["node"]],
-            **{name: one["facts"][name] for name in ("threads", "memory_limit", "memory_free")},
-            **_gpu(one["facts"]["gpu"]),
-            "engine": one["engine"],
-            "arcs_per_second": one["arcs_per_second"],
+            "node": names[measurement["facts"]["node"]],
+            **{
+                name: measurement["facts"][name]
+                for name in ("threads", "memory_limit", "memory_free")
+            },
+            **_gpu(measurement["facts"]["gpu"]),
+            "engine": measurement["engine"],
+            "arcs_per_second": measurement["arcs_per_second"],
             "speed": speeds[rank],
             "weight": weights.get(rank, 0.0),
         }
-        for rank, (address, one) in enumerate(zip(addresses, found, strict=True))
+        for rank, (address, measurement) in enumerate(zip(addresses, measurements, strict=True))
     ]
     links = [
         {
-            "first": addresses[one],
-            "second": addresses[other],
-            "between": _between(found[one]["facts"], found[other]["facts"]),
-            "gpu_link": _gpu_link(found[one], found[other]),
+            "first": addresses[first],
+            "second": addresses[second],
+            "between": _between(measurements[first]["facts"], measurements[second]["facts"]),
+            "gpu_link": _gpu_link(measurements[first], measurements[second]),
             # Both ends measure the link; the worse value counts, since the better one may be chance.
-            "bytes_per_second": min(found[one]["links"][other][0], found[other]["links"][one][0]),
-            "latency": max(found[one]["links"][other][1], found[other]["links"][one][1]),
+            "bytes_per_second": min(
+                measurements[first]["links"][second][0], measurements[second]["links"][first][0]
+            ),
+            "latency": max(
+                measurements[first]["links"][second][1], measurements[second]["links"][first][1]
+            ),
         }
-        for other in range(len(found))
-        for one in range(other)
+        for second in range(len(measurements))
+        for first in range(second)
     ]
     return ClusterScan(
         workers=_frame(rows),
@@ -230,26 +241,29 @@ def bounded(speeds: Sequence[float], memory: Sequence[float]) -> list[float]:
         proportion to their speed.
     """
     size = len(speeds)
-    whole = sum(memory)
-    most = [max(ROOM * size * own / whole, 1e-3) if whole else float(size) for own in memory]
+    total_memory = sum(memory)
+    most = [
+        max(ROOM * size * own_memory / total_memory, 1e-3) if total_memory else float(size)
+        for own_memory in memory
+    ]
     weights = [0.0] * size
     free = list(range(size))
-    left = float(size)
+    remaining = float(size)
     while free:
-        share = left / sum(speeds[rank] for rank in free)
+        share = remaining / sum(speeds[rank] for rank in free)
         full = [rank for rank in free if speeds[rank] * share > most[rank]]
         for rank in full or free:
             weights[rank] = most[rank] if full else speeds[rank] * share
-            left -= weights[rank]
+            remaining -= weights[rank]
         free = [rank for rank in free if rank not in full] if full else []
     return weights
 
 
-def _memory(one: Row) -> int:
+def _memory(measurement: Row) -> int:
     """Return the bytes that a worker's shard of a graph may take."""
-    if one["engine"] == "cuda":
-        return int(one["facts"]["gpu"]["memory"])
-    return int(one["facts"]["memory_free"])
+    if measurement["engine"] == "cuda":
+        return int(measurement["facts"]["gpu"]["memory"])
+    return int(measurement["facts"]["memory_free"])
 
 
 def _names(nodes: Sequence[Any]) -> dict[Any, str]:
@@ -275,16 +289,16 @@ def _gpu(gpu: Row | None) -> dict[str, Any]:
     }
 
 
-def _between(one: Row, other: Row) -> str:
-    if one["node"] != other["node"]:
+def _between(first: Row, second: Row) -> str:
+    if first["node"] != second["node"]:
         return "network"
-    return "same process" if one["process"] == other["process"] else "same host"
+    return "same process" if first["process"] == second["process"] else "same host"
 
 
-def _gpu_link(one: Row, other: Row) -> str:
-    if one["engine"] != "cuda" or other["engine"] != "cuda":
+def _gpu_link(first: Row, second: Row) -> str:
+    if first["engine"] != "cuda" or second["engine"] != "cuda":
         return ""
-    return str(one["gpu_links"].get(other["facts"]["gpu"]["uuid"], ""))
+    return str(first["gpu_links"].get(second["facts"]["gpu"]["uuid"], ""))
 
 
 def _frame(rows: list[dict[str, Any]]) -> Any:

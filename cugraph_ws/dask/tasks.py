@@ -134,8 +134,8 @@ def at_work(context: RankContext) -> Iterator[Any]:
     DaskCommunicator or NcclCommunicator
     """
     worker = get_worker()
-    here = worker.address
-    if here != context.addresses[context.rank]:
+    address = worker.address
+    if address != context.addresses[context.rank]:
         raise _lost(context.addresses[context.rank])
     secede()
     freeing = _unpinned(worker)
@@ -256,8 +256,8 @@ def _kept(
     started = plugin.started.take(key)
     if started is not None:
 
-        def keep(made: tuple[ShardGraph, dict[str, Any]]) -> None:
-            plugin.shards[key] = made[0]
+        def keep(shard_and_facts: tuple[ShardGraph, dict[str, Any]]) -> None:
+            plugin.shards[key] = shard_and_facts[0]
 
         facts: dict[str, Any] = _taken_over(worker, started, keep)[1]
         return facts
@@ -295,10 +295,10 @@ def direct_build(
         or partitions are on other workers.
     """
 
-    def make(held: Held, comm: Communicator) -> ShardGraph:
+    def make(partitions: Held, comm: Communicator) -> ShardGraph:
         meta, vertices, options = loads(content)
-        parts = [vertices, *held["vertices"]] if "vertices" in held else None
-        return _built(places, held["edges"], meta, vertices, parts, options, worker, comm)
+        parts = [vertices, *partitions["vertices"]] if "vertices" in partitions else None
+        return _built(places, partitions["edges"], meta, vertices, parts, options, worker, comm)
 
     return _made_directly(context, keys, make, worker)
 
@@ -310,18 +310,20 @@ def _made_directly(
     worker: Worker,
 ) -> MakeDirectly | None:
     """Return a function that makes a shard of partitions, for `_kept`; None if that must wait for the task."""
-    held = None if worker.status != Status.running else _held_here(worker, keys)
-    return None if held is None else partial(_make_directly, context, make, held, worker)
+    partitions = None if worker.status != Status.running else _held_here(worker, keys)
+    return (
+        None if partitions is None else partial(_make_directly, context, make, partitions, worker)
+    )
 
 
 def _make_directly(
     context: RankContext,
     make: Callable[[Held, Communicator], ShardGraph],
-    held: Held,
+    partitions: Held,
     worker: Worker,
 ) -> tuple[tuple[ShardGraph, dict[str, Any]], bytes]:
     with _joined(worker, context) as comm:
-        shard = make(held, comm)
+        shard = make(partitions, comm)
     facts = _facts(shard, context.rank)
     return (shard, facts), dumps(facts)
 
@@ -329,9 +331,9 @@ def _make_directly(
 def _held_here(worker: Worker, keys: Mapping[str, Sequence[Any]]) -> Held | None:
     """Return partitions by their keys; None if the worker lacks one of them."""
     data = worker.data
-    if not all(key in data for own in keys.values() for key in own):
+    if not all(key in data for part_keys in keys.values() for key in part_keys):
         return None
-    return {name: [data[key] for key in own] for name, own in keys.items()}
+    return {name: [data[key] for key in part_keys] for name, part_keys in keys.items()}
 
 
 def derive_rank(
@@ -402,9 +404,9 @@ def direct_derive(
     worker : Worker
     """
 
-    def make(held: Held, comm: Communicator) -> ShardGraph:
+    def make(partitions: Held, comm: Communicator) -> ShardGraph:
         method, arguments, metas = loads(content)
-        parts = {name: [metas[name], *own] for name, own in held.items()}
+        parts = {name: [metas[name], *frames] for name, frames in partitions.items()}
         return _derived(key, method, arguments, parts, worker, comm)
 
     return _made_directly(context, keys, make, worker)
@@ -499,8 +501,8 @@ def call_rank(
     key = worker.get_current_task()
     started = rank_plugin().started.take(key)
     if started is not None:
-        taken: CallResult = _taken_over(worker, started)
-        return taken
+        result: CallResult = _taken_over(worker, started)
+        return result
     with at_work(context) as comm:
         returned = _called(worker, comm, call, parts)
     if context.rank == 0:
@@ -531,19 +533,19 @@ def take_rank(key: str, address: str) -> CallResult:
         If that worker is lost, or has started again.
     """
     worker = get_worker()
-    taken: CallResult | None
+    result: CallResult | None
     if worker.address == address:
         started = rank_plugin(worker).started.take(key)
-        taken = None
+        result = None
         if started is not None:
             started.owned.set_result(None)
-            taken = started.outcome.result()[0]
+            result = started.outcome.result()[0]
     else:
         secede()
-        taken = _fetched(worker, key, address)
-    if taken is None:
+        result = _fetched(worker, key, address)
+    if result is None:
         raise _lost(address)
-    return taken
+    return result
 
 
 def _fetched(worker: Worker, key: str, address: str) -> CallResult | None:
@@ -632,10 +634,12 @@ def _called(
     graph = _share(worker, call.key, comm, agrees=call.agrees)
     graph.know(call.known)
     named = {
-        name: rank_plugin(worker).program(one.content) if isinstance(one, CachedProgram) else one
-        for name, one in call.arguments.items()
+        name: rank_plugin(worker).program(value.content)
+        if isinstance(value, CachedProgram)
+        else value
+        for name, value in call.arguments.items()
     }
-    named |= {name: Partitions(list(own)) for name, own in parts.items()}
+    named |= {name: Partitions(list(frames)) for name, frames in parts.items()}
     options = call.options
     if comm.rank > 0:
         options = replace(options, timeout=None)  # rank 0 keeps the time
@@ -693,7 +697,7 @@ def summary_of(returned: CallResult) -> bytes:
     bytes
         The columns and dtypes of each frame, pickled separately; the facts; and the error.
     """
-    schemas = [pickle.dumps(_schema(one)) for one in returned.frames]
+    schemas = [pickle.dumps(_schema(frame)) for frame in returned.frames]
     summary: bytes = dumps((schemas, returned.facts, returned.error))
     return summary
 
@@ -710,12 +714,12 @@ def _schema(frame: Any) -> list[tuple[Any, Any]]:
 
 def _share(worker: Worker, key: Any, comm: Communicator, *, agrees: bool = True) -> ShardGraph:
     """Return the shard that a task has built, joined to a communicator; collective if `agrees`."""
-    held = rank_plugin(worker).shards.get(key)
-    if held is None:
+    kept_shard = rank_plugin(worker).shards.get(key)
+    if kept_shard is None:
         raise WorkerLostError(
             f"worker {worker.address} no longer holds its shard of the graph; build the graph again"
         )
-    shard: ShardGraph = copy.copy(held)
+    shard: ShardGraph = copy.copy(kept_shard)
     shard.join(comm)
     if agrees:
         shard.agree_on_what_is_kept()

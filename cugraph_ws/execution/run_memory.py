@@ -5,12 +5,12 @@ with the result as a frame.  This file has the row of all vertex programs; other
 
 A run of a vertex program on the CPU; S bytes of state per vertex, n vertices, A arcs:
 
-    state and result              2 S n, and 16 n for ids: as decoded, and as the frame has them
+    state and result              2 S n, and 16 n for ids: as decoded, and as the frame has them; text is shared
       constants by vertex         12 n each that is given or from the graph: values, and which are given
       sets of vertices            2 n each
     with a frontier               13 n for lists and marks
       priorities                  8 n
-      predecessors                33 n with their ids
+      predecessors                25 n, and an id each
       directed                    the CSR, 8 n + i A, and 8 A for each edge column that is read
     without
       sums of weights             24 n + 8 A before there is a state; of a directed graph, the CSR and its
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +35,7 @@ from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph.footprints import Row, Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.interface import CHUNK
+from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.program.declarations import Jump, VertexSet, VertexValue
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.memory import LIMIT, available_memory, format_bytes
@@ -56,6 +57,7 @@ SMALL = 1 << 24  # bytes that every machine has: a query would take as long as a
 MARGIN = 1.05  # allocators round up, and small arrays are not counted
 NOTHING_GIVEN: Mapping[str, Any] = MappingProxyType({})
 REMEDY = "close other graphs, use directed=False where edges go both ways, or a larger machine"
+ON_RANKS = "close other graphs, use more workers, or give them more memory (memory_limit=)"
 
 
 @dataclass(frozen=True)
@@ -71,16 +73,17 @@ class GraphSizes(Sizes):
 
     def columns(self, most: int, each: float, *, rest: float = 0) -> int:
         """Return how many columns by vertex fit; see `columns_that_fit`."""
-        return columns_that_fit(self.vertices, most, each, rest=rest, on_device=self.on_device)
+        return columns_that_fit(
+            self.vertices, most, each, rest=rest, on_device=self.on_device, comm=self.graph.comm
+        )
 
 
 def sizes_of(graph: GraphView, *, on_device: bool = False) -> GraphSizes:
-    """Return the sizes of a built graph.
+    """Return the sizes of a built graph, or of a rank's shard: its vertices and the arcs into them.
 
     Parameters
     ----------
     graph : GraphView
-        A whole graph.
     on_device : bool
         Whether runs take the GPU's memory.
 
@@ -88,46 +91,42 @@ def sizes_of(graph: GraphView, *, on_device: bool = False) -> GraphSizes:
     -------
     GraphSizes
     """
-    whole: Any = graph
-    ids = whole._vertices.numbering
+    opened: Any = graph
     return GraphSizes(
-        vertices=graph.number_of_vertices,
-        arcs=graph.number_of_arcs,
+        vertices=graph.owned,
+        arcs=graph.own_arcs,
         directed=graph.directed,
         weighted=graph.weight is not None,
-        id_bytes=ids.nbytes / max(1, ids.size) or 8,
-        has_csr=bool(getattr(whole._arcs, "has_csr", False)) and not on_device,
+        id_bytes=opened._vertices.numbering.nbytes / max(1, graph.owned) or 8,
+        has_csr=bool(getattr(opened._arcs, "has_csr", False)) and not on_device,
         on_device=on_device,
         graph=graph,
     )
 
 
 def refuse_run(loop: Any, graph: GraphView, *, on_device: bool) -> None:
-    """Raise GraphMemoryError if a run would not fit beside its graph.
+    """Raise GraphMemoryError if a run would not fit beside its graph; collective.
 
     Parameters
     ----------
     loop : Loop
         Not started.
     graph : GraphView
-        On a cluster nothing is refused here: a rank's loops bound what they take themselves.
+        A whole graph, or a rank's shard.
     on_device : bool
         Whether it is the GPU's memory.
 
     Raises
     ------
     GraphMemoryError
-        Gives the estimate, what is available, and the remedies.
+        Gives the estimate, what is available, and the remedies; on a cluster on all ranks, for the first
+        that lacks memory.
     """
-    if not graph.whole:
-        return
-    needed = loop.memory(sizes_of(graph, on_device=on_device))
-    remedy = loop.less_memory
-    refuse_beyond_memory(loop.name, needed, on_device=on_device, remedy=remedy)
+    _refuse(loop.name, loop.memory, graph, on_device=on_device, remedy=loop.less_memory)
 
 
 def refuse_call(name: str, row: Row, graph: GraphView, *, on_device: bool = False) -> None:
-    """Raise GraphMemoryError if a call without a loop would not fit beside its graph.
+    """Raise GraphMemoryError if a call without a loop would not fit beside its graph; collective.
 
     Parameters
     ----------
@@ -143,9 +142,47 @@ def refuse_call(name: str, row: Row, graph: GraphView, *, on_device: bool = Fals
     ------
     GraphMemoryError
     """
+    _refuse(name, row.of, graph, on_device=on_device)
+
+
+def _refuse(
+    name: str,
+    memory: Callable[[Sizes], float],
+    graph: GraphView,
+    *,
+    on_device: bool,
+    remedy: str = "",
+) -> None:
+    """Refuse what would not fit beside a graph, or on some rank beside its shard; collective.
+
+    Ranks ask each other only about runs that are not small on a single machine.
+    """
     if graph.whole:
-        needed = row.of(sizes_of(graph, on_device=on_device))
-        refuse_beyond_memory(name, needed, on_device=on_device)
+        needed = memory(sizes_of(graph, on_device=on_device))
+        refuse_beyond_memory(name, needed, on_device=on_device, remedy=remedy)
+        return
+    together = Sizes(
+        vertices=graph.number_of_vertices,
+        arcs=graph.number_of_arcs,
+        directed=graph.directed,
+        weighted=graph.weight is not None,
+        least=True,
+    )
+    if memory(together) < SMALL:
+        return
+    needed, comm = memory(sizes_of(graph, on_device=on_device)), graph.comm
+
+    def refuse() -> None:
+        available = room_for_runs(on_device=on_device, comm=comm)
+        if needed > available:
+            kind = "GPU memory" if on_device else "the worker's memory"
+            raise GraphMemoryError(
+                f"{name} needs {format_bytes(needed)} on rank {comm.rank} of {comm.size} beside its shard of the "
+                f"graph and {format_bytes(available)} of {kind} are available; {remedy or ON_RANKS}"
+                f"{'' if on_device else f', or raise {LIMIT} there if that is what is set'}"
+            )
+
+    attempt(comm, refuse)
 
 
 def refuse_beyond_memory(
@@ -180,7 +217,7 @@ def refuse_beyond_memory(
 
 
 def columns_that_fit(
-    vertices: int, most: int, each: float, *, rest: float = 0, on_device: bool
+    vertices: int, most: int, each: float, *, rest: float = 0, on_device: bool, comm: Any = None
 ) -> int:
     """Return how many columns by vertex fit in memory: the width of a batch of sources.
 
@@ -194,6 +231,8 @@ def columns_that_fit(
         Bytes of everything else.
     on_device : bool
         Whether in the GPU's memory.
+    comm : Communicator, optional
+        As for `room_for_runs`.
 
     Returns
     -------
@@ -202,7 +241,7 @@ def columns_that_fit(
     """
     if _is_small(rest + most * each * vertices, on_device):
         return most
-    room = room_for_runs(on_device=on_device) - rest
+    room = room_for_runs(on_device=on_device, comm=comm) - rest
     return max(1, min(most, int(room // max(each * vertices, 1))))
 
 
@@ -230,11 +269,10 @@ def width_of_batch(
     int
         At least 1.
     """
-    size = max(part.size, 1)
-    if part.graph.whole:
-        kept += row.of(sizes_of(part.graph, on_device=part.on_device))
-    own = columns_that_fit(size, most, each, rest=kept, on_device=part.on_device)
-    widths: list[int] = part.graph.comm.allgather(min(own, cells // size))
+    size, comm = max(part.size, 1), part.graph.comm
+    kept += row.of(sizes_of(part.graph, on_device=part.on_device))
+    own = columns_that_fit(size, most, each, rest=kept, on_device=part.on_device, comm=comm)
+    widths: list[int] = comm.allgather(min(own, cells // size))
     return max(1, min(widths))
 
 
@@ -243,19 +281,24 @@ def _is_small(needed: float, on_device: bool) -> bool:
     return needed < SMALL and (on_device or LIMIT not in os.environ)
 
 
-def room_for_runs(*, on_device: bool) -> int:
+def room_for_runs(*, on_device: bool, comm: Any = None) -> int:
     """Return the bytes that a run may take.
 
     Parameters
     ----------
     on_device : bool
         Whether of the GPU's memory.
+    comm : Communicator, optional
+        A rank's, whose worker may have a limit of memory.
 
     Returns
     -------
     int
     """
-    return device().free_memory() if on_device else available_memory()
+    if on_device:
+        return device().free_memory()
+    room = getattr(comm, "room", None)  # only a Dask worker has such a limit
+    return available_memory() if room is None else min(room, available_memory())
 
 
 def program_memory(
@@ -286,14 +329,14 @@ def program_memory(
     follows = program.predecessor is not None
     sums = [getattr(one, "source", "") for one in program.constants.values()]
     constants = sum(_width_of_constant(name, one, given) for name, one in program.constants.items())
-    by_vertex = 2 * state + 2 * each + constants
+    by_vertex = 2 * state + 16 + constants
     read = [name for name in program.edges if name != "weight" or sizes.weighted]
     csr = 0.0  # and the edge columns in its order
     if sizes.directed and ("active" in program.functions or ("out_weight" in sums and read)):
         csr = sizes.csr + 8 * len(read) * arcs
     more = 0.0
     if "active" in program.functions:
-        by_vertex += 13 + 8 * ("priority" in program.functions) + (17 + 2 * each) * follows
+        by_vertex += 13 + 8 * ("priority" in program.functions) + (25 + each) * follows
     else:
         jumps = [one for one in program.constants.values() if isinstance(one, Jump)]
         if jumps:

@@ -198,7 +198,9 @@ class Adjacency:
             Pairs of vertices with edges that were given in both directions.
         """
         ranges = cut_offsets(self.offsets, pieces_of(self.number_of_arcs, self._vertices))
-        return sum(parallel(strip_marks, [(self.offsets, self.indices, *one) for one in ranges]))
+        return sum(
+            parallel(strip_marks, [(self.offsets, self.indices, *piece) for piece in ranges])
+        )
 
     def _ranges(self) -> tuple[Ranges, Ranges]:
         """Partition the rows for the threads: ranges of rows, and of their arcs."""
@@ -277,7 +279,7 @@ class EdgeList:
             bound = len(offsets)
             if share < 1:  # cursors of the last range: ascending at any time
                 bound = int(np.searchsorted(offsets[1:], offsets.dtype.type(arcs * share)))
-            left = parallel(
+            remaining = parallel(
                 place_first_rows,
                 [
                     (
@@ -293,13 +295,13 @@ class EdgeList:
                     for cursor, (low, high) in zip(cursors, ranges, strict=False)
                 ],
             )
-            at, kept = 0, []
-            for (low, _), count in zip(ranges, left, strict=False):
+            at, next_ranges = 0, []
+            for (low, _), count in zip(ranges, remaining, strict=False):
                 for column in (sources, destinations):
                     column[at : at + count] = column[low : low + count]
-                kept.append((at, at + count))
+                next_ranges.append((at, at + count))
                 at += count
-            ranges = kept
+            ranges = next_ranges
             for column in (sources, destinations):
                 column.resize(at, refcheck=False)  # frees the rest
 
@@ -393,7 +395,7 @@ def _scatter(
 
     parallel(
         place,
-        [(cursor, *one) for cursor, one in zip(cursors, ranges, strict=False)],
+        [(cursor, *piece) for cursor, piece in zip(cursors, ranges, strict=False)],
     )
     return out
 

@@ -249,13 +249,17 @@ class Arcs:
         values : dict of str to ndarray
             The edge columns.
         """
-        csc, rows = self.csc, self.csc.rows()
-        marks = [one for one in (keep, self.once()) if one is not None]
+        csc, kept = self.csc, self.once()
+        if keep is not None:
+            kept = keep if kept is None else np.logical_and(kept, keep, out=kept)
         if among is not None:
-            marks.append(among[csc.indices] & np.repeat(among, csc.degrees))
-        which: Any = slice(None)
-        if marks:
-            which = np.flatnonzero(np.logical_and.reduce(marks))
+            inside = among[csc.indices]
+            inside &= np.repeat(among, csc.degrees)
+            kept = inside if kept is None else np.logical_and(kept, inside, out=inside)
+            del inside
+        which: Any = slice(None) if kept is None else np.flatnonzero(kept)
+        del kept
+        rows = csc.rows()
         values = {name: self.values(name, "csc")[which] for name in names}
         return csc.indices[which], rows[which], values
 

@@ -14,7 +14,7 @@ above 2³¹ arcs); x bytes of the cursors of all threads but one, at most 2 A.
       if C is own and v = 0       K + 8.25 E + c n + x: columns shrink as rows fill
     transposition to the CSC      K + c n + 8 n + 2 (i A + v A) + x
 
-Scattering values takes a copy of one thread's cursors as well, c n.
+Scattering values takes a copy of one thread's cursors as well, c n.  After hashing, allocators hold 3 MiB more.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ __all__ = [
 
 _OFFSET = 8
 _A_ROW = 40  # bytes of temporaries per row of a hashed block
+_HELD = 3 << 20  # bytes that allocators hold after hashing, beyond the arrays, as measured
 
 
 @dataclass(frozen=True)
@@ -131,16 +132,10 @@ def estimate_build(
         placing = numbers.columns + cursors + index * arcs + values + again + copied_values
     turned = max(cursors + again + further[1], offsets)
     turning = cursors + turned + 2 * (index * arcs + values)
-    return Build(
-        ids=numbers.kept,
-        adjacency=adjacency,
-        values=values,
-        peak=max(
-            numbers.peak,
-            numbers.kept + placing + further[0],
-            numbers.kept + turning,
-        ),
-    )
+    peak = max(numbers.peak, numbers.kept + placing + further[0], numbers.kept + turning)
+    if numbers.own:
+        peak += min(peak // 10, _HELD)
+    return Build(ids=numbers.kept, adjacency=adjacency, values=values, peak=peak)
 
 
 def _number(edges: int, vertices: int, ids: Sequence[IdShape]) -> Numbers:
@@ -342,9 +337,9 @@ class Sizes:
 
     @property
     def wide_ids(self) -> float:
-        """Bytes that a column of ids takes in a result for each row, beyond those of 64-bit integers.
+        """Bytes that a column of some ids takes in a result for each row, beyond those of 64-bit integers.
 
-        Ids are decoded, and then copied to the caller's kind of frame.
+        Ids are decoded, and then copied to the caller's kind of frame.  The ids of all vertices are not.
         """
         return 2 * (self.id_bytes - 8)
 
@@ -373,21 +368,17 @@ class Row(NamedTuple):
         Of an undirected graph, in an earlier part of the run.
     result : float
         Least bytes for each vertex: those of the result while it is made a frame.
-    ids : int
-        Columns of vertices in the result, of 64-bit ids.
     """
 
     directed: Bytes
     undirected: Bytes
     before: Bytes = Bytes(0, 0)
     result: float = 48
-    ids: int = 1
 
     def of(self, sizes: Sizes) -> float:
         """Return the bytes for a graph."""
         parts = (self.directed,) if sizes.directed else (self.undirected, self.before)
-        most = max(self.result * sizes.vertices, *(part.of(sizes) for part in parts))
-        return most + self.ids * sizes.wide_ids * sizes.vertices
+        return max(self.result * sizes.vertices, *(part.of(sizes) for part in parts))
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes for a graph, as the method of a loop."""

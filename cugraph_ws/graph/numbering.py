@@ -51,6 +51,7 @@ IdValues: TypeAlias = Array | pa.ChunkedArray
 Renumbered = Literal["no", "compacted", "sorted"]
 
 _INT64_MAX = np.iinfo(np.int64).max
+_FEW = 8  # texts that are looked up are few if there are so many times as many ids
 _NO_TABLE = np.empty(0, np.int32)
 _CODES = 1 << 32  # above any code: a pair (number, code) is number * _CODES + code
 
@@ -191,12 +192,20 @@ class SortedText:
         return int(self.ids.nbytes)
 
     def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
-        """Find the ids by hashing."""
+        """Find the ids by a table of those that are wanted if they are few: one of all takes 100 bytes an id."""
         text: Any = columns[0]
         if not len(text) or not self.size:
             return np.full(len(text), -1, np.int64)
-        places = pc.index_in(text.cast(self.ids.type), value_set=self.ids)
-        return np.asarray(pc.fill_null(places, -1).to_numpy()).astype(np.int64)
+        text = text.cast(self.ids.type)
+        if len(text) * _FEW > self.size:
+            places = pc.index_in(text, value_set=self.ids)
+            return np.asarray(pc.fill_null(places, -1).to_numpy()).astype(np.int64)
+        wanted = pc.unique(text)
+        places = pc.index_in(self.ids, value_set=wanted)
+        numbers = np.full(len(wanted), -1, np.int64)
+        known = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
+        numbers[places.drop_null().to_numpy()] = known
+        return numbers[pc.index_in(text, value_set=wanted).to_numpy()]
 
     def decode(self, numbers: Array) -> list[pa.Array]:
         """Look up the ids."""

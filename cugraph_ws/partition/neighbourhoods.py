@@ -342,6 +342,7 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
         keys = _distinct(xp, keys) >> 1
         look()
         firsts = xp.flatnonzero(_differs_from_last(xp, keys))
+        look()
         keys, merged = keys[firsts], xp.diff(firsts, append=len(keys)).astype(np.int8)
     elif weight is None:
         keys, merged = _distinct(xp, keys[apart]), None

@@ -111,7 +111,7 @@ class Types:
 
 def without_interface(tree: ast.Module) -> list[ast.stmt]:
     """Drop a loop module's docstring, `__all__`, and the imports that the instance replaces."""
-    kept: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module in REPLACED:
             continue
@@ -119,8 +119,8 @@ def without_interface(tree: ast.Module) -> list[ast.stmt]:
             continue
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             continue
-        kept.append(node)
-    return kept
+        statements.append(node)
+    return statements
 
 
 # --------------------------------------------------------------------------- the program's part
@@ -186,12 +186,12 @@ ARGUMENTS = {
 }
 
 
-def _call(program: VertexProgram, function: str, **given: str) -> str:
+def _call(program: VertexProgram, function: str, **expressions: str) -> str:
     """Write a call of a user's function with the arguments that it takes.
 
-    `given` overrides the expressions in `ARGUMENTS`.
+    `expressions` replaces those in `ARGUMENTS`.
     """
-    written = {**ARGUMENTS, **given}
+    written = {**ARGUMENTS, **expressions}
     asked = [written[name] for name in program.sources[function].parameters]
     return f"user_{function}({', '.join(asked)})"
 
@@ -207,15 +207,15 @@ def identity_text(program: Any, types_: Any) -> str:
         written = [_cast(kind, _extreme(program.combine, kind)) for kind in types_.message]
         if program.combine in ("min", "mode"):
             written = [
-                f"np.int64({INFINITY})" if place in _infinite_parts(program) else one
-                for place, one in enumerate(written)
+                f"np.int64({INFINITY})" if place in _infinite_parts(program) else text
+                for place, text in enumerate(written)
             ]
     return _tuple(written) if types_.tuple_message else written[0]
 
 
 def _infinite_parts(program: Any) -> list[int]:
     """Return the places of a message's parts that are integers and may be infinite."""
-    return [place for place, one in enumerate(program.infinite_message) if one]
+    return [place for place, infinite in enumerate(program.infinite_message) if infinite]
 
 
 def _extreme(combine: str, kind: str) -> str:
@@ -362,13 +362,13 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
     -------
     str
     """
-    sent = _call(program, "compute", edge=_edge_text(program, types_, access))
+    call = _call(program, "compute", edge=_edge_text(program, types_, access))
     ordered = program.combine in ("min", "max") and not types_.never_nan
-    if ordered and any(one.startswith("float") for one in types_.message):
-        return _ordered_result(program, types_, sent)
+    if ordered and any(kind.startswith("float") for kind in types_.message):
+        return _ordered_result(program, types_, call)
     if "lift" not in program.sources:
-        return message_result(types_, sent)
-    lines = [f"    sent = {sent}"]
+        return message_result(types_, call)
+    lines = [f"    sent = {call}"]
     end = None if program.fold is None else program.fold.end
     if end is not None:
         beyond = f"edges[{len(types_.edges) + len(program.edge_state)}]"  # `Executor` reads it
@@ -411,12 +411,12 @@ def _ordered_result(program: VertexProgram, types_: Types, call: str) -> str:
     """
     places = [f"result[{place}]" for place in range(len(types_.message))]
     parts = []
-    for kind, one in zip(
+    for kind, part_text in zip(
         types_.message, places if types_.tuple_message else ["result"], strict=True
     ):
-        value = _cast(kind, one)
+        value = _cast(kind, part_text)
         if kind.startswith("float"):
-            value = f"{value} if {one} == {one} else {_cast(kind, _extreme(program.combine, kind))}"
+            value = f"{value} if {part_text} == {part_text} else {_cast(kind, _extreme(program.combine, kind))}"
         parts.append(f"({value})")
     return f"    result = {call}\n    return {_tuple(parts) if types_.tuple_message else parts[0]}"
 
@@ -435,7 +435,7 @@ def _edge_adaptors(
     def result(function: str) -> list[str]:
         """Write the statements that return a user's result in the types in which it is stored."""
         if function not in program.functions:
-            values = [_number(one.default) for one in program.edge_state.values()]
+            values = [_number(declared.default) for declared in program.edge_state.values()]
             return [f"    return {_tuple([_cast(kinds[i], values[i]) for i in places])}"]
         parts = ["result"] if len(kinds) == 1 else [f"result[{i}]" for i in places]
         return [
@@ -513,9 +513,9 @@ def adaptors(
         return f"    result = {call}\n    return {_tuple(parts)}"
 
     own_parts = constants_text(program, types_, access)
-    own = f"Own({', '.join(own_parts)})"
+    own_text = f"Own({', '.join(own_parts)})"
     results = ["result"] if scalar_state else [f"result[{place}]" for place in state_range]
-    initial = [fitted(place, one) for place, one in enumerate(results)]
+    initial = [fitted(place, result) for place, result in enumerate(results)]
     active = (
         f"bool({_call(program, 'active')})"
         if "active" in program.functions
@@ -570,7 +570,7 @@ def adaptors(
         "@inline\ndef same(vertex, new):",
         "    return " + " and ".join(_equal(program, place, types_) for place in state_range),
         "@inline\ndef initial(constants, vertex, number, values):",
-        f"    result = {_call(program, 'init', own=own)}",
+        f"    result = {_call(program, 'init', own=own_text)}",
         f"    return {_tuple([f'({part})' for part in initial])}",
         "@inline\ndef message(source, target, edges, arc, values):",
         message_text(program, types_, access),
@@ -789,12 +789,14 @@ def _generated_module(program: Any, text: str) -> types.ModuleType:
     name = f"cugraph_ws_generated_{file_stem(program.name)}_{digest}"
     if name not in _modules:
         module = import_text(name, text)
-        compiled = [one for one in vars(module).values() if hasattr(one, "overloads")]
-        # Numba keeps `module` alive.  Loops refer to `held` instead, which is freed with the last loop.
-        held = types.ModuleType(name)
-        vars(held).update(vars(module))
-        weakref.finalize(held, _release, compiled).atexit = False
-        _modules[name] = held
+        compiled = [
+            dispatcher for dispatcher in vars(module).values() if hasattr(dispatcher, "overloads")
+        ]
+        # Numba keeps `module` alive.  Loops refer to `module_of_loops`, which is freed with the last loop.
+        module_of_loops = types.ModuleType(name)
+        vars(module_of_loops).update(vars(module))
+        weakref.finalize(module_of_loops, _release, compiled).atexit = False
+        _modules[name] = module_of_loops
     return _modules[name]
 
 
@@ -804,11 +806,11 @@ def _release(dispatchers: list[Any]) -> None:
     Numba frees compiled functions with their dispatchers.  But its context refers to the functions,
     they refer to their module, and the module refers to the dispatchers, so it never would.
     """
-    for one in dispatchers:
-        for result in list(one.overloads.values()):
+    for dispatcher in dispatchers:
+        for result in list(dispatcher.overloads.values()):
             with contextlib.suppress(KeyError):
                 result.target_context.remove_user_function(result.entry_point)
-        one.overloads.clear()
+        dispatcher.overloads.clear()
 
 
 # ------------------------------------------------------------------------------ plain Python
@@ -869,11 +871,11 @@ def _with_messages(program: VertexProgram, space: dict[str, Any]) -> Callable[..
     function = space["user_gather_list"]
     place = program.sources["gather_list"].parameters.index("messages")
 
-    def called(*given: Any) -> Any:
-        slots, first, count = given[place]
+    def called(*arguments: Any) -> Any:
+        slots, first, count = arguments[place]
         take = space["take_message"]
         listed = Messages(take(slots, first + number) for number in range(count))
-        return function(*given[:place], listed, *given[place + 1 :])
+        return function(*arguments[:place], listed, *arguments[place + 1 :])
 
     return called
 

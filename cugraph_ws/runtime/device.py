@@ -202,8 +202,8 @@ class _Launch:
 
 def _most_threads(registers: int) -> int:
     """Return the most threads of a block, in whole warps, for `registers` a thread; 0 for no limit."""
-    taken = -(-registers // 8) * 8
-    return 0 if not taken else REGISTERS // taken // 32 * 32
+    allocated = -(-registers // 8) * 8
+    return 0 if not allocated else REGISTERS // allocated // 32 * 32
 
 
 class _Kernels:
@@ -228,8 +228,8 @@ class _Kernels:
 
     def _load(self, name: str, kinds: tuple[Kind, ...]) -> tuple[Function, int]:
         """Return the loaded kernel for argument types, and the most threads of its blocks."""
-        found = self._loaded.get((name, kinds))
-        if found is None:
+        loaded = self._loaded.get((name, kinds))
+        if loaded is None:
             capability = self._device.gpu.capability
             job = Job(self._module, self._text if self._generated else "", name, kinds, capability)
             binary = load_or_compile(
@@ -237,9 +237,9 @@ class _Kernels:
                 lambda: self._miss(job),
             )  # fmt: skip
             threads = binary.threads or _most_threads(binary.registers)
-            found = load_function(binary.code, name), threads
-            self._loaded[name, kinds] = found
-        return found
+            loaded = load_function(binary.code, name), threads
+            self._loaded[name, kinds] = loaded
+        return loaded
 
     def _miss(self, job: Job) -> None:
         """Have a kernel compiled that the cache lacks, and what calls on a new machine need beside it."""
@@ -251,13 +251,13 @@ class _Kernels:
         shared: int = 0,
     ) -> None:  # fmt: skip
         # As `prepare`, but without an object: most launches are made once
-        given = marshal(arguments)
+        marshalled = marshal(arguments)
         if not grid:
             return
-        function, threads = self._load(name, given.kinds)
+        function, threads = self._load(name, marshalled.kinds)
         if shared:
             function.allow_shared(shared)
-        parameters = Parameters(given)
+        parameters = Parameters(marshalled)
         function.launch(
             grid, min(block, threads or block), parameters.table,
             self._device.xp.cuda.get_current_stream().ptr, cooperative=cooperative, shared=shared,
@@ -267,23 +267,29 @@ class _Kernels:
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
         shared: int = 0,
     ) -> Prepared:  # fmt: skip
-        given = marshal(arguments)
-        function, threads = self._load(name, given.kinds) if grid else (None, 0)
+        marshalled = marshal(arguments)
+        function, threads = self._load(name, marshalled.kinds) if grid else (None, 0)
         block = min(block, threads or block)
         if function is not None and shared:
             function.allow_shared(shared)
         return _Launch(
-            function, grid, block, arguments, given, cooperative,
+            function, grid, block, arguments, marshalled, cooperative,
             self._device.xp.cuda.get_current_stream, shared,
         )  # fmt: skip
 
     def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
-        here, given = self._device, marshal(arguments)
-        function, threads = self._load(name, given.kinds)
+        own_device, marshalled = self._device, marshal(arguments)
+        function, threads = self._load(name, marshalled.kinds)
         block = min(block, threads or block)
-        grid = min(here.blocks_for(items, block), here.most_blocks(function, block))
+        grid = min(own_device.blocks_for(items, block), own_device.most_blocks(function, block))
         return _Launch(
-            function, grid, block, arguments, given, True, here.xp.cuda.get_current_stream
+            function,
+            grid,
+            block,
+            arguments,
+            marshalled,
+            True,
+            own_device.xp.cuda.get_current_stream,
         )
 
 
@@ -353,13 +359,13 @@ class CudaDevice:
     ) -> KernelModule:
         """Return a program's kernels."""
         key = name, interface, loops
-        found = self._programs.get(key)
-        if found is None:
+        kernels = self._programs.get(key)
+        if kernels is None:
             text = write()
             full = module_with(name, text)
-            found = _Kernels(self, full, text, lambda: import_text(full, text), generated=True)
-            self._programs[key] = found
-        return found
+            kernels = _Kernels(self, full, text, lambda: import_text(full, text), generated=True)
+            self._programs[key] = kernels
+        return kernels
 
     def blocks_for(self, items: int, block: int) -> int:
         """Return the number of blocks for a loop over `items`: a thread for each, up to a full GPU."""
@@ -531,9 +537,9 @@ def device() -> Device:
             f"engine='cuda' needs CuPy and Numba-CUDA: {install_command('cu13')} "
             "(for CUDA 12: the same with cu12)"
         ) from error
-    here = _of_gpu(int(cupy.cuda.Device().id), cupy)
-    here.keep_pool()
-    return here
+    current_device = _of_gpu(int(cupy.cuda.Device().id), cupy)
+    current_device.keep_pool()
+    return current_device
 
 
 @lru_cache

@@ -141,8 +141,8 @@ def compile_if_free(
     """
     path = _path(text, name, kinds, capability)
     if path is not None and _read(path) is None:
-        with single_flight(path, patience=0) as held:
-            if held and _read(path) is None:
+        with single_flight(path, patience=0) as is_locked:
+            if is_locked and _read(path) is None:
                 _write(path, _compile(function(), kinds, capability))
 
 
@@ -264,7 +264,7 @@ def _numba_type(kind: Kind) -> Any:
     from numba.core import types as numba_types
 
     if isinstance(kind, tuple):
-        return numba_types.Tuple([_numba_type(one) for one in kind])
+        return numba_types.Tuple([_numba_type(part) for part in kind])
     if kind.endswith("*"):
         return numba_types.CPointer(getattr(numba_types, kind[:-1]))
     return getattr(numba_types, "boolean" if kind == "bool" else kind)
@@ -303,8 +303,8 @@ def _figures(log: str) -> dict[str, int]:
     """Parse the assembler's log for the resources of a kernel."""
 
     def figure(pattern: str) -> int:
-        found = re.search(pattern, log)
-        return int(found[1]) if found else 0
+        matched = re.search(pattern, log)
+        return int(matched[1]) if matched else 0
 
     return {
         "registers": figure(r"Used (\d+) registers"),

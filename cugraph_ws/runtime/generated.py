@@ -75,8 +75,8 @@ def import_text(name: str, text: str) -> types.ModuleType:
 def _write_once(path: Path, content: bytes) -> None:
     """Write a module's file atomically, unless it has this content."""
     try:
-        whole = read_private(path) == content
+        is_written = read_private(path) == content
     except OSError:
-        whole = False
-    if not whole:
+        is_written = False
+    if not is_written:
         write_private(path, content)

@@ -229,10 +229,10 @@ class CodeCache:
         -------
         CompileResult or None
         """
-        kept = self._kept(sig, target_context)
-        if kept is None:
+        compiled = self._kept(sig, target_context)
+        if compiled is None:
             look(report=False)
-        return kept
+        return compiled
 
     def _kept(self, sig: Any, target_context: Any) -> Any:
         from numba.core.compiler import CompileResult
@@ -260,7 +260,7 @@ class CodeCache:
         """
         from numba.core.serialize import dumps
 
-        if data.library.has_dynamic_globals or any(not one.can_cache for one in data.lifted):
+        if data.library.has_dynamic_globals or any(not lifted.can_cache for lifted in data.lifted):
             return
         path = self._path(sig, data.codegen)
         if path is None:

@@ -72,15 +72,15 @@ def number_of_threads() -> int:
 def _cores() -> int:
     if numba.config.DISABLE_JIT:
         return 1  # plain Python has no atomics
-    there = _cores_there()
+    cores = _cores_there()
     asked = os.environ.get(VARIABLE, "").strip()
     if not asked:
-        return there
-    most = max(LEAST_LIMIT, THREADS_A_CORE * there)
+        return cores
+    most = max(LEAST_LIMIT, THREADS_A_CORE * cores)
     if not (asked.isascii() and asked.isdigit() and len(asked) < 10 and 1 <= int(asked) <= most):
         raise InputError(
             f"{VARIABLE}={asked!r} must be a whole number from 1 to {most}; this process may use "
-            f"{there} cores"
+            f"{cores} cores"
         )
     return int(asked)
 
@@ -195,14 +195,14 @@ def cut_offsets(offsets: npt.NDArray[np.int64], pieces: int) -> list[tuple[int, 
         if piece == pieces:
             high = rows
         else:  # the first row whose end, offsets[row] + row, reaches the goal
-            left, right = low, rows
-            while left < right:
-                middle = (left + right) // 2
+            first, last = low, rows
+            while first < last:
+                middle = (first + last) // 2
                 if int(offsets[middle]) + middle < goal:
-                    left = middle + 1
+                    first = middle + 1
                 else:
-                    right = middle
-            high = left
+                    last = middle
+            high = first
         if high > low:
             ranges.append((low, high))
             low = high

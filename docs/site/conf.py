@@ -23,6 +23,7 @@ html_sidebars: dict[str, list[str]] = {  # pages without pages below them
     "start": [],
     "first-program": [],
     "meaning": [],
+    "pipelines": [],
 }
 html_theme_options = {
     "navbar_end": ["theme-switcher"],

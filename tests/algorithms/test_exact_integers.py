@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from every_engine import the_answer
 from shapes import build
+from thread_ranks import on_ranks, share
 from verify import Edges
 
 import cugraph_ws as ws
@@ -39,6 +41,12 @@ def test_widths_of_the_program(options: dict[str, Any]) -> None:
         away = ws.run(ws.WidestPath, graph, start=1, **options).frame
     assert found.width.tolist() == [2**63 - 1, GREAT, GREAT + 1]
     assert away.width.isna().tolist() == [True, False, True]
+
+
+def test_widths_of_the_program_on_ranks() -> None:
+    with build(edges_of([GREAT, GREAT + 1, -5])) as graph:
+        frames = on_ranks(2, lambda comm: ws.run(ws.WidestPath, share(graph, comm), start=0).frame)
+    assert pd.concat(frames).width.tolist() == [2**63 - 1, GREAT, GREAT + 1, -5]
 
 
 def test_widths_of_the_program_for_floats() -> None:

@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import zoo_edges
+from thread_ranks import ThreadCommunicator, on_ranks
 
 import cugraph_ws as ws
 from bench import runs
 from cugraph_ws.algorithms import footprints
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.algorithms.rows_of_runs import FUNCTIONS
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution import run_memory
 from cugraph_ws.execution.loop import Loop
+from cugraph_ws.partition.build import build_shard
 
 LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"
 FEW = {"degree", "degrees"}  # no more than a few numbers for each vertex
@@ -46,13 +50,15 @@ def test_every_function_of_a_graph_has_an_estimate_and_is_measured() -> None:
         and "graph" in inspect.signature(getattr(ws, name)).parameters
     }
     others = {"run", "check"} | FEW
-    assert functions - others == set(FUNCTIONS)
+    programs = {name for name, declared in ALGORITHMS.items() if declared.program is not None}
+    assert not programs & set(FUNCTIONS)
+    assert functions - others == programs | set(FUNCTIONS)
     measured = {name.split(" ")[0] for name in runs.CASES}
     alike = {
         "bridges", "harmonic_centrality", "k_core", "k_truss", "minimum_spanning_tree", "overlap",
         "sorensen",
     }  # fmt: skip
-    assert set(FUNCTIONS) - measured <= alike
+    assert programs | set(FUNCTIONS) <= measured | alike
 
 
 def test_rows_are_all_used() -> None:
@@ -169,6 +175,51 @@ def test_results_of_more_rows_than_vertices_are_refused(monkeypatch: Any) -> Non
             ws.personalized_pagerank(graph, leaves[:500])
         few = ws.personalized_pagerank(graph, leaves[:500], top=2, max_iter=200)
         assert len(few) == 1000
+
+
+class Limited(ThreadCommunicator):
+    """A rank on a worker that has so many bytes of memory left."""
+
+    room: int | None = None
+
+
+@pytest.mark.parametrize("limited", ["worker", "variable"])
+def test_a_run_on_ranks_is_refused_before_it_starts(limited: str, monkeypatch: Any) -> None:
+    """Rank 1 lacks memory for its share: both ranks are told so, and nothing is computed."""
+    ends = np.random.default_rng(0).integers(0, 50_000, (2, 300_000))
+    frame = pd.DataFrame(dict(zip(("source", "destination"), ends, strict=True)))
+
+    def on_rank(comm: Any) -> None:
+        own = Limited(comm.rank, comm.size, comm._board, comm._barrier)
+        share = [frame[:150_000], frame[150_000:]][comm.rank]
+        shard = build_shard(own, [(comm.rank, share)], ["source"], ["destination"])
+        comm.allgather(None)
+        if limited == "variable":
+            monkeypatch.setenv(LIMIT, "1000")
+        elif comm.rank == 1:
+            own.room = 1000
+        comm.allgather(None)
+        before = {*shard.kept}
+        rank = 0 if limited == "variable" else 1
+        message = rf"needs .*MiB on rank {rank} of 2 beside its shard of the graph and 1000 B of the .*LIMIT"
+        with pytest.raises(GraphMemoryError, match=message):
+            ws.run(ws.Louvain(), shard, engine="cpu")
+        assert {*shard.kept} == before
+        comm.allgather(None)
+        monkeypatch.delenv(LIMIT, raising=False)
+        own.room = None
+        assert ws.run(ws.PageRank, shard, engine="cpu").iterations > 1
+
+    on_ranks(2, on_rank)
+
+
+@pytest.mark.parametrize("program", ["vertices", "pairs"])
+def test_partitions_of_a_process_are_refused(program: str, monkeypatch: Any) -> None:
+    graph, _ = small("bfs")
+    monkeypatch.setenv(LIMIT, "1000")
+    with pytest.raises(GraphMemoryError, match=r"needs .*iB beside the graph and 1000 B are"):
+        ws.run(ws.PageRank if program == "vertices" else zoo_edges.Triangles, graph, partitions=2)
+    graph.close()
 
 
 # --- batches ----------------------------------------------------------------------------------

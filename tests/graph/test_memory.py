@@ -46,8 +46,12 @@ def test_peaks_of_new_processes_are_as_estimated(kind):
         alone = kind in ("random", "text") and row["directed"] and not row["weighted"]
         return 2.7 * (row["csc"] if alone else row["kept"]) + (1 << 20)
 
+    def is_low(row):
+        return row["taken"] > 30e6 and row["told"] < 0.95 * row["taken"]
+
     def is_off(row):
-        return row["taken"] > limit(row) or row["taken"] != pytest.approx(row["told"], rel=0.25)
+        far = row["taken"] != pytest.approx(row["told"], rel=0.25)
+        return row["taken"] > limit(row) or far or is_low(row)
 
     for _ in range(3):
         rows = estimates.measure(kind)
@@ -55,6 +59,7 @@ def test_peaks_of_new_processes_are_as_estimated(kind):
             break
     for row in rows:
         assert row["taken"] == pytest.approx(row["told"], rel=0.25), row
+        assert not is_low(row), row
         assert row["taken"] <= limit(row), row
 
 

@@ -1,9 +1,13 @@
-"""ARCHITECTURE.md, "How to add …", followed with a toy: an algorithm with a loop of its own, on all backends."""
+"""ARCHITECTURE.md, "How to add …", followed with toys: a program, and a loop of its own on all backends."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +20,31 @@ from toy.algorithm import GreatestAncestor
 
 import cugraph_ws as ws
 
+ROOT = Path(__file__).parents[2]
 NAME = "loops.greatest_ancestor"
+
+
+def test_a_program_is_a_file_its_test_and_a_line(tmp_path: Path) -> None:
+    """In a copy of the tree; what is made of the line is written by `ci/functions.py`."""
+    copy = tmp_path / "copy"
+    shutil.copytree(
+        ROOT / "cugraph_ws", copy / "cugraph_ws", symlinks=True,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )  # fmt: skip
+    (copy / "kernels").symlink_to(ROOT / "kernels")
+    (copy / "ci").mkdir()
+    for name in ("ci/functions.py", "README.md"):
+        shutil.copy(ROOT / name, copy / name)
+    shutil.copy(ROOT / "tests" / "toy" / "earliest.py", copy / "cugraph_ws" / "algorithms")
+    with (copy / "cugraph_ws" / "algorithms" / "public.py").open("a") as public:
+        public.write("from cugraph_ws.algorithms.earliest import *\n")
+    test = ROOT / "tests" / "toy" / "check_earliest.py"
+    for words in ([copy / "ci" / "functions.py"], [test, copy / "README.md"]):
+        done = subprocess.run(
+            [sys.executable, *map(str, words)], cwd=tmp_path, capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": str(copy)}, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(autouse=True)

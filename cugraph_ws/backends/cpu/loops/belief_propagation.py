@@ -17,6 +17,7 @@ import numpy.typing as npt
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.kernels.cpu.belief import add_messages, pair_arcs, send_coupled, send_potts
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.threads import cut_offsets, number_of_tasks, parallel
 
 __all__ = ["Messages", "self_loops"]
@@ -140,14 +141,18 @@ class Messages:
         if self._part.graph.directed:
             csr = self._part.csr
             offsets, splits, self._along, against = _between(csc, csr.offsets)
+            look()
             cursors, senders = splits, np.empty(offsets[-1], csc.indices.dtype)
             senders[self._along], senders[against] = csc.indices, csr.indices
+            look()
             if strengths is not None:
                 held, strengths = strengths, np.empty(offsets[-1])
                 strengths[self._along] = held
                 strengths[against] = self._part.arc_values(self._coupling, "csr")
+        look()
         reverse = np.empty(len(senders), np.int64)
         pair_arcs(offsets, senders, splits, cursors[: len(splits)].copy(), reverse)
+        look()
         return (offsets, senders, splits, reverse), offsets, strengths
 
     def _pair_between_ranks(self, strengths: Floats | None) -> tuple[Rows, Integers, Floats | None]:
@@ -248,6 +253,7 @@ def _between(csc: Any, after: Integers) -> tuple[Integers, Integers, Integers, I
     """
     offsets = csc.offsets + after
     first = np.arange(csc.number_of_arcs) + np.repeat(after[:-1], csc.degrees)
+    look()
     second = np.arange(after[-1]) + np.repeat(csc.offsets[1:], np.diff(after))
     return offsets, offsets[:-1] + csc.degrees, first, second
 
