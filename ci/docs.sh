@@ -9,8 +9,8 @@ source ci/venv.sh
 
 make_venv .venv-docs docs
 export PYTHONPATH="$PWD" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-rm -rf docs/site/_build/html
+rm -rf docs/site/_build # what is kept of an earlier build would not be executed again
 .venv-docs/bin/python ci/site_reference.py docs/site/reference
 .venv-docs/bin/sphinx-build --jobs 2 --fail-on-warning --keep-going --quiet \
-    -d docs/site/_build/doctrees docs/site docs/site/_build/html
+    docs/site docs/site/_build/html
 .venv-docs/bin/python ci/site_links.py docs/site/_build/html

@@ -52,8 +52,7 @@ Array = Any  # NumPy's or CuPy's
 
 WIDTH = 32  # most sources of a batch
 CELLS = 1 << 27  # most entries of a matrix by vertex and source
-BATCH = 82  # bytes of a batch by vertex and source
-LEVEL = 31  # bytes of a level by arc that it reads
+BATCH = 77  # bytes of a batch by vertex and source
 ARCS = 1 << 16  # arcs that are scored at a time
 HIGH = 1e150  # numbers of paths above this are scaled down
 LOW = 1e-305  # and not below this: a vertex that is reached has more than 0 paths
@@ -240,13 +239,10 @@ class Betweenness(ArrayLoop):
         self._k, self._normalized, self._endpoints = k, normalized, endpoints
         self._seed, self._edges = seed, edges
 
-    def _arc_bytes(self, sizes: Sizes) -> float:
-        """Return the bytes of the arcs of a level, or of the edges in the result."""
-        listed = LEVEL * sizes.arcs
-        if not self._edges:
-            return listed
+    def _edge_bytes(self, sizes: Sizes) -> float:
+        """Return the bytes of the edges in the result."""
         edges = sizes.arcs if sizes.directed else sizes.arcs / 2
-        return max(listed, (RESULTS["edge_betweenness"] + 2 * sizes.wide_ids) * edges)
+        return self._edges * (RESULTS["edge_betweenness"] + 2 * sizes.wide_ids) * edges
 
     def _number_of_sources(self, sizes: Sizes) -> int:
         """Return the number of sources, at most."""
@@ -270,11 +266,11 @@ class Betweenness(ArrayLoop):
         return self.done >= len(self._sources)
 
     def memory(self, sizes: Sizes) -> float:
-        """Return the bytes of a batch of sources, or of the arcs of a level, whichever are more."""
-        arcs, rest = self._arc_bytes(sizes), ROWS[self.name].of(sizes)
+        """Return the bytes of a batch of sources, or of the edges in the result, whichever are more."""
+        rest = ROWS[self.name].of(sizes)
         width = sizes.columns(min(WIDTH, self._number_of_sources(sizes)), BATCH, rest=rest)
-        searching = rest + max(BATCH * width * sizes.vertices, arcs)
-        return max(searching, ROWS["scores"].of(sizes))
+        most = max(BATCH * width * sizes.vertices, self._edge_bytes(sizes))
+        return max(rest + most, ROWS["scores"].of(sizes))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose the sources."""

@@ -45,14 +45,8 @@ WIDTH = 64  # searches in a batch
 WEIGHTED_WIDTH = 32  # most searches in a batch with lengths
 CELLS = 1 << 27  # most entries of such a batch's matrix by vertex and search
 BATCH = 45  # bytes of it by vertex and search
-SUMS, BEFORE = (
-    36,
-    24,
-)  # bytes by vertex of the sums over a sample, and of those before a further batch
-ON_HOST, ON_DEVICE = (
-    1 << 15,
-    1 << 20,
-)  # most words that are unpacked at a time; a GPU launches for each time
+SUMS, BEFORE = 36, 24  # bytes by vertex of sums over a sample, and of those before a further batch
+ON_HOST, ON_DEVICE = 1 << 15, 1 << 18  # most words that are unpacked at a time
 GREATEST_SEED = 2**128 - 1
 
 

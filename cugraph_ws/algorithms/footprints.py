@@ -20,9 +20,9 @@ MERGED = Bytes(
 ROWS = {
     # arcs as keys both ways: messages, places, and the table of the next ones
     "belief_propagation": Row(Bytes(106, 100), Bytes(75, 41)),
-    # levels, paths and dependencies are by source
-    "betweenness_centrality": Row(Bytes(20, 4), Bytes(12, 0), result=0),
-    "weighted_betweenness_centrality": Row(Bytes(20, 4, 8), Bytes(12, 0), result=0),
+    # levels, paths and dependencies are by source; integer weights are converted
+    "betweenness_centrality": Row(Bytes(20, 4.3), Bytes(12, 0), result=0),
+    "weighted_betweenness_centrality": Row(Bytes(20, 4, 8), Bytes(12, 0, 8), result=0),
     # edges once, the forest, the nearest common ancestors of the others' ends
     "biconnectivity": Row(Bytes(216, 138), Bytes(216, 68)),
     "clustering_coefficient": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
@@ -91,7 +91,7 @@ def subgraph_memory(sizes: Sizes, edges: float | None = None, *, searched: bool 
     if edges is None:
         edges = sizes.arcs / (1 if sizes.directed else 2)
     each = RESULTS["subgraph"] + RESULTS["weights of a subgraph"] * sizes.weighted
-    listed = ROWS["marks of edges"].of(sizes) + (each + sizes.wide_ids) * edges
+    listed = ROWS["marks of edges"].of(sizes) + (each + 2 * sizes.wide_ids) * edges
     if searched:
         return listed + sizes.csr
     return max(listed, TEXT_LOOKED_UP * sizes.vertices * (sizes.wide_ids > 0))

@@ -44,6 +44,7 @@ from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
+from cugraph_ws.runtime.stable_order import stable_order
 
 __all__ = ["Louvain", "louvain"]
 
@@ -635,7 +636,7 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
     """Merge arcs with the same ends, by sorting."""
     keys = rows * count + columns  # 3·10^9 vertices or fewer
     look()
-    order = xp.argsort(keys, kind="stable")
+    order = stable_order(xp, keys)
     look()
     keys = keys[order]
     look()
@@ -658,6 +659,7 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
     weights = weights[apart]
     look()
     leads = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    look()
     first = xp.flatnonzero(xp.concatenate([xp.ones(min(1, len(rows)), np.bool_), leads]))
     weights = row_sums(xp, weights, xp.concatenate([first, xp.full(1, len(rows), first.dtype)]))
     look()
@@ -685,7 +687,10 @@ def _total(values: Array) -> int:
 
 def row_sums(xp: Any, weights: Array, offsets: Array) -> Array:
     """Return the sum of each row of integers."""
-    before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(weights)])
+    sums = xp.cumsum(weights)
+    look()
+    before = xp.concatenate([xp.zeros(1, np.int64), sums])
+    look()
     return before[offsets[1:]] - before[offsets[:-1]]
 
 

@@ -50,7 +50,7 @@ OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST
 CELLS_AT_ONCE = 1 << 22  # of a matrix, between two looks
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
 # Most arcs that are listed at a time; a GPU launches for each time
-ON_HOST, ON_DEVICE = 1 << 16, 1 << 24
+ON_HOST, ON_DEVICE = 1 << 16, 1 << 20
 
 
 class Neighbourhood:

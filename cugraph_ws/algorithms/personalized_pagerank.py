@@ -261,7 +261,9 @@ class PersonalizedPageRank(ArrayLoop):
             look()
             near.update(self._sent)
             new = near.sums(self._sent, "in", weight=part.graph.weight)
+            look()
             new *= self._alpha
+            look()
             new[self._rows, self._columns] += 1.0 - self._alpha
             here = self._alpha * xp.asarray(self._over_ranks(lost))
             new[self._rows, self._columns] += here[self._columns]

@@ -21,6 +21,7 @@ from cugraph_ws.execution.run_memory import refuse_beyond_memory, refuse_call, s
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.columns import AUTO, is_auto
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
 
 __all__ = ["ego_graph", "subgraph"]
@@ -172,11 +173,12 @@ def ego_graph(
     return _edges_among(opened, near, "ego_graph")
 
 
-def _edges_among(graph: Graph[FrameT], marks: Any, name: str) -> FrameT:
+def _edges_among(graph: GraphView[FrameT], marks: Any, name: str) -> FrameT:
     """Return the edges between marked vertices, unless they are counted and would not fit in memory."""
     if not graph.whole or graph.device_resident:
         return cast(FrameT, graph.edges_among(marks))
-    csc, marks = graph.csc, as_host(marks)
+    csc: Any = graph.csc
+    marks = as_host(marks)
     kept = marks[csc.indices]
     kept &= np.repeat(marks, csc.degrees)
     edges = int(np.count_nonzero(kept)) / (1 if graph.directed else 2)

@@ -329,7 +329,7 @@ def program_memory(
     follows = program.predecessor is not None
     sums = [getattr(one, "source", "") for one in program.constants.values()]
     constants = sum(_width_of_constant(name, one, given) for name, one in program.constants.items())
-    by_vertex = 2 * state + 16 + constants
+    by_vertex = 16.0 + 2 * state + constants
     read = [name for name in program.edges if name != "weight" or sizes.weighted]
     csr = 0.0  # and the edge columns in its order
     if sizes.directed and ("active" in program.functions or ("out_weight" in sums and read)):
@@ -348,7 +348,7 @@ def program_memory(
     by_arc = 2 * kept + 22 + 4 * each if kept else 0
     summing = 0.0
     if sizes.weighted and {"in_weight", "out_weight"} & set(sums):
-        summing = 24 * vertices + 8 * arcs  # before there is a state
+        summing = 24 * vertices + 8 * arcs + csr  # before there is a state
     return max(summing, MARGIN * (by_vertex * vertices + csr) + by_arc * arcs + more)
 
 

@@ -107,7 +107,7 @@ def _integer_ids(column: Ids) -> Any:
             return numbers  # the frame copies it
         return pd.arrays.IntegerArray(numbers.copy(), np.zeros(len(numbers), np.bool_))
     missing = values.is_null().to_numpy(zero_copy_only=False).copy()
-    held = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
-    numbers = held[values.offset : values.offset + len(values)].copy()
+    stored = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
+    numbers = stored[values.offset : values.offset + len(values)].copy()
     numbers[missing] = 0
     return pd.arrays.IntegerArray(numbers, missing)

@@ -133,24 +133,32 @@ class Arcs:
     @property
     def nbytes(self) -> int:
         """Bytes of everything that is held now."""
-        adjacencies = [one for one in (self._base, self._csc, self._csr) if one is not None]
+        adjacencies = [
+            adjacency for adjacency in (self._base, self._csc, self._csr) if adjacency is not None
+        ]
         arrays = [*self._base_values.values(), *self._values.values()]
-        kept = [] if self._csc is None else self._csc.kept.values()
-        return sum(sum(held.nbytes for held in several) for several in (adjacencies, arrays, kept))
+        layouts = [] if self._csc is None else self._csc.kept.values()
+        return sum(
+            sum(stored.nbytes for stored in several) for several in (adjacencies, arrays, layouts)
+        )
 
     @property
     def layouts(self) -> dict[str, int]:
         """Bytes of each layout that is held now, by name."""
-        found = {"csc": self._csc, "csr": self._csr}
-        held = {name: one.nbytes for name, one in found.items() if one is not None}
-        kept = {} if self._csc is None else self._csc.kept
-        return held | {name: layout.nbytes for name, layout in kept.items() if layout.nbytes}
+        adjacencies = {"csc": self._csc, "csr": self._csr}
+        sizes = {
+            name: adjacency.nbytes
+            for name, adjacency in adjacencies.items()
+            if adjacency is not None
+        }
+        layouts = {} if self._csc is None else self._csc.kept
+        return sizes | {name: layout.nbytes for name, layout in layouts.items() if layout.nbytes}
 
     @property
     def choices(self) -> dict[str, str]:
         """Which layout the last run of each program chose, and why."""
-        kept = [] if self._csc is None else self._csc.kept.values()
-        return {program: why for layout in kept for program, why in layout.choices.items()}
+        layouts = [] if self._csc is None else self._csc.kept.values()
+        return {program: why for layout in layouts for program, why in layout.choices.items()}
 
     def values(self, name: str, order: Order) -> Array:
         """Return an edge column in an adjacency's order."""
@@ -171,12 +179,12 @@ class Arcs:
             self._values = {(name, "csc"): array for name, array in merged.items()}
             self._out_degrees = self._starts = None
 
-    def chosen(self, kept: npt.NDArray[np.bool_]) -> Arcs:
-        """Return the arcs that `kept` marks in the order of the CSC."""
+    def chosen(self, mask: npt.NDArray[np.bool_]) -> Arcs:
+        """Return the arcs that `mask` marks in the order of the CSC."""
         with self._lock:
-            rows = chosen_rows(self.csc, kept)
+            rows = chosen_rows(self.csc, mask)
             values = {
-                name: array[kept] for (name, order), array in self._values.items() if order == "csc"
+                name: array[mask] for (name, order), array in self._values.items() if order == "csc"
             }
         return Arcs.of_csc(rows, values, directed=self._directed, mirrored=self._mirrored)
 
@@ -249,16 +257,16 @@ class Arcs:
         values : dict of str to ndarray
             The edge columns.
         """
-        csc, kept = self.csc, self.once()
+        csc, mask = self.csc, self.once()
         if keep is not None:
-            kept = keep if kept is None else np.logical_and(kept, keep, out=kept)
+            mask = keep if mask is None else np.logical_and(mask, keep, out=mask)
         if among is not None:
             inside = among[csc.indices]
             inside &= np.repeat(among, csc.degrees)
-            kept = inside if kept is None else np.logical_and(kept, inside, out=inside)
+            mask = inside if mask is None else np.logical_and(mask, inside, out=inside)
             del inside
-        which: Any = slice(None) if kept is None else np.flatnonzero(kept)
-        del kept
+        which: Any = slice(None) if mask is None else np.flatnonzero(mask)
+        del mask
         rows = csc.rows()
         values = {name: self.values(name, "csc")[which] for name in names}
         return csc.indices[which], rows[which], values

@@ -339,9 +339,9 @@ class Sizes:
     def wide_ids(self) -> float:
         """Bytes that a column of some ids takes in a result for each row, beyond those of 64-bit integers.
 
-        Ids are decoded, and then copied to the caller's kind of frame.  The ids of all vertices are not.
+        Text is decoded, and copied by some kinds of frames only.  The ids of all vertices are not decoded.
         """
-        return 2 * (self.id_bytes - 8)
+        return 0.8 * (self.id_bytes - 8)
 
 
 class Bytes(NamedTuple):

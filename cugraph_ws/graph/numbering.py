@@ -205,7 +205,8 @@ class SortedText:
         numbers = np.full(len(wanted), -1, np.int64)
         known = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
         numbers[places.drop_null().to_numpy()] = known
-        return numbers[pc.index_in(text, value_set=wanted).to_numpy()]
+        rows: npt.NDArray[np.int32] = pc.index_in(text, value_set=wanted).to_numpy()
+        return numbers[rows]
 
     def decode(self, numbers: Array) -> list[pa.Array]:
         """Look up the ids."""
@@ -235,8 +236,8 @@ class Pairs:
     def encode(self, columns: Sequence[IdValues]) -> npt.NDArray[np.int64]:
         """Find the parts, then the pairs."""
         head, last = self.head.encode(columns[:-1]), self.last.encode(columns[-1:])
-        found = SortedIntegers(self.keys, "sorted").encode([head * self.last.size + last])
-        return np.where((head >= 0) & (last >= 0), found, -1)
+        numbers = SortedIntegers(self.keys, "sorted").encode([head * self.last.size + last])
+        return np.where((head >= 0) & (last >= 0), numbers, -1)
 
     def decode(self, numbers: Array) -> list[pa.Array]:
         """Look up the pairs, then their parts."""
@@ -507,8 +508,8 @@ def _presence(columns: Sequence[Array], low: int, span: int) -> npt.NDArray[np.u
             mark_present,
             [(column, low, mine, *part) for mine, part in zip(present, ranges, strict=False)],
         )
-    for other in present[1:]:
-        present[0] |= other
+    for marks in present[1:]:
+        present[0] |= marks
     return np.asarray(present[0])
 
 

@@ -113,9 +113,9 @@ class Neighbourhoods:
             values = [] if rows.values is None else [xp.take(rows.values, places)]
             answered.append(places)
             buffers.append([lengths, xp.take(rows.indices, places), *values])
-        came = self.halo.exchange(buffers)
-        sizes = [len(buffer[1]) for buffer in came]
-        lengths, *columns = (xp.concatenate(parts) for parts in zip(*came, strict=True))
+        received = self.halo.exchange(buffers)
+        sizes = [len(buffer[1]) for buffer in received]
+        lengths, *columns = (xp.concatenate(parts) for parts in zip(*received, strict=True))
         offsets = xp.zeros(len(numbers) + 1, np.int64)
         offsets[1:] = xp.cumsum(lengths)
         return FetchedRows(NeighbourRows(offsets, *columns), self.halo, sizes, answered)
@@ -146,9 +146,9 @@ class Neighbourhoods:
 
     def edges(self) -> tuple[Array, Array]:
         """Return the pairs of neighbours: owned vertices, and neighbours of greater number."""
-        owners, others = self._pairs()
-        up = owners < others
-        return owners[up], others[up]
+        owners, neighbours = self._pairs()
+        up = owners < neighbours
+        return owners[up], neighbours[up]
 
     def _pairs(self) -> tuple[Array, Array]:
         """Return the owned vertex and the neighbour of each arc of the rows."""
@@ -176,18 +176,18 @@ class FetchedRows:
     sizes: list[int]
     answered: list[Array]
 
-    def add_to_owners(self, given: Array, column: Array) -> None:
+    def add_to_owners(self, values: Array, column: Array) -> None:
         """Add numbers by arc of the fetched rows to their owners' column by arc; collective.
 
         Parameters
         ----------
-        given : array, shape (fetched arcs,)
+        values : array, shape (fetched arcs,)
         column : array, shape (owned arcs,)
             Modified in place.
         """
         bounds = np.cumsum([0, *self.sizes]).tolist()
-        came = self.halo.exchange([[given[low:high]] for low, high in pairwise(bounds)])
-        for places, (numbers,) in zip(self.answered, came, strict=True):
+        received = self.halo.exchange([[values[low:high]] for low, high in pairwise(bounds)])
+        for places, (numbers,) in zip(self.answered, received, strict=True):
             column[places] += numbers  # a rank asks for no row twice
 
 
@@ -213,8 +213,8 @@ def neighbourhoods(graph: Any, *, on_device: bool, weight: str | None = None) ->
     key = "neighbourhoods", on_device, weight
     if key not in graph.derived:
         graph.derived[key] = _find(graph, on_device, weight)
-    found: Neighbourhoods = graph.derived[key]
-    return found
+    near: Neighbourhoods = graph.derived[key]
+    return near
 
 
 def _find(graph: Any, on_device: bool, weight: str | None) -> Neighbourhoods:
@@ -226,10 +226,10 @@ def _find(graph: Any, on_device: bool, weight: str | None) -> Neighbourhoods:
         rows = _without_repeats(part.csc)
     if rows is None:
         rows = _merged(part, weight, vertices)
-    own = [one for one in (rows.offsets, rows.indices, rows.values) if one is not None]
-    held = 0 if rows.indices is part.csc.indices else sum(int(one.nbytes) for one in own)
+    arrays = [array for array in (rows.offsets, rows.indices, rows.values) if array is not None]
+    nbytes = 0 if rows.indices is part.csc.indices else sum(int(array.nbytes) for array in arrays)
     return Neighbourhoods(
-        part.halo, part.xp, graph.cuts, part.low, part.owned, vertices, rows, held
+        part.halo, part.xp, graph.cuts, part.low, part.owned, vertices, rows, nbytes
     )
 
 
@@ -327,11 +327,11 @@ def _without_repeats(csc: Any) -> NeighbourRows:
 def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
     """Sort the arcs of both directions, and merge the parallel ones; collective."""
     xp, directed = part.xp, part.graph.directed
-    owners, others, values = _arcs(part, weight)
+    owners, neighbours, values = _arcs(part, weight)
     look()
-    apart = owners != others
+    apart = owners != neighbours
     look()
-    keys = (owners - part.low) * vertices + others
+    keys = (owners - part.low) * vertices + neighbours
     look()
     if directed and weight is None:
         # The direction is the lowest bit, so a distinct key is left for each direction with an edge.
@@ -374,24 +374,24 @@ def _differs_from_last(xp: Any, keys: Array) -> Array:
 def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
     """List for owned vertices all arcs, in and out: owner, other end, and weight or direction."""
     xp, directed = part.xp, part.graph.directed
-    owners, others = _ends(part, part.csc)
+    owners, neighbours = _ends(part, part.csc)
     look()
     if weight is not None:
         values = part.arc_values(weight)
     else:
         values = xp.zeros(len(owners), np.int64)
     if not directed:
-        return owners, others, values
+        return owners, neighbours, values
     if part.halo.alone:
         sources, heads = _ends(part, part.csr)
-        given = (
+        reverse_values = (
             xp.ones(len(sources), np.int64) if weight is None else part.arc_values(weight, "csr")
         )
     else:  # an arc is stored only by the owner of its destination
-        sent = xp.ones(len(owners), np.int64) if weight is None else values
-        sources, heads, given = part.halo.send_to_owners(others, owners, sent)
+        values_sent = xp.ones(len(owners), np.int64) if weight is None else values
+        sources, heads, reverse_values = part.halo.send_to_owners(neighbours, owners, values_sent)
     joined = []
-    for column in ((owners, sources), (others, heads), (values, given)):
+    for column in ((owners, sources), (neighbours, heads), (values, reverse_values)):
         look()
         joined.append(xp.concatenate(column))
     return joined[0], joined[1], joined[2]

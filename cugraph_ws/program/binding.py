@@ -230,7 +230,7 @@ def bind(
         named = dict(
             zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
         )
-        program.validate(graph, {name: _own(graph, given) for name, given in named.items()})
+        program.validate(graph, {name: _own(graph, value) for name, value in named.items()})
     kinds_here = tuple(array.dtype.name for array in constants)
     uniform = tuple(array.shape != (graph.length,) for array in constants)
     # A vertex number does not affect types; other parameters may, for example a cutoff.
@@ -251,11 +251,13 @@ def bind(
         sample = _Sample(graph, constants, columns, kinds, missing, values)
         parameters = tuple(value.dtype.name for value in values)
         program = saturated(program, Kinds(tuple(state), kinds, kinds_here, parameters))
-        given = (tuple(state), kinds, kinds_here, parameters)
+        type_names = (tuple(state), kinds, kinds_here, parameters)
         if program.fold is not None:
-            sent = _inferred(infer_messages, program, *given, sample=sample, plain=plain)
-            program = lowered(program, sent.message, is_tuple=sent.tuple_message)
-        found = _inferred(infer, program, *given, sample=sample, plain=plain)
+            message_types = _inferred(
+                infer_messages, program, *type_names, sample=sample, plain=plain
+            )
+            program = lowered(program, message_types.message, is_tuple=message_types.tuple_message)
+        inferred = _inferred(infer, program, *type_names, sample=sample, plain=plain)
         types = Types(
             state=tuple(state),
             constants=kinds_here,
@@ -263,16 +265,16 @@ def bind(
             edges=kinds,
             missing_edges=missing,
             parameters=parameters,
-            message=found.message,
-            tuple_message=found.tuple_message,
-            gathered=found.gathered,
-            tuple_gathered=found.tuple_gathered,
+            message=inferred.message,
+            tuple_message=inferred.tuple_message,
+            gathered=inferred.gathered,
+            tuple_gathered=inferred.tuple_gathered,
         )
         as_sent = program.listing is None and "lift" not in program.sources
         prepares = as_sent and _prepares(declared_program, types)
         never_nan = is_never_nan(program, types)
         proved = why_not_proved(declared_program, facts) is None
-        _doubt(program, tuple(state), found, sample, proved=proved)
+        _doubt(program, tuple(state), inferred, sample, proved=proved)
         _warn_of_senders(declared_program, graph)
         declared_program.memory[key] = program, types, prepares, never_nan
     keep_bound(declared_program, key, graph)
@@ -298,8 +300,8 @@ def _edge_bounds(
     for column, kind, default in zip(columns, kinds, missing, strict=True):
         ends: list[Any] = [default, default]
         if column is not None:  # `check_edge_values` has asked for them already
-            found = (graph.least_edge_value(column), graph.greatest_edge_value(column))
-            ends = [1 if end is None else end[0].item() for end in found]
+            extremes = (graph.least_edge_value(column), graph.greatest_edge_value(column))
+            ends = [1 if end is None else end[0].item() for end in extremes]
         bounds.append((kind, ends[0], ends[1]))
     return tuple(bounds)
 
@@ -355,9 +357,9 @@ class _Sample:
     @property
     def arcs_or_one(self) -> Examples:
         """The arcs; if there are none, a loop with invented values: no message is sent along it."""
-        own = tuple(np.zeros(1, one.dtype)[0] for one in self.constants)
+        zeros = tuple(np.zeros(1, constant.dtype)[0] for constant in self.constants)
         edge = tuple(np.dtype(kind).type(1) for kind in self.kinds)
-        return self.arcs or [ExampleArc((0, 0), (own, own), edge)]
+        return self.arcs or [ExampleArc((0, 0), (zeros, zeros), edge)]
 
     def trial(self, program: VertexProgram, state: tuple[str, ...]) -> Trial:
         """Return a trial of a program."""
@@ -489,8 +491,10 @@ def program_on(program: VertexProgram, graph: GraphView) -> VertexProgram:
     if program.for_integers is None:
         return program
     columns, _, _ = edge_columns(program, graph)
-    whole = all(one is not None and graph.edge_dtype(one).kind in "iu" for one in columns)
-    return program.for_integers if whole else program
+    are_integers = all(
+        column is not None and graph.edge_dtype(column).kind in "iu" for column in columns
+    )
+    return program.for_integers if are_integers else program
 
 
 def edge_columns(
@@ -544,7 +548,7 @@ def edge_columns(
 def _refuse_other_column(program: Any, graph: GraphView, name: str) -> None:
     """Refuse to read the weight as an attribute whose name was perhaps meant for another column."""
     have = list(graph.edge_attributes)
-    texts = [one for one in have if isinstance(one, str)]  # columns may be named by numbers
+    texts = [column for column in have if isinstance(column, str)]  # others are named by numbers
     near = difflib.get_close_matches(name, texts, 1, cutoff=0.75)
     if name in ANY_WEIGHT or not (near or len(have) > 1):
         return
@@ -605,7 +609,9 @@ def _calculates(program: Any) -> bool:
     """Return whether a new state may be a number that is not among the function's inputs."""
     key = "calculates"
     if key not in program.memory:
-        nodes = [node for one in program.sources.values() for node in ast.walk(parse(one.text))]
+        nodes = [
+            node for source in program.sources.values() for node in ast.walk(parse(source.text))
+        ]
         called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
         program.memory[key] = (
             program.combine == "sum"
@@ -627,11 +633,11 @@ def _check_type(
     """Refuse a column with values that the declared type cannot hold."""
     if not isinstance(declared, ScalarType):  # otherwise it is derived from the column
         return
-    whole = declared.dtype.kind == "i"
-    if not whole and declared.name != "float32":
+    is_integer = declared.dtype.kind == "i"
+    if not is_integer and declared.name != "float32":
         return
-    limits: Any = np.iinfo(declared.name) if whole else np.finfo(declared.name)
-    fits = least.dtype.kind == "i" or not whole
+    limits: Any = np.iinfo(declared.name) if is_integer else np.finfo(declared.name)
+    fits = least.dtype.kind == "i" or not is_integer
     if not fits or least < limits.min or greatest > limits.max:
         raise InputError(
             f"column {column!r} is {least.dtype.name} with values from {least} to "
@@ -655,17 +661,23 @@ def constant_values(
     `weight` is the edge attribute that weighted degrees sum.
     """
     n = graph.length
-    given = without_mask(arguments.get(name), name)
+    argument = without_mask(arguments.get(name), name)
     xp = array_module(on_device)
     if isinstance(declared, VertexSet):
-        if given is None and not declared.optional:
+        if argument is None and not declared.optional:
             raise InputError(f"{program.name} needs {name}=, a vertex or a list of vertices")
-        if isinstance(given, np.ndarray) and given.dtype == np.bool_ and given.shape == (n,):
-            return xp.asarray(given).copy()
-        return graph.members([] if given is None else _as_ids(given), name, on_device=on_device)
+        if (
+            isinstance(argument, np.ndarray)
+            and argument.dtype == np.bool_
+            and argument.shape == (n,)
+        ):
+            return xp.asarray(argument).copy()
+        return graph.members(
+            [] if argument is None else _as_ids(argument), name, on_device=on_device
+        )
     dtype = declared.type.dtype if isinstance(declared, VertexValue) else np.dtype(np.float64)
     default = declared.default if isinstance(declared, VertexValue) else None
-    if given is None:
+    if argument is None:
         if isinstance(declared, Constant):
             return _graph_constant(declared.source, graph, weight, on_device=on_device)
         if isinstance(declared, Distribution):
@@ -676,24 +688,24 @@ def constant_values(
                 "number for all, or the name of a column of the graph's vertex frame"
             )
         return xp.full(_shared(n), default, dtype)
-    if isinstance(given, np.ndarray) and given.shape == (n,):
+    if isinstance(argument, np.ndarray) and argument.shape == (n,):
         unknown = default is not None and math.isnan(default)  # NaN stands for no value
-        if given.dtype.kind not in "iufb" or (np.isnan(given).any() and not unknown):
+        if argument.dtype.kind not in "iufb" or (np.isnan(argument).any() and not unknown):
             raise InputError(
                 f"{name}: the array has entries that are not numbers; give a number for each vertex"
             )
-        values = xp.asarray(given)
-    elif isinstance(declared, VertexValue) and is_one_number(given):
-        return xp.full(_shared(n), number_for_all(given, name, dtype), dtype)
+        values = xp.asarray(argument)
+    elif isinstance(declared, VertexValue) and is_one_number(argument):
+        return xp.full(_shared(n), number_for_all(argument, name, dtype), dtype)
     else:
         if isinstance(declared, (Distribution, Constant)):
             default = 0.0
-        values, there = graph.vertex_values(
-            given, name, dtype, default=default, on_device=on_device
+        values, has_value = graph.vertex_values(
+            argument, name, dtype, default=default, on_device=on_device
         )
-        if isinstance(declared, Constant) and graph.any_rank(not all_true(there)):
+        if isinstance(declared, Constant) and graph.any_rank(not all_true(has_value)):
             known = _graph_constant(declared.source, graph, weight, on_device=on_device)
-            values = xp.where(there, values, known)
+            values = xp.where(has_value, values, known)
     cast = xp.ascontiguousarray(values).astype(dtype, copy=False)
     if dtype.kind == "i" and not all_true(cast == values):
         raise InputError(
@@ -709,10 +721,10 @@ def constant_values(
     return _shares(xp, name, graph, values) if isinstance(declared, Distribution) else values
 
 
-def _own(graph: GraphView, given: Any) -> Any:
+def _own(graph: GraphView, value: Any) -> Any:
     """Return an array by position without the ghosts' entries; anything else unchanged."""
-    by_vertex = getattr(given, "shape", None) == (graph.length,)
-    return given[: graph.owned] if by_vertex else given
+    by_vertex = getattr(value, "shape", None) == (graph.length,)
+    return value[: graph.owned] if by_vertex else value
 
 
 def _shared(n: int) -> int:
@@ -740,13 +752,13 @@ def _shares(xp: Any, name: str, graph: GraphView, values: Any) -> Any:
     return values / graph.vertex_sum(values)
 
 
-def _as_ids(given: Any) -> Any:
+def _as_ids(vertices: Any) -> Any:
     """Return one vertex as a list; lists, arrays, columns and frames unchanged."""
-    if isinstance(given, (set, frozenset)):
-        return list(given)
-    if isinstance(given, (str, bytes, tuple)) or not hasattr(given, "__len__"):
-        return [given]
-    return given
+    if isinstance(vertices, (set, frozenset)):
+        return list(vertices)
+    if isinstance(vertices, (str, bytes, tuple)) or not hasattr(vertices, "__len__"):
+        return [vertices]
+    return vertices
 
 
 def _graph_constant(source: str, graph: GraphView, weight: str | None, *, on_device: bool) -> Any:

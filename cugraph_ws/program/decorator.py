@@ -274,7 +274,11 @@ class VertexProgram(Snapshot):
     @property
     def jumps(self) -> dict[str, Jump]:
         """The constants that are read at other vertices before each superstep."""
-        return {name: one for name, one in self.constants.items() if isinstance(one, Jump)}
+        return {
+            name: declared
+            for name, declared in self.constants.items()
+            if isinstance(declared, Jump)
+        }
 
     @property
     def idempotent(self) -> bool:
@@ -300,7 +304,9 @@ class VertexProgram(Snapshot):
         """Whether a function reads `p.superstep` or an aggregate."""
         changing = {"superstep", *self.aggregates}
         return any(
-            changing & read for one in self.sources.values() for read in one.attributes.values()
+            changing & read
+            for source in self.sources.values()
+            for read in source.attributes.values()
         )
 
     @property
@@ -322,7 +328,7 @@ class VertexProgram(Snapshot):
     @property
     def edge_state_kinds(self) -> tuple[str, ...]:
         """NumPy type names of the fields of the state of edges."""
-        return tuple(one.type.name for one in self.edge_state.values())
+        return tuple(declared.type.name for declared in self.edge_state.values())
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -544,7 +550,9 @@ def _in_order(
             f"its source cannot be found; declare all of them in one way: {', '.join(sorted(fields))}"
         )
     places = {name: place for place, name in enumerate(order)}
-    return {name: both[name] for name in sorted(both, key=lambda one: places.get(one, -1))}
+    return {
+        name: both[name] for name in sorted(both, key=lambda field_name: places.get(field_name, -1))
+    }
 
 
 def _evaluate_locally(cls: type) -> dict[str, Any]:
@@ -610,8 +618,8 @@ def _combine(name: str, settings: Mapping[str, Any], functions: dict[str, Any]) 
     elif not isinstance(combine, (Fold, Listing)):
         return recognised_combine(name, settings, functions)
     if "identity" in settings:
-        own = "gather_list needs none" if combine is None else f"{combine!r} has its own"
-        raise ProgramError(f"{name}.identity is set, but {own}; leave `identity` out")
+        reason = "gather_list needs none" if combine is None else f"{combine!r} has its own"
+        raise ProgramError(f"{name}.identity is set, but {reason}; leave `identity` out")
     if isinstance(combine, Fold):
         return "custom", None
     return "list" if combine is None else "mode", None
@@ -776,14 +784,14 @@ def _check_listing(program: VertexProgram, listing: Listing) -> None:
 
 def _read_sources(program: VertexProgram) -> None:
     """Check every function: its arguments, the attributes that it reads, its statements."""
-    own = set(program.constants) - set(program.jumps)
-    alone = set(program.state) | own
+    constants = set(program.constants) - set(program.jumps)
+    alone = set(program.state) | constants
     vertex = alone | set(program.jumps)
     p = set(program.parameter_names)
     first = p - {"superstep", *program.aggregates}
     fields = {} if program.fold is None else {"gathered": program.fold.fields}
     reads: dict[str, dict[str, Collection[str]]] = {
-        "init": {"p": first, "own": own},
+        "init": {"p": first, "own": constants},
         "compute": {"src": vertex, "dst": vertex, "edge": set(program.edge_fields), "p": p},
         "gather_list": {"old": vertex, "p": p},
         "apply": {"old": vertex, "p": p, **fields},
@@ -893,10 +901,10 @@ def _holds(dtype: np.dtype[Any], value: Any) -> bool:
         return False
     try:
         with np.errstate(over="ignore"):
-            held = dtype.type(value)
+            stored = dtype.type(value)
         if dtype.kind == "f":
-            return bool(np.isfinite(held)) or not math.isfinite(value)
-        return bool(held == value)
+            return bool(np.isfinite(stored)) or not math.isfinite(value)
+        return bool(stored == value)
     except (OverflowError, ValueError):  # an infinity, NaN, or a number out of range
         return False
 
@@ -914,19 +922,21 @@ def check_defaults(name: str, declared: Mapping[str, Any]) -> None:
     ------
     ProgramError
     """
-    for key, one in declared.items():
-        if not isinstance(getattr(one, "type", None), ScalarType):
+    for key, declaration in declared.items():
+        if not isinstance(getattr(declaration, "type", None), ScalarType):
             continue
-        given = {
-            "default": one.default if isinstance(one, (Edge, VertexValue)) else None,
-            "null": one.null if isinstance(one, State) else None,
+        numbers = {
+            "default": declaration.default
+            if isinstance(declaration, (Edge, VertexValue))
+            else None,
+            "null": declaration.null if isinstance(declaration, State) else None,
         }
-        for what, value in given.items():
-            kind = one.type.dtype
+        for what, value in numbers.items():
+            kind = declaration.type.dtype
             endless = what == "null" and kind.kind == "i" and value == math.inf
             if value is not None and not endless and not _holds(kind, value):
                 raise ProgramError(
-                    f"{name}.{key} has {what}={value!r}, which {one.type!r} does not hold; give another"
+                    f"{name}.{key} has {what}={value!r}, which {declaration.type!r} does not hold; give another"
                 )
 
 

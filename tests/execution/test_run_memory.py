@@ -24,7 +24,6 @@ from cugraph_ws.partition.build import build_shard
 
 LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"
 FEW = {"degree", "degrees"}  # no more than a few numbers for each vertex
-UPPER_BOUNDS = {"ego_graph", "subgraph"}  # as if all edges were returned
 
 
 def star(leaves: int) -> pd.DataFrame:
@@ -91,24 +90,15 @@ def test_peaks_of_runs_are_as_estimated(group: str) -> None:
 
     Allocators and pages of code blur smaller ones.  What is off is measured again, twice.
     """
-
-    def is_off(row: dict[str, Any]) -> bool:
-        taken, told = row["taken"], row["told"]
-        most = 2 if runs.CASES[row["function"]].decided else 1.25
-        slack = 6e6 if taken < 30e6 else 0
-        if row["function"] in UPPER_BOUNDS:
-            most = 4
-        return not 0.95 * taken - slack <= told <= most * taken + slack
-
     names, shapes, scale = GROUPS[group]
     rows = [row for row in runs.measure(names, shapes, scale=scale) if "taken" in row]
     assert {row["function"] for row in rows} == set(names)
     for _ in range(2):
-        again = sorted({row["function"] for row in rows if is_off(row)})
+        again = sorted({row["function"] for row in rows if runs.is_off(row)})
         if again:
             rows = [row for row in rows if row["function"] not in again]
             rows += [row for row in runs.measure(again, shapes, scale=scale) if "taken" in row]
-    assert not [row for row in rows if is_off(row)]
+    assert not [row for row in rows if runs.is_off(row)]
 
 
 # --- refusals ---------------------------------------------------------------------------------

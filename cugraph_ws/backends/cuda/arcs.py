@@ -109,14 +109,14 @@ class DeviceArcs:
         graph, csc, numbers = self.graph, self.graph.csc, self._numbers()
         return numbers[arc_rows(csc.offsets, graph.arcs)], numbers[csc.indices]
 
-    def chosen(self, kept: Any) -> DeviceArcs:
+    def chosen(self, mask: Any) -> DeviceArcs:
         """Return some of the arcs, marked in the order of `ordered`; their own `host` too."""
         *_, order = self.ordered()
-        which = order[device().xp.flatnonzero(device().xp.asarray(kept))]
+        which = order[device().xp.flatnonzero(device().xp.asarray(mask))]
         which.sort()
-        found = copy(self)
-        found.graph, found._lock, found._host = chosen(self.graph, which), RLock(), None
-        return found
+        arcs = copy(self)
+        arcs.graph, arcs._lock, arcs._host = chosen(self.graph, which), RLock(), None
+        return arcs
 
     def _numbers(self) -> DeviceArray:
         """Return the vertex number at each of the graph's own positions."""
