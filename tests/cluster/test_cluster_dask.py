@@ -657,7 +657,6 @@ def test_without_a_client():
 import dask.dataframe as dd
 import pandas as pd
 import cugraph_ws as ws
-from cugraph_ws.accelerators.direct_start.client import DirectStart
 edges = dd.from_pandas(pd.DataFrame({"source": [0], "destination": [1]}), npartitions=1)
 try:
     ws.pagerank(edges)
@@ -1086,7 +1085,6 @@ def test_importing_the_library_imports_no_dask_and_changes_no_setting():
 import sys
 import pandas as pd
 import cugraph_ws as ws
-from cugraph_ws.accelerators.direct_start.client import DirectStart
 ws.bfs(pd.DataFrame({"source": [0], "destination": [1]}), 0, engine="python")
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert not loaded & {"dask", "distributed", "dask_expr", "dask_cuda"}, loaded
