@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+import numpy as np
+
 from cugraph_ws.errors import CugraphWsError, ProgramError
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program import arithmetic, typed
@@ -38,6 +40,10 @@ def naming_errors(program: VertexProgram, graph: GraphView) -> Iterator[None]:
     except CugraphWsError:
         raise
     except Exception as error:
+        from bdb import BdbQuit
+
+        if isinstance(error, BdbQuit):  # the user has left the debugger
+            raise
         calls = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
         named = {
             place: name
@@ -75,9 +81,11 @@ def _ends(name: str, frames: list[FrameType]) -> list[int]:
     """Return the positions that the loop which called a function was at: of a vertex, or of an edge's ends."""
     for frame in reversed(frames):
         known: dict[str, Any] = frame.f_locals
-        if not frame.f_code.co_filename.endswith(".py") or "vertex" not in known:
+        vertex = known.get("vertex")
+        # Loops know a vertex by its position, trials by its state.
+        if not frame.f_code.co_filename.endswith(".py") or not isinstance(vertex, int | np.integer):
             continue
-        vertex = int(known["vertex"])
+        vertex = int(vertex)
         on_arc = "arc" in known and "indices" in known
         if not on_arc:
             return [vertex]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -116,6 +118,34 @@ def test_errors_of_plain_functions_name_line_and_vertices():
     assert text in str(caught.value)
     with pytest.raises(ws.ProgramError, match=r"Shifts.compute, line .*: shifts by -1 bits"):
         ws.check(Shifts, frame)
+
+
+def test_a_debugger_can_be_left_within_a_program(tmp_path):
+    """A run calls functions in trials first, which know a vertex by its state."""
+    script = tmp_path / "shifts.py"
+    frame = 'pd.DataFrame({"source": [0, 1], "destination": [1, 0]})'
+    script.write_text(
+        "\n".join(
+            [
+                "import pandas as pd, cugraph_ws as ws",
+                "@ws.vertex_program",
+                "class Doubled:",
+                "    x: ws.int64",
+                "    combine = max",
+                "    def init(vertex): return vertex",
+                "    def compute(src):",
+                "        return 2 * src.x",
+                "    def apply(old, gathered): return gathered",
+                f'ws.run(Doubled, {frame}, engine="python", max_iter=2)',
+            ]
+        )
+    )
+    commands = ["-c", f"break {script}:8", "-c", "continue", str(script)]
+    left = subprocess.run(
+        [sys.executable, "-m", "pdb", *commands], input="q\n", capture_output=True, text=True
+    )
+    assert "-> return 2 * src.x" in left.stdout
+    assert "Error" not in left.stdout + left.stderr
 
 
 @ws.vertex_program
