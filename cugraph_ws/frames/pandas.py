@@ -102,10 +102,9 @@ def _categories(values: pa.Array, dtype: pd.CategoricalDtype) -> Any:
 def _integer_ids(column: Ids) -> Any:
     values: pa.Array = column.values
     if not values.null_count:
-        numbers = values.to_numpy()
-        if not column.nullable:
-            return numbers  # the frame copies it
-        return pd.arrays.IntegerArray(numbers.copy(), np.zeros(len(numbers), np.bool_))
+        numbers = values.to_numpy().copy()  # a writable copy
+        missing = np.zeros(len(numbers), np.bool_)
+        return pd.arrays.IntegerArray(numbers, missing) if column.nullable else numbers
     missing = values.is_null().to_numpy(zero_copy_only=False).copy()
     stored = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
     numbers = stored[values.offset : values.offset + len(values)].copy()
