@@ -311,6 +311,8 @@ class Layout(Protocol):
     Attributes
     ----------
     name : str
+    compiled_as : str
+        The layout whose kernels it shares, itself or another one.
     loops : tuple of str
         Modules of kernels that a program is compiled with, besides those of every program.
     in_parts : bool
@@ -318,6 +320,7 @@ class Layout(Protocol):
     """
 
     name: LayoutName
+    compiled_as: str
     loops: tuple[str, ...]
     in_parts: bool
 

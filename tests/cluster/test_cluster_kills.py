@@ -331,7 +331,7 @@ def set_paused(dask_worker: Worker, paused: bool) -> None:
 def read_while_paused(part: pd.DataFrame) -> pd.DataFrame:
     """Have a worker be paused for the greatest part of a task."""
     set_paused(get_worker(), paused=True)
-    time.sleep(1.5)
+    time.sleep(8)
     set_paused(get_worker(), paused=False)
     return part
 
@@ -385,7 +385,7 @@ class TestMemory:
         self, crowd, tree, monkeypatch
     ):
         monkeypatch.setattr(faults, "LOOK", 0.05)
-        monkeypatch.setattr(faults, "PAUSED", 0.2)
+        monkeypatch.setattr(faults, "PAUSED", 5.0)  # longer than heartbeats take to say so
         monkeypatch.setattr(graphs, "LOOK", 0.05)
         crowd.wait_for(SIZE)
         read = frame(1).map_partitions(read_while_paused, meta=frame(1)._meta)

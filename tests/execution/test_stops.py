@@ -23,6 +23,7 @@ from cugraph_ws.kernels.cpu.jit import jit
 from cugraph_ws.runtime import threads
 from cugraph_ws.runtime.interrupts import HeldInterrupts
 from cugraph_ws.runtime.looks import StepAbandoned, look, look_together, watched_by, without_looks
+from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.threads import parallel, serial
 
 FIRST = ProgressUpdate(0, 0, 0, 0.0, None, None, 0.0)
@@ -269,6 +270,12 @@ class Summing(Loop):
 
     def state(self) -> dict[str, Any]:
         return {"total": np.array([self._total])}
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        state.integers("total", 1, 0, 4)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._total = int(state["total"][0])
 
     def columns(self) -> dict[str, Any]:
         assert not self._half_done

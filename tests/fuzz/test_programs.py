@@ -13,7 +13,7 @@ from fuzz.edges import EdgeCase, check_edges, write_edges
 from fuzz.phases import PhasedCase, check_phases, write_phases
 from fuzz.programs import Case, Choices, Tally, check, quick_loops, write_case
 
-UNCOMPILED, IN_PHASES, OF_EDGES, BUNDLES, MEMBERS, ALONE = 2_000, 150, 250, 18, 5, 10
+UNCOMPILED, IN_PHASES, OF_EDGES, BUNDLES, MEMBERS, ALONE = 500, 150, 250, 18, 5, 10
 NUMBERS = [st.integers(0, most) for most in range(40)]
 
 

@@ -15,8 +15,8 @@ PAPERS = DOCS / "papers.md"
 PAGES = [
     *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
     ROOT / "ci" / "bench" / "README.md",
-    *sorted(DOCS.rglob("*.md")),
-]
+    *(page for page in sorted(DOCS.rglob("*.md")) if DOCS / "site" not in page.parents),
+]  # the site's pages link to generated ones: its build looks after them
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # A path from the repository's root, and what is defined there
 PLACE = re.compile(r"((?:[\w.-]+/)+[\w-]+\.\w+)(?::([\w.]+))?")

@@ -331,6 +331,7 @@ class ShardedLayout:
     """
 
     name: LayoutName
+    compiled_as = "gshards"  # both layouts
     loops: tuple[str, ...] = ("gshards.arc_shards",)
     in_parts = False
     windows = False

@@ -134,6 +134,7 @@ class CudaExecutor:
         # All partitions must agree on what peers read, those without arcs too.
         prepared = program.predecessor is None if part.divided else part.arcs > 0
         self._outbox = bound.prepares_ahead and not in_place and not worklist and prepared
+        self._layout_class = layout_of(layout_name)
         variant = Variant(
             outbox=self._outbox,
             frontier=frontier,
@@ -141,9 +142,8 @@ class CudaExecutor:
             lanes=self._lanes or 32,
             swaps=swaps,
             ordered=ordered,
-            layout=layout_name,
+            layout=self._layout_class.compiled_as,
         )
-        self._layout_class = layout_of(layout_name)
         if program.listing is not None:
             self._layout_class = ListedRows
         interface = interface_source(program, types, variant)

@@ -31,6 +31,7 @@ class Layout:
     """
 
     name: LayoutName = "csc"
+    compiled_as = "csc"
     loops: tuple[str, ...] = ()
     in_parts = True
 
