@@ -23,6 +23,7 @@ __all__ = [
     "check_word",
     "is_label",
     "is_number",
+    "is_one_vertex",
     "listed",
     "shown",
 ]
@@ -261,6 +262,21 @@ def shown(value: Any) -> str:
         return f"<{type(value).__name__}>"
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def is_one_vertex(vertices: Any) -> bool:
+    """Return whether an argument is one id, not a list, an array, a column or a frame of ids.
+
+    Parameters
+    ----------
+    vertices : Any
+        A tuple is the id of one vertex, in a graph whose ids have several columns.
+
+    Returns
+    -------
+    bool
+    """
+    return isinstance(vertices, (str, bytes, tuple)) or not hasattr(vertices, "__len__")
 
 
 def listed(values: Iterable[Any]) -> str:

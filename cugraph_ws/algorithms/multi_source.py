@@ -26,7 +26,7 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.sssp import SSSP
-from cugraph_ws.arguments import check_count, check_number, check_word, shown
+from cugraph_ws.arguments import check_count, check_number, check_word, is_one_vertex, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -177,7 +177,7 @@ class MultiSource(Loop):
             raise InputError(
                 f"program={program.name} has no `distance` and `predecessor`; give BFS or SSSP"
             )
-        if isinstance(self._starts, (str, bytes, tuple)) or not hasattr(self._starts, "__len__"):
+        if is_one_vertex(self._starts):
             raise InputError(f"starts={shown(self._starts)} must be a list of vertices")
         self._graph, self._done = graph, 0
         self._numbers = np.asarray(graph.numbers(self._starts, "starts"))

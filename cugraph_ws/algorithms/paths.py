@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cugraph_ws.arguments import listed, shown
+from cugraph_ws.arguments import is_one_vertex, listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, open_frame
@@ -285,5 +285,4 @@ def _read_values(column: Column) -> tuple[Array, Mask]:
 
 def _listed(targets: Any) -> Any:
     """Return one id as a list."""
-    one = isinstance(targets, (str, bytes, tuple)) or not hasattr(targets, "__len__")
-    return [targets] if one else targets
+    return [targets] if is_one_vertex(targets) else targets

@@ -17,7 +17,14 @@ from cugraph_ws.algorithms.options import (
     refuse_negative,
 )
 from cugraph_ws.algorithms.registry import algorithm
-from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number, shown
+from cugraph_ws.arguments import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    is_one_vertex,
+    shown,
+)
 from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Column, Step
@@ -230,7 +237,7 @@ class PersonalizedPageRank(ArrayLoop):
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the seeds, and sum the out-weights of each vertex."""
-        if isinstance(self._seeds, (str, bytes, tuple)) or not hasattr(self._seeds, "__len__"):
+        if is_one_vertex(self._seeds):
             raise InputError(f"seeds={shown(self._seeds)} must be a list of vertices")
         refuse_negative(graph)
         self._numbers = np.asarray(as_host(graph.numbers(self._seeds, "seeds")))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.arguments import is_one_vertex
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import is_frame, open_frame
 from cugraph_ws.frames.ids import IdType
@@ -152,7 +153,7 @@ class KnownVertices(Vertices):
 
     def check_set(self, vertices: Any, argument: str) -> None:
         """Refuse an unknown vertex, or one in a list, an array, a column or a frame."""
-        if isinstance(vertices, (str, bytes, tuple)) or not hasattr(vertices, "__len__"):
+        if is_one_vertex(vertices):
             vertices = vertices if is_dask_frame(vertices) else [vertices]
         self.check_list(
             list(vertices) if isinstance(vertices, (set, frozenset)) else vertices, argument
@@ -165,7 +166,7 @@ class KnownVertices(Vertices):
                 f"{argument}: a list, a Series or a frame of ids is needed, not a Dask frame; "
                 f"compute() it first"
             )
-        if isinstance(vertices, (str, bytes, tuple)) or not hasattr(vertices, "__len__"):
+        if is_one_vertex(vertices):
             return  # the function itself refuses it, or accepts it with another meaning
         if not (isinstance(vertices, np.ndarray) and vertices.dtype == np.bool_):
             self.find(vertices, argument)

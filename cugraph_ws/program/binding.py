@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import is_number, listed, shown
+from cugraph_ws.arguments import is_number, is_one_vertex, listed, shown
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
@@ -756,7 +756,7 @@ def _as_ids(vertices: Any) -> Any:
     """Return one vertex as a list; lists, arrays, columns and frames unchanged."""
     if isinstance(vertices, (set, frozenset)):
         return list(vertices)
-    if isinstance(vertices, (str, bytes, tuple)) or not hasattr(vertices, "__len__"):
+    if is_one_vertex(vertices):
         return [vertices]
     return vertices
 
