@@ -12,7 +12,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.program.binding import BoundProgram
 
 __all__ = [
-    "Filter", "Plan", "WantedDirection", "WantedLayout", "gathers_from_all", "gathers_only",
+    "CpuPlanner", "Filter", "WantedDirection", "WantedLayout", "gathers_from_all", "gathers_only",
 ]  # fmt: skip
 
 WantedDirection = Literal["auto", "push", "pull", "gather"]
@@ -31,7 +31,7 @@ DENSE_SHARE = 2
 FUSED_ARCS = 1 << 17
 
 
-class Plan:
+class CpuPlanner:
     """Chooses the direction of each superstep of one run.
 
     Parameters

@@ -34,10 +34,12 @@ def accepts_dask_frames(function: Function) -> Function:
     """
     signature = inspect.signature(function)
     place = list(signature.parameters).index("graph")
+    runs = "program" in signature.parameters  # as the first
 
     @functools.wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> Any:
-        options = with_own_names(function, options)
+        program = (arguments[0] if arguments else options.get("program")) if runs else None
+        options = with_own_names(function, options, program)
         refuse_unknown(function, options)
         graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
         if not is_dask_frame(graph) and not _is_partitioned(graph):

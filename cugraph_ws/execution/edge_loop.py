@@ -62,7 +62,7 @@ class EdgeLoop(Loop):
     def __init__(
         self, program: EdgeProgram, arguments: Mapping[str, Any], options: Options
     ) -> None:
-        refused = [name for name in options.given("program", "gpu") if name != "partitions"]
+        refused = [name for name in options.for_programs() if name != "partitions"]
         if refused:
             raise InputError(
                 f"{program.name} is an edge program, which has no supersteps; leave out "
@@ -78,7 +78,7 @@ class EdgeLoop(Loop):
                 "out for all pairs of neighbours"
             )
         self._plain = options.engine == "python"
-        saving = [name for name in ("checkpoint", "resume") if name in options.given("run")]
+        saving = [name for name in ("checkpoint", "resume") if name in options.chosen("run")]
         self.saves = saving[0] if saving else ""
 
     def memory(self, sizes: Sizes) -> float:

@@ -66,7 +66,7 @@ class PhasedLoop(Loop):
     phased = True
 
     def __init__(self, phases: Phases, arguments: Mapping[str, Any], options: Options) -> None:
-        if options.extrapolate == "always":
+        if options.plan.extrapolate == "always":
             raise InputError(
                 f"extrapolate='always': {phases.name} runs in phases, which are not extrapolated; leave it out"
             )
@@ -88,7 +88,7 @@ class PhasedLoop(Loop):
                     options,
                     tol=None,
                     max_iter=options.max_iter if one.limit is None else one.limit,
-                    extrapolate="never",
+                    plan=replace(options.plan, extrapolate="never"),
                 ),
                 phase=True,
             )

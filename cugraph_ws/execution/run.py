@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from cugraph_ws.arguments import check_columns, shown
 from cugraph_ws.contract import ShardLoops, choose_engine
@@ -22,7 +21,7 @@ from cugraph_ws.execution.checkpoint import Checkpoints, refuse_beyond
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.edge_loop import EdgeLoop
 from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Step, Stopped
-from cugraph_ws.execution.options import Options, shows_options
+from cugraph_ws.execution.options import Options, Plan
 from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
@@ -51,74 +50,34 @@ from cugraph_ws.runtime.warn import warn_caller
 if TYPE_CHECKING:
     import os
 
-    from cugraph_ws.backends.planner import Filter, WantedDirection, WantedLayout
-    from cugraph_ws.execution.options import Engine, Method
+    from cugraph_ws.execution.options import Engine
     from cugraph_ws.execution.progress import Progress
-    from cugraph_ws.partition.refinement import ExchangeMethod
-    from cugraph_ws.program.linear import Extrapolate
 
-__all__ = ["Run", "run"]
+__all__ = ["run"]
 
 LONG = 10.0  # seconds after which a run of a user's program without a limit is warned of
 
 
-class Run(Protocol):
-    """The signature of `run` for type checkers: the options by name, as `Options` declares them.
-
-    To mypy a program is the decorated class; to Pyright it is a `VertexProgram`.
-    """
-
-    def __call__(
-        self,
-        program: VertexProgram | EdgeProgram | Phases | Loop | type[Any],
-        graph: GraphView[FrameT] | FrameT,
-        *,
-        source_column: str | list[str] = "source",
-        destination_column: str | list[str] = "destination",
-        weight_column: str | None = AUTO,
-        directed: bool = True,
-        engine: Engine = "auto",
-        max_iter: int | None = None,
-        tol: float | None = None,
-        direction: WantedDirection = "auto",
-        in_place: bool | None = None,
-        priorities: bool = True,
-        fused: bool = True,
-        predecessors: bool = True,
-        partitions: int = 1,
-        exchange: ExchangeMethod = "auto",
-        layout: WantedLayout = "auto",
-        extrapolate: Extrapolate = "auto",
-        method: Method = "auto",
-        filter: Filter = "auto",  # noqa: A002 - the papers' word
-        shard_bytes: int | None = None,
-        progress: Progress = False,
-        timeout: float | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: int = 10,
-        resume: str | os.PathLike[str] | None = None,
-        **parameters: Any,
-    ) -> Result[FrameT]:
-        """Run a vertex program on a graph."""
-
-
-def _typed(function: Callable[..., Any]) -> Run:
-    """Return `run` with the signature that type checkers see."""
-    return cast(Run, function)
-
-
-@_typed
 @names_columns
 @accepts_dask_frames
-@shows_options
 def run(
-    program: VertexProgram | EdgeProgram | Phases | Loop,
+    program: VertexProgram | EdgeProgram | Phases | Loop | type[Any],
     graph: GraphView[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
     destination_column: str | list[str] = "destination",
     weight_column: str | None = AUTO,
     directed: bool = True,
+    engine: Engine = "auto",
+    max_iter: int | None = None,
+    tol: float | None = None,
+    predecessors: bool = True,
+    plan: Plan = Plan(),
+    progress: Progress = False,
+    timeout: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
     **parameters: Any,
 ) -> Result[FrameT]:
     """Run a vertex program on a graph.
@@ -127,7 +86,8 @@ def run(
     ----------
     program : VertexProgram, EdgeProgram, Phases or Loop
         A class decorated with `ws.vertex_program` or `ws.edge_program`, several vertex programs
-        combined by `ws.phases`, or an algorithm with its own loop.
+        combined by `ws.phases`, or an algorithm with its own loop.  To mypy a program is the decorated
+        class; to Pyright it is a `VertexProgram`.
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column : str or list of str
@@ -139,7 +99,32 @@ def run(
         the program declares by name are read automatically.
     directed : bool
         For an edge frame: whether edges are directed.
-    <options>
+    engine : {"auto", "cpu", "cuda", "python"}
+        Where to run: by default on the GPU if the graph is in its memory, else on the CPU.  "python" is the
+        reference: it runs the program's functions uncompiled, one superstep after the other.  It is slow, and
+        pdb can step through it.  It refuses a number that the declared state cannot hold, and its `math`
+        functions raise errors where compiled code returns NaN or an infinity.
+    max_iter : int, optional
+        Maximum number of supersteps; by default the program's own.  With a limit, a message travels one edge
+        per superstep, on every engine.
+    tol : float, optional
+        The run ends when the residual is at most this; by default the program's own.
+    predecessors : bool
+        Whether the program's predecessor column, if it declares one, is computed at the end.
+    plan : Plan
+        How supersteps are computed: direction, layout, partitions, exchange and others, which are chosen for
+        the graph by default.
+    progress : bool or callable
+        True for a progress line on a terminal, or a function that takes a `ProgressUpdate`; the run stops if
+        it returns False.
+    timeout : float, optional
+        Seconds after which the run stops with the state so far.
+    checkpoint : path-like, optional
+        Parquet file to which the state is written, atomically.
+    every : int
+        Minimum number of supersteps between checkpoints.
+    resume : path-like, optional
+        Checkpoint from which to continue.
     **parameters : Any
         The program's own parameters, vertex values and vertex sets, by name; unknown names are
         errors.  For an edge program also `pairs`, a frame with the columns `first` and `second`; by
@@ -166,8 +151,11 @@ def run(
     Interrupted
         On Ctrl-C; `.result` has the state so far.
     """
-    options, parameters = Options.taken_from(parameters)
-    if not programs_of(program) and not isinstance(program, Loop):
+    options = Options(
+        engine=engine, max_iter=max_iter, tol=tol, predecessors=predecessors, plan=plan,
+        progress=progress, timeout=timeout, checkpoint=checkpoint, every=every, resume=resume,
+    )  # fmt: skip
+    if not isinstance(program, (VertexProgram, EdgeProgram, Phases, Loop)):
         raise InputError(
             f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
             "or @ws.edge_program above the class"
@@ -180,7 +168,7 @@ def run(
     )
     bound_graph.check_outputs(loop.outputs)
     if isinstance(loop, (VertexLoop, PhasedLoop, EdgeLoop)):
-        loop = _over_ranks(loop, bound_graph, options.partitions)
+        loop = _over_ranks(loop, bound_graph, options.plan.partitions)
     here = choose_engine(options.engine, bound_graph)
     _refuse_checkpoints(loop, bound_graph, options)
     may_not_end = not all(one.built_in for one in programs_of(program))
@@ -202,7 +190,7 @@ def _loop(
         return PhasedLoop(program, parameters, options)
     if isinstance(program, EdgeProgram):
         return EdgeLoop(program, parameters, options)
-    if refused := [*options.given("program", "gpu")]:
+    if refused := [*options.for_programs()]:
         raise InputError(
             f"{', '.join(refused)}: {program.name} has a loop of its own, to which options for programs do "
             "not apply; leave them out"

@@ -97,7 +97,9 @@ class VertexLoop(Loop):
         choose_engine(options.engine)
         self.engine: str = options.engine
         self._options = options
-        self._in_place = program.in_place if options.in_place is None else options.in_place
+        self._in_place = (
+            program.in_place if options.plan.in_place is None else options.plan.in_place
+        )
         self._threads = threads
         self._phase = phase
         self._predecessors = options.predecessors and program.predecessor is not None
@@ -181,19 +183,19 @@ class VertexLoop(Loop):
             raise InputError(
                 f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
             )
-        if self._options.in_place and self._program.reads_target:
+        if self._options.plan.in_place and self._program.reads_target:
             raise InputError(
                 f"in_place=True: {self.name}.compute takes `dst`, the destination's state after the previous "
                 "superstep; leave it out"
             )
         if self._program.edge_state:
-            if self._options.in_place:
+            if self._options.plan.in_place:
                 raise InputError(
                     f"in_place=True: {self.name} keeps state on edges, which is updated after each superstep; "
                     "leave it out"
                 )
             graph.check_edge_outputs(tuple(self._program.edge_state))
-        if self._options.in_place and self._program.listing is not None:
+        if self._options.plan.in_place and self._program.listing is not None:
             raise InputError(
                 f"in_place=True: {self._program.listing!r} of {self.name} reads the states after the previous "
                 "superstep; leave it out"
@@ -215,7 +217,7 @@ class VertexLoop(Loop):
         self.bound = replace(bound, synchronous=synchronous, never_nan=never_nan)
         self._graph, self.engine = graph, engine
         if self._in_place and not self.bound.runs_freely:
-            if self._options.in_place:
+            if self._options.plan.in_place:
                 raise self._not_in_place()
             self._in_place = None  # the program allows it where it changes nothing
 

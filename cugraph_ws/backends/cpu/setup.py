@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.backends.cpu.executor import CpuExecutor
-from cugraph_ws.backends.planner import Plan
+from cugraph_ws.backends.planner import CpuPlanner
 from cugraph_ws.contract import Setup
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
@@ -56,36 +56,39 @@ def set_up(
     EngineError
         If the layout is for GPUs only, or not for this program.
     """
-    for name, value in options.given("gpu").items():
+    wanted = options.plan
+    for name, value in wanted.chosen("gpu").items():
         what = "schedule" if name == "method" else "choice"
         raise InputError(
             f"{name}={value!r} is a {what} of engine='cuda'; leave it out on engine='cpu'"
         )
-    if options.layout not in ("auto", "csc", *provider("accelerators").layouts(on_device=False)):
+    if wanted.layout not in ("auto", "csc", *provider("accelerators").layouts(on_device=False)):
         raise EngineError(
-            f"layout={options.layout!r} is not available with engine='cpu'; leave it out, or use "
+            f"layout={wanted.layout!r} is not available with engine='cpu'; leave it out, or use "
             "engine='cuda'"
         )
-    plan = Plan(
+    planner = CpuPlanner(
         bound,
         graph.number_of_arcs,
-        direction=options.direction,
-        priorities=options.priorities,
+        direction=wanted.direction,
+        priorities=wanted.priorities,
         # A fused call has no exchange between its supersteps.
-        fused=options.fused and graph.comm.size == 1,
+        fused=wanted.fused and graph.comm.size == 1,
         in_place=bool(in_place),
     )
     exchange: Exchange = NoExchange()
     if graph.comm.size > 1:
-        exchange = RankExchange(graph, method=options.exchange, dense=not plan.strategy.active_only)
+        exchange = RankExchange(
+            graph, method=wanted.exchange, dense=not planner.strategy.active_only
+        )
     executor = CpuExecutor(
         bound,
         ProgramPart(graph, bound, on_device=False),
         in_place=bool(in_place),
-        ordered=plan.strategy.ordered,
+        ordered=planner.strategy.ordered,
         plain=plain,
         threads=threads,
-        layout=options.layout,
-        gathers=not plan.strategy.active_only,
+        layout=wanted.layout,
+        gathers=not planner.strategy.active_only,
     )
-    return Setup(plan, executor, exchange)
+    return Setup(planner, executor, exchange)

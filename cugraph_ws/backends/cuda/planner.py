@@ -15,7 +15,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["CudaPlan"]
+__all__ = ["CudaPlanner"]
 
 FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as many each time
 MOST = RECORDS // 2
@@ -34,7 +34,7 @@ ROUNDS = 7  # supersteps with large frontiers in a sequence of launches
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
 
-class CudaPlan:
+class CudaPlanner:
     """Chooses how a program runs, and how many supersteps are queued before the host reads counts.
 
     A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
