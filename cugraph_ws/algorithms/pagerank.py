@@ -17,9 +17,9 @@ from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
@@ -182,7 +182,7 @@ def pagerank(
        accelerating PageRank computations", WWW 2003.
     """
     check_flag("fail_on_nonconvergence", fail_on_nonconvergence)
-    result = run(
+    result = run_on(
         PageRank,
         as_graph(
             graph,

@@ -28,8 +28,9 @@ from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.run import program_graph
 from cugraph_ws.execution.vertex_loop import VertexLoop
+from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.refinement import ExchangeMethod
@@ -42,7 +43,6 @@ from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["CheckReport", "Difference", "check"]
 

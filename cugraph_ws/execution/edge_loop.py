@@ -69,7 +69,7 @@ class EdgeLoop(Loop):
                 f"{', '.join(refused)}"
             )
         self.program = program.current()
-        self.name = program.name
+        self.name, self.may_not_end = program.name, not program.built_in
         self._arguments = {name: one for name, one in arguments.items() if name != "pairs"}
         self._given = arguments.get("pairs")
         if isinstance(self._given, str):

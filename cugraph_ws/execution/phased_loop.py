@@ -76,6 +76,7 @@ class PhasedLoop(Loop):
                 "it with; pass `until` to ws.phases(), or set tol in one of its programs"
             )
         self.name = phases.name
+        self.may_not_end = not all(program.built_in for program in phases.programs)
         self.tol = phases.tol if options.tol is None else options.tol
         self.phase_names = tuple(one.name for one in phases.phases)
         self._phases = phases

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cpu.queues import check_piles
-from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import (
     BetweenSuperstepsOfRun,
     Counts,
@@ -89,7 +88,7 @@ class VertexLoop(Loop):
         phase: bool = False,
     ) -> None:
         program = program.current()
-        self.name = program.name
+        self.name, self.may_not_end = program.name, not program.built_in
         self.max_iter = program.max_iter if options.max_iter is None else options.max_iter
         self.tol = program.tol if options.tol is None else options.tol
         self._program = program
@@ -266,7 +265,7 @@ class VertexLoop(Loop):
         """Read the counts of the state that the executor starts with; collective."""
         self._repetition = self.repetition() if self._graph.whole else None
         self._counts = self._exchange.merge(self._executor.counts())
-        if gathers_from_all(self.bound):  # all vertices send, whatever `starts` returns
+        if self.bound.gathers_from_all:  # all vertices send, whatever `starts` returns
             self._counts.active = self._graph.number_of_vertices
 
     def begin(self, fields: Mapping[str, Any]) -> None:
@@ -391,7 +390,7 @@ class VertexLoop(Loop):
             modes=counts.modes,
             exchanges=counts.exchanges,
             extrapolated=replaced,
-            exchange=[names_of(one) for one in counts.ways or [traffic.ways]],
+            exchange=[names_of(ways) if ways else "" for ways in counts.ways or [traffic.ways]],
             predicted=traffic.predicted,
         )
 

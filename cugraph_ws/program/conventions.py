@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.graph.columns import AUTO, WEIGHT, column_names, is_auto, weight_column
+from cugraph_ws.graph.edges import AUTO, WEIGHT, column_names, is_auto, weight_column
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.declarations import Constant
 from cugraph_ws.program.decorator import VertexProgram

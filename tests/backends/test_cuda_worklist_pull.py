@@ -19,7 +19,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import planner as plan
 from cugraph_ws.backends.cuda import worklist_pull
-from cugraph_ws.backends.cuda.frontier import why_not_swapped
+from cugraph_ws.backends.cuda.planner import why_not_swapped
 from cugraph_ws.program.binding import bind
 
 BY_NAME = {case.name: case for case in WORKLISTS}

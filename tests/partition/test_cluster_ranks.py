@@ -19,7 +19,7 @@ import cugraph_ws as ws
 from cugraph_ws.dask.nccl import INLINE, NcclCommunicator
 from cugraph_ws.dask.worker import DaskCommunicator
 from cugraph_ws.execution import progress
-from cugraph_ws.execution.stop_vote import StopVote
+from cugraph_ws.execution.stop_requests import StopVote
 from cugraph_ws.runtime.communicator import RunAbandonedError, SingleRank
 
 GRAPHS = {

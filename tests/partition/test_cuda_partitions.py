@@ -32,7 +32,7 @@ from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.partition.cut import even_offsets, own_constants, shards_of
 from cugraph_ws.partition.exchange import NoExchange, Traffic
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import bind
 from cugraph_ws.runtime.thread_ranks import ThreadRanks

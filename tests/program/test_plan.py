@@ -7,7 +7,7 @@ from programs import Hops, Labels, Peel, Rank, Reached
 from shapes import SHAPES, build
 
 import cugraph_ws as ws
-from cugraph_ws.backends.planner import FUSED_ARCS, PULL_SHARE, CpuPlanner
+from cugraph_ws.backends.cpu.setup import FUSED_ARCS, PULL_SHARE, CpuPlanner
 from cugraph_ws.contract import Counts
 from cugraph_ws.program.binding import bind
 
