@@ -42,7 +42,7 @@ from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.trial import Trial
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["CheckReport", "Difference", "check"]
 

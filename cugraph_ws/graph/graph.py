@@ -35,8 +35,8 @@ from cugraph_ws.graph.edges import (
 )
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
-from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:

@@ -44,8 +44,8 @@ from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.partition.shuffle import Shuffle
 from cugraph_ws.partition.vertices import ShardVertices
+from cugraph_ws.runtime.arrays import array_module
 from cugraph_ws.runtime.communicator import Communicator, total
-from cugraph_ws.runtime.device import array_module
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.memory import format_bytes
 

@@ -26,9 +26,8 @@ from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import Distinct, send_ids_to_owners
 from cugraph_ws.partition.known_vertices import Directory
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts
+from cugraph_ws.runtime.arrays import array_module, count_true
 from cugraph_ws.runtime.communicator import Communicator, total
-from cugraph_ws.runtime.device import array_module
-from cugraph_ws.runtime.masks import count_true
 
 if TYPE_CHECKING:
     from cugraph_ws.partition.shard import ShardGraph

@@ -51,8 +51,7 @@ from cugraph_ws.program.order import (
     why_not_proved,
 )
 from cugraph_ws.program.trial import Trial
-from cugraph_ws.runtime.device import array_module
-from cugraph_ws.runtime.masks import all_true, any_true
+from cugraph_ws.runtime.arrays import all_true, any_true, array_module
 from cugraph_ws.runtime.parsing import parse
 from cugraph_ws.runtime.warn import warn_caller
 

@@ -26,7 +26,7 @@ from cugraph_ws.program.edge_inference import infer_pairs
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.edge_trial import CORNERS, EdgeTrial
 from cugraph_ws.program.inference import CompileError
-from cugraph_ws.runtime.device import array_module, as_host
+from cugraph_ws.runtime.arrays import array_module, as_host
 from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = ["BoundEdgeProgram", "bind_edges"]

@@ -15,8 +15,9 @@ from cugraph_ws.backends.cuda.shard import DeviceShard
 from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.bins import bin_counts
-from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.device import device
 
 __all__ = ["reversed_arcs", "reversed_shard"]
 
