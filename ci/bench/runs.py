@@ -16,6 +16,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -466,7 +467,7 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
         estimate = ws.estimate_memory(
             number_of_edges=arcs if directed else arcs // 2,
             number_of_vertices=n,
-            weighted=weighted,
+            weighted=graph.edge_dtype(graph.weight).name if weighted else False,
             directed=directed,
             text_bytes=len(TEXT.format(0)) if shape.text else None,
             engine=engine,  # type: ignore[arg-type]
@@ -546,6 +547,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="factor of the edges and vertices")
     parser.add_argument("--functions", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="processes at a time, for functions in turn"
+    )
     parser.add_argument("--record", action="store_true",
                         help="also put the results into docs/measurements")  # fmt: skip
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
@@ -555,7 +559,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         child(asked.functions, asked.shapes, asked.engine, asked.scale)
         return 0
     begun, tree = datetime.datetime.now(datetime.UTC), files_hash()
-    rows = measure(asked.functions, asked.shapes, asked.engine, asked.scale)
+    measured = partial(measure, shapes=asked.shapes, engine=asked.engine, scale=asked.scale)
+    parts = [asked.functions[first :: asked.jobs] for first in range(asked.jobs)]
+    with ThreadPoolExecutor(asked.jobs) as processes:
+        rows = [row for part in processes.map(measured, filter(None, parts)) for row in part]
     rows = [{**row, "tree": tree[:6]} for row in rows]
     print(Table(TITLE, COLUMNS, tabled(rows)).markdown(), end="")
     if asked.record:
