@@ -42,6 +42,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.interface import CHUNK
 from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.program.declarations import Jump, VertexSet, VertexValue
+from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.memory import LIMIT, available_memory, format_bytes
 
@@ -291,7 +292,7 @@ def _is_small(needed: float, on_device: bool) -> bool:
     return needed < SMALL and (on_device or LIMIT not in os.environ)
 
 
-def room_for_runs(*, on_device: bool, comm: Any = None) -> int:
+def room_for_runs(*, on_device: bool, comm: Communicator | None = None) -> int:
     """Return the bytes that a run may take.
 
     Parameters
@@ -307,7 +308,7 @@ def room_for_runs(*, on_device: bool, comm: Any = None) -> int:
     """
     if on_device:
         return device().free_memory()
-    room = getattr(comm, "room", None)  # only a Dask worker has such a limit
+    room = None if comm is None else comm.room
     return available_memory() if room is None else min(room, available_memory())
 
 
