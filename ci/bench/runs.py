@@ -548,7 +548,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--functions", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument(
-        "--jobs", type=int, default=1, help="processes at a time, for functions in turn"
+        "--jobs", type=int, default=1, help="processes at a time, each for a function"
     )
     parser.add_argument("--record", action="store_true",
                         help="also put the results into docs/measurements")  # fmt: skip
@@ -560,11 +560,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     begun, tree = datetime.datetime.now(datetime.UTC), files_hash()
     measured = partial(measure, shapes=asked.shapes, engine=asked.engine, scale=asked.scale)
-    parts = [asked.functions[first :: asked.jobs] for first in range(asked.jobs)]
+    rows = []
     with ThreadPoolExecutor(asked.jobs) as processes:
-        rows = [row for part in processes.map(measured, filter(None, parts)) for row in part]
-    rows = [{**row, "tree": tree[:6]} for row in rows]
+        for calls in processes.map(measured, ([name] for name in asked.functions)):
+            rows += [{**row, "tree": tree[:6]} for row in calls]
+            if asked.record:  # now, as later functions may not come to their end
+                record(rows, asked.engine, begun)
     print(Table(TITLE, COLUMNS, tabled(rows)).markdown(), end="")
-    if asked.record:
-        record(rows, asked.engine, begun)
     return 0
