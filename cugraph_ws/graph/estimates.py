@@ -21,7 +21,7 @@ from cugraph_ws.arguments import (
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_frame
 from cugraph_ws.frames.ids import agree, read_ids
-from cugraph_ws.graph.columns import AUTO, named_columns, weight_column
+from cugraph_ws.graph.edges import AUTO, named_columns, weight_column
 from cugraph_ws.graph.footprints import (
     IdShape,
     MemoryEstimate,

@@ -23,9 +23,15 @@ from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.frames.ids import IdType, cast_ids, read_ids
 from cugraph_ws.frames.values import read_numbers
 from cugraph_ws.graph.adjacency import index_dtype
-from cugraph_ws.graph.columns import Columns, named_columns
 from cugraph_ws.graph.duplicates import Merge
-from cugraph_ws.graph.edges import Duplicates, Loops, check_duplicates, refuse_loops
+from cugraph_ws.graph.edges import (
+    Columns,
+    Duplicates,
+    Loops,
+    check_duplicates,
+    named_columns,
+    refuse_loops,
+)
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.footprints import MemoryEstimate, check_memory
 from cugraph_ws.graph.vertices import id_columns

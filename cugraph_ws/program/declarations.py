@@ -17,6 +17,7 @@ not accept a call as a type, so in files that they check, assign declarations th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -79,7 +80,7 @@ class ScalarType:
     name: str
     holds_vertex: bool = False
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The type as a NumPy dtype."""
         return np.dtype(self.name)

@@ -202,7 +202,11 @@ def test_partitions_of_a_process_are_refused(program: str, monkeypatch: Any) -> 
     graph, _ = small("bfs")
     monkeypatch.setenv(LIMIT, "1000")
     with pytest.raises(GraphMemoryError, match=r"needs .*iB beside the graph and 1000 B are"):
-        ws.run(ws.PageRank if program == "vertices" else zoo_edges.Triangles, graph, partitions=2)
+        ws.run(
+            ws.PageRank if program == "vertices" else zoo_edges.Triangles,
+            graph,
+            plan=ws.Plan(partitions=2),
+        )
     graph.close()
 
 
