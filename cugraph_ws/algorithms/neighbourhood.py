@@ -571,7 +571,7 @@ def order_of_pairs(xp: Any, first: Array, second: Array, size: int) -> Array:
 class ArrayLoop(Loop):
     """Base of loops for `run` whose state is arrays by vertex.
 
-    A subclass has `start` and `step`, sets `converged`, keeps the arrays named in `kept` as
+    A subclass has `start` and `step`, sets `converged`, keeps the arrays named in `saved` as
     attributes by position, and its count of finished pieces of work in `done`.
     """
 
