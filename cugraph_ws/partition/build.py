@@ -202,7 +202,7 @@ def build_shard(
 def _check_room(comm: Communicator, estimate: MemoryEstimate) -> None:
     """Raise GraphMemoryError if a shard would not fit in this machine's or the worker's memory."""
     check_memory(estimate)
-    room = getattr(comm, "room", None)  # only a Dask worker has such a limit
+    room = comm.room
     if room is not None and estimate.peak > room:
         raise GraphMemoryError(
             f"a worker needs {format_bytes(estimate.peak)} to build its shard of the graph, and "

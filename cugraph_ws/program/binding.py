@@ -543,15 +543,11 @@ def edge_columns(
             )
         columns.append(column)
         missing.append(declared.default if column is None else None)
-        if isinstance(declared.type, ScalarType):
-            kind = declared.type.name
-        elif column is not None:
-            kind = graph.edge_dtype(column).name
+        if column is not None:
+            stored = graph.edge_dtype(column).name
         else:
-            kind = "int64" if isinstance(declared.default, int) else "float64"
-        if isinstance(declared.type, Floating) and kind == "int64":
-            kind = "float64"
-        kinds.append(kind)
+            stored = "int64" if isinstance(declared.default, int) else "float64"
+        kinds.append(declared.seen(stored))
     return tuple(columns), tuple(kinds), tuple(missing)
 
 

@@ -141,6 +141,12 @@ class Edge:
     default: float | None = None
     least: float | None = None
 
+    def seen(self, stored: str) -> str:
+        """Return the NumPy name of the type that the program sees, given that of the column."""
+        if isinstance(self.type, ScalarType):
+            return self.type.name
+        return "float64" if isinstance(self.type, Floating) and stored == "int64" else stored
+
 
 @dataclass(frozen=True)
 class EdgeState:
