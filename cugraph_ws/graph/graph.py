@@ -177,8 +177,8 @@ class Graph(GraphView[FrameT]):
         self._reversed: Graph | None = None  # a view along reversed edges
         if duplicates != "keep" and read.duplicates is None:
             self._merge(duplicates)
-        if not directed:
-            warn_of_pairs(self.own_both_ways, self._edges)
+        if not directed and (pairs := self.own_both_ways):
+            warn_of_pairs(pairs, self._edges)
 
     @classmethod
     def from_arrays(

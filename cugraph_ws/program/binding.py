@@ -21,7 +21,6 @@ from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
 from cugraph_ws.graph.view import ExampleArc, Examples, GraphView
-from cugraph_ws.program.agreed import have_all_bound, keep_bound
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan
 from cugraph_ws.program.budget import OutOfSteps
 from cugraph_ws.program.codegen import Types
@@ -50,6 +49,7 @@ from cugraph_ws.program.order import (
     why_in_order,
     why_not_proved,
 )
+from cugraph_ws.program.snapshot import have_all_bound, keep_bound
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.arrays import all_true, any_true, array_module
 from cugraph_ws.runtime.parsing import parse
