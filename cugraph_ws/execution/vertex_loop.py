@@ -38,11 +38,11 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram, bind, program_on
 from cugraph_ws.program.combines import out_of_range
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.infinity import STORED
 from cugraph_ws.program.lists import beyond_list
 from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.looks import without_looks

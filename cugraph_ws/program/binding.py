@@ -37,7 +37,6 @@ from cugraph_ws.program.declarations import (
     VertexSet,
     VertexValue,
 )
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
 from cugraph_ws.program.infinity import STORED, Kinds, saturated
 from cugraph_ws.program.jumps import jump_kind
@@ -51,6 +50,7 @@ from cugraph_ws.program.order import (
 )
 from cugraph_ws.program.snapshot import have_all_bound, keep_bound
 from cugraph_ws.program.trial import Trial
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.arrays import all_true, any_true, array_module
 from cugraph_ws.runtime.parsing import parse
 from cugraph_ws.runtime.warn import warn_caller
