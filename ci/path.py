@@ -21,9 +21,10 @@ from typing import Any
 import pandas as pd
 
 import cugraph_ws as ws
-from cugraph_ws.runtime.generated import code_folder
+from cugraph_ws.dask.local import DEAF
+from cugraph_ws.runtime.machine_code import code_folder
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(ws.__file__).resolve().parents[1]  # not of this file, which Dask copies for its workers
 EDGES = pd.DataFrame({"source": [0, 1, 2, 3, 4, 0], "destination": [1, 2, 0, 2, 0, 3]})
 WARM = 3  # calls before the one that is followed
 
@@ -104,8 +105,40 @@ def on_gpu() -> list[str]:
         return path_of(lambda: ws.pagerank(EDGES, engine="cuda"))
 
 
+def dask_setup(worker: Any) -> None:
+    """Follow a worker's threads from its start; Dask calls this when it loads this file into a worker."""
+    worker.followed = FOLLOWED
+    FOLLOWED.install()
+
+
+def on_dask() -> list[str]:
+    """Return the files of a call on a Dask frame, on two workers: the client's, then the workers'."""
+    import dask.dataframe as dd
+
+    def begin(dask_worker: Any) -> None:
+        dask_worker.followed.code.clear()
+        dask_worker.followed.on = True
+
+    def end(dask_worker: Any) -> list[str]:
+        dask_worker.followed.on = False
+        return dask_worker.followed.files()
+
+    def call() -> None:
+        ws.pagerank(frame).compute()
+
+    with ws.local_cluster(2, preload=[DEAF, __file__]) as client:
+        frame = dd.from_pandas(EDGES, npartitions=2)
+        for _ in range(WARM):
+            call()
+        client.run(begin)
+        on_client = path_of(call)
+        on_workers = client.run(end)
+    return [*dict.fromkeys(file for files in (on_client, *on_workers.values()) for file in files)]
+
+
+WAYS = {"pandas": on_pandas, "gpu": on_gpu, "dask": on_dask}
+
 if __name__ == "__main__":
-    WAYS = {"pandas": on_pandas, "gpu": on_gpu}
     for name in sys.argv[1:] or WAYS:
-        files = WAYS[name]()
-        print(f"{name}: {len(files)} files", *files, sep="\n    ")
+        entered = WAYS[name]()
+        print(f"{name}: {len(entered)} files", *entered, sep="\n    ")

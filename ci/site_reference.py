@@ -17,7 +17,7 @@ from typing import Any
 
 import cugraph_ws as ws
 from cugraph_ws.program.declarations import ScalarType
-from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.vertex_program import VertexProgram
 
 ROOT = Path(__file__).parents[1]
 

@@ -55,18 +55,12 @@ from cugraph_ws.program.declarations import (
     vertex_set,
     vertex_value,
 )
-from cugraph_ws.program.decorator import (
-    VertexProgram,
-    aggregate,
-    any_message,
-    l1_norm,
-    max_norm,
-    vertex_program,
-)
+from cugraph_ws.program.decorator import aggregate, any_message, l1_norm, max_norm, vertex_program
 from cugraph_ws.program.edge_program import EdgeProgram, edge_program
 from cugraph_ws.program.jumps import at, greatest_at, least_at, sum_at
 from cugraph_ws.program.lists import mode
 from cugraph_ws.program.phases import Phases, phase, phases
+from cugraph_ws.program.vertex_program import VertexProgram
 
 __version__ = "0.1.0"
 

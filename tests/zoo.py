@@ -21,7 +21,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cpu import context
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = [
     "PERMUTED",

@@ -25,9 +25,8 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import all_true, as_host
 from cugraph_ws.runtime.looks import without_looks
-from cugraph_ws.runtime.masks import all_true
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["BeliefPropagation", "belief_propagation"]

@@ -43,7 +43,7 @@ from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
 
 __all__ = ["Betweenness", "betweenness_centrality", "edge_betweenness_centrality"]

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.runtime.arrays import all_true
 from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.masks import all_true
 from cugraph_ws.runtime.stable_order import stable_order
 
 __all__ = ["Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]

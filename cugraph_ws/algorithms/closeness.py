@@ -34,7 +34,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
 
 __all__ = ["DistanceSums", "closeness_centrality", "harmonic_centrality"]

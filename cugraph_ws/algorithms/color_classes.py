@@ -16,7 +16,7 @@ from cugraph_ws.algorithms.neighbourhood import Array
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["ColorClass", "color_classes"]
 

@@ -24,7 +24,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.masks import any_true
+from cugraph_ws.runtime.arrays import any_true
 
 __all__ = ["degree", "degrees"]
 

@@ -32,7 +32,7 @@ from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, max_norm, vertex_program
-from cugraph_ws.runtime.masks import any_true
+from cugraph_ws.runtime.arrays import any_true
 
 __all__ = [
     "EigenvectorCentrality",

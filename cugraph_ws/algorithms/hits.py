@@ -35,7 +35,7 @@ from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["HITS", "hits"]

@@ -27,7 +27,7 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import neighbourhoods
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["Coloring", "MaximalIndependentSet", "coloring", "maximal_independent_set"]
 

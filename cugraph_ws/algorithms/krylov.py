@@ -37,7 +37,7 @@ from cugraph_ws.execution.loop import Column, Step
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.binding import check_edge_values, constant_values, edge_columns
-from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["PrincipalVector", "Ritz", "ritz_of"]

@@ -25,7 +25,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.fixed_point import exponent, fixed_point
 from cugraph_ws.partition.symmetrise import all_neighbours
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["LabelPropagation", "label_propagation"]

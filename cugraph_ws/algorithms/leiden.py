@@ -31,7 +31,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["Leiden", "leiden"]

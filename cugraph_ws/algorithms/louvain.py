@@ -39,9 +39,8 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.fixed_point import UNIT, exponent, fixed_point
 from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.arrays import as_host, count_true, module_of
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.stable_order import stable_order

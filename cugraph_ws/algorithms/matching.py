@@ -24,7 +24,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.matching import UNDECIDED
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]

@@ -30,8 +30,8 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.labels import read_labels
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.bins import bin_sums
-from cugraph_ws.runtime.device import as_host
 
 __all__ = ["conductance", "modularity"]
 

@@ -45,8 +45,8 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.conventions import reads_weights
 from cugraph_ws.program.declarations import VertexSet
-from cugraph_ws.program.decorator import VertexProgram
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["MultiSource", "multi_source_bfs", "multi_source_sssp"]

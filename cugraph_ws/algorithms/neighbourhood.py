@@ -20,7 +20,7 @@ from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
 from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look, look_together
 from cugraph_ws.runtime.mixing import mixed
 from cugraph_ws.runtime.saved_state import SavedState

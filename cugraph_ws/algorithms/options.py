@@ -19,8 +19,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.masks import any_true
+from cugraph_ws.runtime.arrays import any_true, as_host
 
 __all__ = [
     "Columns",

@@ -24,7 +24,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
 from cugraph_ws.program.linear import linear
-from cugraph_ws.runtime.masks import any_true
+from cugraph_ws.runtime.arrays import any_true
 
 __all__ = ["PageRank", "pagerank"]
 

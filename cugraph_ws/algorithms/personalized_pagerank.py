@@ -36,9 +36,8 @@ from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import any_true, as_host
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["PersonalizedPageRank", "personalized_pagerank"]
 

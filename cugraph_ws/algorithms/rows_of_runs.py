@@ -40,9 +40,9 @@ from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.run_memory import lists_messages
 from cugraph_ws.execution.vertex_loop import VertexLoop
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["FUNCTIONS", "lists_messages", "loop_of"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.execution.run_memory import room_for_runs
 from cugraph_ws.partition.neighbourhoods import Neighbourhoods, batches, flattened
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.memory import format_bytes
 

@@ -44,8 +44,8 @@ from cugraph_ws.partition.neighbourhoods import (
     row_numbers,
 )
 from cugraph_ws.partition.oriented import Oriented, oriented
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.bins import bin_sums
-from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.saved_state import SavedState
 

@@ -26,8 +26,8 @@ from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.masks import count_true
 from cugraph_ws.runtime.ordered_words import weight_words
 from cugraph_ws.runtime.stable_order import stable_order
 

@@ -37,7 +37,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.masks import count_true
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["StronglyConnectedComponents", "strongly_connected_components"]

@@ -22,7 +22,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO, is_auto
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["ego_graph", "subgraph"]
 

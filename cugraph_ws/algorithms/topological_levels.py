@@ -20,7 +20,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program.decorator import vertex_program
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["TopologicalLevels", "topological_levels"]
 

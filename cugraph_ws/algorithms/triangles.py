@@ -19,8 +19,8 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.oriented import oriented
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.bins import bin_sums
-from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["ClusteringCoefficient", "TriangleCount", "clustering_coefficient", "triangle_count"]

@@ -24,7 +24,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.oriented import oriented
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["TrussNumber", "k_truss", "truss_number"]

@@ -11,8 +11,8 @@ import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood
 from cugraph_ws.errors import InputError
+from cugraph_ws.runtime.arrays import all_true, any_true
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.masks import all_true, any_true
 
 __all__ = ["distances_from", "levels_of"]
 

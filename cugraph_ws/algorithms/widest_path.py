@@ -24,7 +24,8 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.program.conventions import takes_source_for_start
-from cugraph_ws.program.decorator import VertexProgram, vertex_program
+from cugraph_ws.program.decorator import vertex_program
+from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["WidestPath", "widest_path"]
 

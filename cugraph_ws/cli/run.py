@@ -19,8 +19,8 @@ from cugraph_ws.execution.loop import NO_EDGE_STATE
 from cugraph_ws.runtime.paths import native_path
 
 if TYPE_CHECKING:
-    from cugraph_ws.program.decorator import VertexProgram
     from cugraph_ws.program.phases import Phases
+    from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["load_program", "run_command"]
 

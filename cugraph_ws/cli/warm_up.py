@@ -30,8 +30,8 @@ from cugraph_ws.execution.options import Plan
 from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
-    from cugraph_ws.program.decorator import VertexProgram
     from cugraph_ws.program.phases import Phases
+    from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["CALLS", "warm_up_command"]
 

@@ -14,7 +14,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, get_args
@@ -75,7 +75,8 @@ from cugraph_ws.graph.graph import Balance, check_as_built
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition.known_vertices import SENT, KnownVertices
-from cugraph_ws.program.phases import programs_of
+from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.runtime.communicator import WantedLinks
 from cugraph_ws.runtime.dispatch import provider
 
@@ -188,7 +189,8 @@ class ClusterGraph:
         self._check()
         self._build()
         self._wanted = len(self._addresses)
-        warn_of_pairs(sum(fact["both_ways"] for fact in self._facts), self.number_of_edges)
+        if pairs := sum(fact["both_ways"] for fact in self._facts):
+            warn_of_pairs(pairs, self.number_of_edges)
         if consume:
             self._edges = self._vertices = None
 
@@ -563,13 +565,12 @@ class ClusterGraph:
         known = self._check_call(arguments)
         metas, parts_by_rank = self._divide(arguments)
         carried = {
-            name: CachedProgram(dumps(value)) if programs_of(value) else value
+            name: CachedProgram(dumps(value)) if isinstance(value, Snapshot | Phases) else value
             for name, value in arguments.items()
             if name not in metas
         }
         name = function.__name__
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
-        shown = reporter(options.progress, name)
         theirs = replace(options, progress=False)  # the client shows it
         calls = [
             Call(share.key, function, carried, theirs, topic, self._unlike, known)
@@ -606,7 +607,11 @@ class ClusterGraph:
             short=topic is None and 0 < self._took.get(name, 0.0) <= SHORT,
         )
         try:
-            with _Listener(client, topic, shown, rank_tasks):
+            with (
+                nullcontext()
+                if topic is None
+                else _Listener(client, topic, reporter(options.progress, name), rank_tasks)
+            ):
                 rank_tasks.join()
         except BaseException:
             rank_tasks.abandon()  # otherwise ranks would keep waiting for each other
@@ -737,9 +742,7 @@ def _release(futures: list[Future[Any]]) -> None:
 class _Listener:
     """Shows the progress that rank 0 reports, and sends the user's stop request to the run."""
 
-    def __init__(
-        self, client: Client, topic: str | None, shown: Reporter, rank_tasks: RankTasks
-    ) -> None:
+    def __init__(self, client: Client, topic: str, shown: Reporter, rank_tasks: RankTasks) -> None:
         self._client, self._topic, self._rank_tasks = client, topic, rank_tasks
         self._reporter = shown
         self._requested = False
@@ -747,8 +750,7 @@ class _Listener:
 
     def __enter__(self) -> _Listener:
         self._reporter.__enter__()
-        if self._topic is not None:
-            self._client.subscribe_topic(self._topic, self._show)
+        self._client.subscribe_topic(self._topic, self._show)
         return self
 
     def __exit__(
@@ -757,8 +759,7 @@ class _Listener:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._topic is not None:
-            self._client.unsubscribe_topic(self._topic)
+        self._client.unsubscribe_topic(self._topic)
         self._reporter.__exit__(kind, error, trace)
         if kind is None and self._error is not None:
             raise self._error

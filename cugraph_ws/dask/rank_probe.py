@@ -27,7 +27,7 @@ from cugraph_ws.execution.options import Engine
 from cugraph_ws.execution.run import run
 from cugraph_ws.graph.generators import rmat
 from cugraph_ws.graph.graph import Graph
-from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.driver import installed_gpus
 from cugraph_ws.runtime.host import host

@@ -30,8 +30,8 @@ from cugraph_ws.dask.control_channel import Transport
 from cugraph_ws.dask.links import LinkPool
 from cugraph_ws.dask.started_tasks import StartedTask, StartedTasks, run_of
 from cugraph_ws.errors import CugraphWsError, WorkerLostError
-from cugraph_ws.program.agreed import IDENTITY
 from cugraph_ws.program.phases import programs_of
+from cugraph_ws.program.snapshot import IDENTITY
 from cugraph_ws.runtime.communicator import RunAbandonedError, plain
 
 __all__ = ["DaskCommunicator", "RankPlugin", "rank_plugin"]

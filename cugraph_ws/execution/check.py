@@ -37,12 +37,12 @@ from cugraph_ws.partition.refinement import ExchangeMethod
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.budget import OutOfSteps
 from cugraph_ws.program.declarations import VertexParameter
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.trial import Trial
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["CheckReport", "Difference", "check"]
 

@@ -17,7 +17,7 @@ from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.neighbourhoods import neighbourhoods
 from cugraph_ws.program.edge_program import EdgeProgram
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["PairDifference", "PairReport", "compare_pairs"]
 

@@ -32,9 +32,9 @@ from cugraph_ws.execution.trace import Trace
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.looks import StepAbandoned, watched_by, without_looks

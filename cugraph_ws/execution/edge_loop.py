@@ -24,7 +24,7 @@ from cugraph_ws.partition.oriented import Oriented, oriented
 from cugraph_ws.partition.pair_rows import pair_rows
 from cugraph_ws.program.edge_binding import BoundEdgeProgram, bind_edges
 from cugraph_ws.program.edge_program import EdgeProgram
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["EdgeLoop"]

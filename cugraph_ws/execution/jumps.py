@@ -17,8 +17,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.declarations import Jump
-from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.masks import any_true
+from cugraph_ws.runtime.arrays import any_true, as_host
 
 __all__ = ["Jumps"]
 

@@ -15,7 +15,7 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
 from cugraph_ws.partition.neighbourhoods import neighbourhoods
-from cugraph_ws.runtime.device import array_module, as_host, module_of
+from cugraph_ws.runtime.arrays import array_module, as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
 

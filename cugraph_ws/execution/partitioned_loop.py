@@ -21,7 +21,7 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
-from cugraph_ws.runtime.device import module_of
+from cugraph_ws.runtime.arrays import module_of
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
 

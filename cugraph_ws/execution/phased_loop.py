@@ -27,8 +27,7 @@ from cugraph_ws.partition.reversed import reversed_view
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.infinity import STORED
 from cugraph_ws.program.phases import Phases
-from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.masks import any_true
+from cugraph_ws.runtime.arrays import any_true, as_host
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["PhasedLoop"]

@@ -13,7 +13,7 @@ import numpy as np
 from cugraph_ws.errors import CugraphWsError, ProgramError
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program import arithmetic, typed
-from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["naming_errors"]
 

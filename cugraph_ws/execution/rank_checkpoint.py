@@ -26,10 +26,9 @@ from cugraph_ws.execution.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.atomic_files import sweep
-from cugraph_ws.runtime.communicator import Communicator
+from cugraph_ws.runtime.communicator import Communicator, attempt
 from cugraph_ws.runtime.mixing import mixed
 from cugraph_ws.runtime.paths import native_path
 from cugraph_ws.runtime.saved_state import SavedState

@@ -19,9 +19,9 @@ from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import columns_read, names_columns, reads_weights
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.vertex_program import VertexProgram
 
 if TYPE_CHECKING:
     import os

@@ -40,9 +40,8 @@ from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph.footprints import Row, Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.interface import CHUNK
-from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.program.declarations import Jump, VertexSet, VertexValue
-from cugraph_ws.runtime.communicator import Communicator
+from cugraph_ws.runtime.communicator import Communicator, attempt
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.memory import LIMIT, available_memory, format_bytes
 

@@ -18,7 +18,6 @@ from cugraph_ws.contract import (
     Counts,
     Executor,
     Planner,
-    Setup,
     StartedBetweenSupersteps,
     choose_engine,
 )
@@ -39,12 +38,12 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import BoundProgram, bind, program_on
 from cugraph_ws.program.combines import out_of_range
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.infinity import STORED
 from cugraph_ws.program.lists import beyond_list
 from cugraph_ws.program.phases import Phases
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
@@ -233,7 +232,11 @@ class VertexLoop(Loop):
     def _begin(self, bound: BoundProgram, graph: GraphView) -> None:
         """Make the executor of a bound program, and start it; collective."""
         self.bound, self._graph = bound, graph
-        made: Setup = provider("cuda runs" if self.engine == "cuda" else "cpu runs").set_up(
+        if self.engine == "cuda":
+            from cugraph_ws.backends.cuda.setup import set_up
+        else:
+            from cugraph_ws.backends.cpu.setup import set_up
+        made = set_up(
             bound,
             graph,
             self._options,

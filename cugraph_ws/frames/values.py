@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, open_values
-from cugraph_ws.runtime.device import array_module, as_host
-from cugraph_ws.runtime.masks import any_true
+from cugraph_ws.runtime.arrays import any_true, array_module, as_host
 
 __all__ = ["cast_numbers", "is_one_number", "number_for_all", "read_numbers"]
 

@@ -100,10 +100,6 @@ class Arcs:
                 self._csr, _ = self.csc.transpose()
             return self._csr
 
-    def host(self) -> Arcs:
-        """Return the arcs on the host: these; compare `DeviceArcs.host`."""
-        return self
-
     @property
     def number_of_arcs(self) -> int:
         """Number of arcs."""

@@ -35,8 +35,8 @@ from cugraph_ws.graph.edges import (
 )
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
-from cugraph_ws.runtime.device import as_host
 from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
@@ -177,8 +177,8 @@ class Graph(GraphView[FrameT]):
         self._reversed: Graph | None = None  # a view along reversed edges
         if duplicates != "keep" and read.duplicates is None:
             self._merge(duplicates)
-        if not directed:
-            warn_of_pairs(self.own_both_ways, self._edges)
+        if not directed and (pairs := self.own_both_ways):
+            warn_of_pairs(pairs, self._edges)
 
     @classmethod
     def from_arrays(

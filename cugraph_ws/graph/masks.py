@@ -17,8 +17,7 @@ import pyarrow as pa
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_values
 from cugraph_ws.graph.adjacency import Adjacency
-from cugraph_ws.runtime.device import as_host, module_of
-from cugraph_ws.runtime.masks import count_true
+from cugraph_ws.runtime.arrays import as_host, count_true, module_of
 
 if TYPE_CHECKING:
     from cugraph_ws.graph.view import GraphView

@@ -69,14 +69,13 @@ def warn_of_pairs(pairs: int, edges: int) -> None:
     Parameters
     ----------
     pairs : int
-        Pairs of vertices with edges that were given in both directions.
+        Pairs of vertices with edges that were given in both directions; at least 1.
     edges : int
         Number of edges of the graph.
     """
-    if pairs:
-        warn_caller(
-            f"directed=False: {pairs:,} {'pairs of vertices have' if pairs > 1 else 'pair of vertices has'} "
-            f"edges in both directions among the {edges:,} given, and each of them counts; "
-            f"if these are the same edges listed twice, list each once, or give duplicates='first' "
-            f"(or 'min', 'max', 'mean' of their weights) to Graph(...)"
-        )
+    warn_caller(
+        f"directed=False: {pairs:,} {'pairs of vertices have' if pairs > 1 else 'pair of vertices has'} "
+        f"edges in both directions among the {edges:,} given, and each of them counts; "
+        f"if these are the same edges listed twice, list each once, or give duplicates='first' "
+        f"(or 'min', 'max', 'mean' of their weights) to Graph(...)"
+    )

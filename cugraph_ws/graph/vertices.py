@@ -22,9 +22,8 @@ from cugraph_ws.frames.base import (
 )
 from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
+from cugraph_ws.runtime.arrays import as_host, count_true
 from cugraph_ws.runtime.bins import bin_counts
-from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["Vertices", "id_columns", "value_column"]
 

@@ -29,8 +29,9 @@ from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.masks import kept_arcs
 from cugraph_ws.graph.report import GraphReport
+from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.communicator import Communicator, total
-from cugraph_ws.runtime.device import as_host, device, module_of
+from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
@@ -774,5 +775,5 @@ class GraphView(Framed[FrameT]):
 
     def _host(self) -> Arcs:
         """Return the arcs on the host."""
-        arcs: Arcs = self._open().host()
-        return arcs
+        arcs: Arcs | DeviceArcs = self._open()
+        return arcs if isinstance(arcs, Arcs) else arcs.host()

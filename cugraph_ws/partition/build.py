@@ -36,16 +36,15 @@ from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.footprints import MemoryEstimate, check_memory
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
-from cugraph_ws.partition.agreement import attempt, in_order
-from cugraph_ws.partition.id_types import agree_on_type
+from cugraph_ws.partition.id_encoding import agree_on_type
 from cugraph_ws.partition.numbering import number_partitioned_rows
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.partition.shuffle import Shuffle
 from cugraph_ws.partition.vertices import ShardVertices
-from cugraph_ws.runtime.communicator import Communicator, total
-from cugraph_ws.runtime.device import array_module
+from cugraph_ws.runtime.arrays import array_module
+from cugraph_ws.runtime.communicator import Communicator, attempt, in_order, total
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.memory import format_bytes
 

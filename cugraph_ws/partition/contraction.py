@@ -18,7 +18,7 @@ from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.labels import read_labels
 from cugraph_ws.partition.partitioned_frame import Partitions
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.runtime.device import as_host, module_of
+from cugraph_ws.runtime.arrays import as_host, module_of
 
 __all__ = ["contracted", "induced"]
 

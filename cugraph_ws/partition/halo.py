@@ -15,8 +15,8 @@ import numpy as np
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.arrays import array_module, as_host, module_of
 from cugraph_ws.runtime.communicator import Communicator
-from cugraph_ws.runtime.device import array_module, as_host, module_of
 
 __all__ = ["Halo", "Range"]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.bins import bin_counts, bin_sums
-from cugraph_ws.runtime.device import as_host, module_of
 from cugraph_ws.runtime.looks import look
 
 __all__ = [

@@ -16,7 +16,7 @@ from cugraph_ws.graph.arcs import Order
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo, Range
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.runtime.device import array_module, module_of
+from cugraph_ws.runtime.arrays import array_module, module_of
 
 __all__ = ["Part", "find_places"]
 
@@ -91,7 +91,7 @@ class Part:
         """Whether vertex numbers equal positions."""
         return not self.on_device and self.halo.alone
 
-    @property
+    @cached_property
     def csc(self) -> Any:
         """Rows of in-neighbours of owned vertices, by position: `offsets` and `indices`."""
         return self.laid.csc if self.on_device else self.graph.csc

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, Frame, FrameKind, is_cudf_frame, open_frame
-from cugraph_ws.partition.agreement import in_order
-from cugraph_ws.runtime.communicator import Communicator
+from cugraph_ws.runtime.communicator import Communicator, in_order
 
 __all__ = ["Part", "Partitions", "Parts", "are_on_gpus"]
 

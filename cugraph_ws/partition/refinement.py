@@ -11,7 +11,7 @@ import numpy as np
 
 from cugraph_ws.contract import BoundaryUpdate, ChooseWay, Entry, Executor
 from cugraph_ws.partition.exchange_times import HOST, ExchangeTimes, Offer
-from cugraph_ws.runtime.device import array_module
+from cugraph_ws.runtime.arrays import array_module
 
 __all__ = ["ExchangeMethod", "Refinement", "Sender"]
 

@@ -22,12 +22,11 @@ from cugraph_ws.graph.duplicates import Merge, Policy
 from cugraph_ws.graph.edges import Duplicates
 from cugraph_ws.graph.numbering import number_integers
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part, find_places
 from cugraph_ws.partition.partitioned_frame import Partitions, Parts
-from cugraph_ws.runtime.communicator import Communicator, total
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.communicator import Communicator, attempt, total
 from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import as_host, module_of
-from cugraph_ws.runtime.masks import count_true
+from cugraph_ws.runtime.arrays import as_host, count_true, module_of
 
 __all__ = ["Ends", "SharedLabels"]
 

@@ -20,15 +20,13 @@ from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
 from cugraph_ws.graph.vertices import PAIR, Vertices, id_columns, value_column
 from cugraph_ws.partition import id_encoding
-from cugraph_ws.partition.agreement import in_order
 from cugraph_ws.partition.ghost_ids import ghost_ids
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import Distinct, send_ids_to_owners
 from cugraph_ws.partition.known_vertices import Directory
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts
-from cugraph_ws.runtime.communicator import Communicator, total
-from cugraph_ws.runtime.device import array_module
-from cugraph_ws.runtime.masks import count_true
+from cugraph_ws.runtime.arrays import array_module, count_true
+from cugraph_ws.runtime.communicator import Communicator, in_order, total
 
 if TYPE_CHECKING:
     from cugraph_ws.partition.shard import ShardGraph

@@ -10,8 +10,8 @@ import ast
 import math
 from typing import TYPE_CHECKING
 
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.expressions import as_expression, function_of, owner_of
+from cugraph_ws.program.vertex_program import VertexProgram
 
 if TYPE_CHECKING:
     from cugraph_ws.program.codegen import Types

@@ -21,7 +21,6 @@ from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
 from cugraph_ws.graph.view import ExampleArc, Examples, GraphView
-from cugraph_ws.program.agreed import have_all_bound, keep_bound
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan
 from cugraph_ws.program.budget import OutOfSteps
 from cugraph_ws.program.codegen import Types
@@ -38,7 +37,6 @@ from cugraph_ws.program.declarations import (
     VertexSet,
     VertexValue,
 )
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
 from cugraph_ws.program.infinity import STORED, Kinds, saturated
 from cugraph_ws.program.jumps import jump_kind
@@ -50,9 +48,10 @@ from cugraph_ws.program.order import (
     why_in_order,
     why_not_proved,
 )
+from cugraph_ws.program.snapshot import have_all_bound, keep_bound
 from cugraph_ws.program.trial import Trial
-from cugraph_ws.runtime.device import array_module
-from cugraph_ws.runtime.masks import all_true, any_true
+from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.runtime.arrays import all_true, any_true, array_module
 from cugraph_ws.runtime.parsing import parse
 from cugraph_ws.runtime.warn import warn_caller
 

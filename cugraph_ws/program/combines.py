@@ -21,7 +21,7 @@ from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.program.source import FunctionSource
 
 if TYPE_CHECKING:
-    from cugraph_ws.program.decorator import VertexProgram
+    from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["WORD", "Fold", "bitset", "first_by", "histogram", "lowered", "out_of_range", "top"]
 

@@ -16,9 +16,9 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.graph.edges import AUTO, WEIGHT, column_names, is_auto, weight_column
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.declarations import Constant
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases, programs_of
+from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = [
     "columns_read",

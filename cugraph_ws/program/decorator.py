@@ -1,18 +1,13 @@
-"""The decorator for vertex programs, which checks a program when it is defined.
-
-The functions correspond to the papers' as follows: `init` is InitVertex; `compute` is ComputeNbr
-(Warp Segmentation) and Compute (SIMD-X); `combine` is ReduceVertices and Combine; `apply` with
-`active` is IsUpdated, update_condition (CuSha) and Active.
-"""
+"""The decorator for vertex programs, which checks a program when it is defined."""
 
 from __future__ import annotations
 
 import builtins
 import inspect
 import math
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,17 +32,14 @@ from cugraph_ws.program.declarations import (
 )
 from cugraph_ws.program.jumps import check_jumps
 from cugraph_ws.program.linear import Linear
-from cugraph_ws.program.lists import Listing, check_list_uses
-from cugraph_ws.program.snapshot import Snapshot
-from cugraph_ws.program.source import FunctionSource, class_names, read_function
+from cugraph_ws.program.lists import Listing
+from cugraph_ws.program.source import class_names
+from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
 
 __all__ = [
     "CONSTANTS",
-    "Norm",
-    "VertexProgram",
     "aggregate",
     "any_message",
-    "check_arguments",
     "declarations_of",
     "is_declaration",
     "l1_norm",
@@ -58,7 +50,6 @@ __all__ = [
     "vertex_program",
 ]
 
-BUILT_IN_PARAMETERS = ("number_of_vertices", "superstep")
 CLASS_SETTINGS = (
     "combine",
     "identity",
@@ -74,35 +65,6 @@ CLASS_SETTINGS = (
 )
 
 # The arguments that each function may take, by name and in any order.
-FUNCTIONS = {
-    "init": ("vertex", "p", "own"),
-    "compute": ("src", "dst", "edge", "p"),
-    "gather_list": ("old", "messages", "p"),
-    "apply": ("old", "gathered", "p"),
-    "active": ("old", "new", "p"),
-    "starts": ("state", "p"),
-    "settled": ("state", "p"),
-    "priority": ("state", "p"),
-    "init_edge": ("src", "dst", "edge", "p"),
-    "update_edge": ("src", "dst", "edge", "p"),
-}
-AGGREGATE = ("state", "p")
-
-
-@dataclass(frozen=True)
-class Norm:
-    """How a run measures the change of its last superstep.
-
-    Attributes
-    ----------
-    field : str
-        A state field.
-    kind : {"l1", "max"}
-        The sum, or the maximum, of the absolute changes over all vertices.
-    """
-
-    field: str
-    kind: Literal["l1", "max"]
 
 
 def l1_norm(field: str) -> Norm:
@@ -181,162 +143,6 @@ OTHER_TYPES: dict[type, str] = {
 }  # fmt: skip
 CONSTANTS = Constant, VertexValue, Distribution, VertexSet, Jump  # declarations of vertex constants
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
-
-
-@dataclass(eq=False)
-class VertexProgram(Snapshot):
-    """A checked vertex program; `ws.run` runs it.
-
-    Attributes
-    ----------
-    name, doc : str
-        The class's name and docstring.
-    state, edges, constants, parameters : dict
-        Declarations by name.
-    combine : str
-        "sum", "min", "max", "any", "custom", "mode" or "list".
-    listing : Listing or None
-        How all messages of a vertex are gathered, if they are listed and not folded.
-    fold : Fold or None
-        A combine chosen by name, such as `ws.top`; binding replaces it by functions.
-    identity : Any
-        Identity of `combine`, for a custom one.
-    contributors : {"all", "active"} or None
-        Vertices that send the messages of a superstep; see `all_send` for None.
-    residual : Norm or None
-        The norm that `tol` bounds.
-    tol, max_iter : float or None, int or None
-        Defaults for `run()`.
-    in_place : bool or None
-        Whether a superstep may read values that it has written, where that changes nothing; None
-        leaves it to the plan.
-    asynchronous : bool
-        Whether the program declares that its result is the fixpoint, in any order of messages.
-    predecessor : str or None
-        Name of the predecessor column, if one is declared.
-    validate : callable or None
-        `validate(graph, values)` raises InputError for an invalid graph or invalid arguments;
-        `values` are the bound constants and parameters by name.
-    functions : dict
-        The user's functions, for plain Python and for compilation.
-    sources : dict
-        Their checked sources.
-    memory : dict
-        Cached results of binding and code generation, by types and values.
-    edge_state : dict
-        Declared fields of the state of edges, by name.
-    frozen : bool
-        Whether it came from another process; then its sources hold that process's globals.
-    extrapolation : Linear or None
-        The field that runs may extrapolate, since a superstep maps it affinely.
-    infinite : tuple of bool
-        For each state field, whether it is an integer that may be infinite; empty until a program is
-        bound, and if none is.  See `cugraph_ws.program.infinity`.
-    infinite_message : tuple of bool
-        The same for each part of a message.
-    for_integers : VertexProgram or None
-        The program with the same fields that runs in its place if all its edge attributes are integers.
-    """
-
-    name: str
-    doc: str
-    state: dict[str, State]
-    edges: dict[str, Edge]
-    constants: dict[str, Constant | VertexValue | Distribution | VertexSet | Jump]
-    parameters: dict[str, Parameter | VertexParameter]
-    combine: str
-    identity: Any
-    contributors: Literal["all", "active"] | None
-    residual: Norm | None
-    tol: float | None
-    max_iter: int | None
-    in_place: bool | None
-    asynchronous: bool
-    predecessor: str | None
-    validate: Callable[..., None] | None
-    functions: dict[str, Callable[..., Any]]
-    aggregates: dict[str, Callable[..., Any]]
-    sources: dict[str, FunctionSource] = field(default_factory=dict)
-    memory: dict[Any, Any] = field(default_factory=dict, repr=False)
-    frozen: bool = field(default=False, repr=False)
-    fold: Fold | None = None
-    edge_state: dict[str, EdgeState] = field(default_factory=dict)
-    listing: Listing | None = None
-    extrapolation: Linear | None = None
-    infinite: tuple[bool, ...] = ()
-    infinite_message: tuple[bool, ...] = ()
-    for_integers: VertexProgram | None = None
-
-    def read_sources(self) -> None:
-        """Read and check the source of every function."""
-        _read_sources(self)
-
-    @property
-    def jumps(self) -> dict[str, Jump]:
-        """The constants that are read at other vertices before each superstep."""
-        return {
-            name: declared
-            for name, declared in self.constants.items()
-            if isinstance(declared, Jump)
-        }
-
-    @property
-    def idempotent(self) -> bool:
-        """Whether combining a message twice does not change the result."""
-        return self.combine in {"min", "max", "any"}
-
-    @property
-    def all_send(self) -> bool:
-        """Whether every vertex sends in every superstep, active or not.
-
-        This depends on what is declared alone.  Without `contributors`, all send messages that count each, or
-        that are folded by the user's own function, and those of min and max unless the program has `starts` or is
-        declared `asynchronous`.  With state on edges all send.
-        """
-        if self.contributors is not None:
-            return self.contributors == "all"
-        if self.combine in ("min", "max") and not self.edge_state:
-            return "starts" not in self.functions and not self.asynchronous
-        return self.combine != "any"
-
-    @property
-    def reads_supersteps(self) -> bool:
-        """Whether a function reads `p.superstep` or an aggregate."""
-        changing = {"superstep", *self.aggregates}
-        return any(
-            changing & read
-            for source in self.sources.values()
-            for read in source.attributes.values()
-        )
-
-    @property
-    def notes_errors(self) -> bool:
-        """Whether supersteps record messages or indices out of range, behind the arrays of edges."""
-        ranged = self.fold is not None and self.fold.end is not None
-        return ranged or (self.listing is not None and self.listing.kind == "list")
-
-    @property
-    def reads_target(self) -> bool:
-        """Whether `compute` takes `dst`, the vertex that a message goes to."""
-        return "dst" in self.sources["compute"].parameters
-
-    @property
-    def edge_fields(self) -> tuple[str, ...]:
-        """Names of the fields of `edge` in the program's functions: attributes, then state."""
-        return (*self.edges, *self.edge_state)
-
-    @property
-    def edge_state_kinds(self) -> tuple[str, ...]:
-        """NumPy type names of the fields of the state of edges."""
-        return tuple(declared.type.name for declared in self.edge_state.values())
-
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Names of the fields of `p` in the program's functions, in the order in which they are passed."""
-        return (*self.parameters, *self.aggregates, *BUILT_IN_PARAMETERS)
-
-    def __repr__(self) -> str:
-        return f"<vertex program {self.name}: {', '.join(self.state)}>"
 
 
 def vertex_program(cls: type) -> VertexProgram:
@@ -460,7 +266,7 @@ def vertex_program(cls: type) -> VertexProgram:
     check_defaults(name, declared)
     check_jumps(program)
     _check_settings(program, len(predecessors))
-    _read_sources(program)
+    program.read_sources()
     _check_target(program)
     _check_edge_state(program)
     return program
@@ -782,60 +588,6 @@ def _check_listing(program: VertexProgram, listing: Listing) -> None:
         )
 
 
-def _read_sources(program: VertexProgram) -> None:
-    """Check every function: its arguments, the attributes that it reads, its statements."""
-    constants = set(program.constants) - set(program.jumps)
-    alone = set(program.state) | constants
-    vertex = alone | set(program.jumps)
-    p = set(program.parameter_names)
-    first = p - {"superstep", *program.aggregates}
-    fields = {} if program.fold is None else {"gathered": program.fold.fields}
-    reads: dict[str, dict[str, Collection[str]]] = {
-        "init": {"p": first, "own": constants},
-        "compute": {"src": vertex, "dst": vertex, "edge": set(program.edge_fields), "p": p},
-        "gather_list": {"old": vertex, "p": p},
-        "apply": {"old": vertex, "p": p, **fields},
-        "active": {"old": vertex, "new": alone, "p": p},
-        "starts": {"state": alone, "p": first},
-        "settled": {"state": alone, "p": p},
-        "priority": {"state": alone, "p": p},
-        "init_edge": {"src": alone, "dst": alone, "edge": set(program.edges), "p": first},
-        "update_edge": {
-            "src": alone,
-            "dst": alone,
-            "edge": set(program.edge_fields),
-            "p": p - {*program.aggregates},
-        },
-    }
-    for key, function in program.functions.items():
-        source = read_function(
-            function, f"user_{key}", owner=program.name, attributes=reads.get(key, {})
-        )
-        if key != "combine":
-            check_arguments(program, key, source, FUNCTIONS[key])
-        elif len(source.parameters) != 2:
-            raise ProgramError(
-                f"{program.name}.combine ({source.location}) takes {len(source.parameters)} arguments; "
-                "write it as combine(a, b)"
-            )
-        program.sources[key] = source
-        if key == "gather_list":
-            if "messages" not in source.parameters:
-                raise ProgramError(
-                    f"{program.name}.gather_list ({source.location}) does not take `messages`, the vertex's messages; add it"
-                )
-            check_list_uses(program.name, source.text, source.location)
-    for key, function in program.aggregates.items():
-        source = read_function(
-            function,
-            f"user_{key}",
-            owner=program.name,
-            attributes={"state": alone, "p": p - {*program.aggregates}},
-        )
-        check_arguments(program, key, source, AGGREGATE)
-        program.sources[key] = source
-
-
 def _check_target(program: VertexProgram) -> None:
     """Refuse declarations that contradict a `compute` that takes `dst`."""
     if not program.reads_target:
@@ -938,27 +690,3 @@ def check_defaults(name: str, declared: Mapping[str, Any]) -> None:
                 raise ProgramError(
                     f"{name}.{key} has {what}={value!r}, which {declaration.type!r} does not hold; give another"
                 )
-
-
-def check_arguments(program: Any, key: str, source: FunctionSource, known: tuple[str, ...]) -> None:
-    """Refuse an argument that is not passed to the function.
-
-    Parameters
-    ----------
-    program : VertexProgram or EdgeProgram
-    key : str
-        The function.
-    source : FunctionSource
-    known : tuple of str
-        The arguments that it may take.
-
-    Raises
-    ------
-    ProgramError
-    """
-    for name in source.parameters:
-        if name not in known:
-            raise ProgramError(
-                f"{program.name}.{key} ({source.location}) asks for `{name}`; arguments are bound by "
-                f"name, and {key} has: {', '.join(known)}"
-            )

@@ -10,7 +10,6 @@ import numpy as np
 
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.program.agreed import have_all_bound, keep_bound
 from cugraph_ws.program.binding import (
     argument_name,
     by_own_names,
@@ -26,7 +25,8 @@ from cugraph_ws.program.edge_inference import infer_pairs
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.edge_trial import CORNERS, EdgeTrial
 from cugraph_ws.program.inference import CompileError
-from cugraph_ws.runtime.device import array_module, as_host
+from cugraph_ws.program.snapshot import have_all_bound, keep_bound
+from cugraph_ws.runtime.arrays import array_module, as_host
 from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = ["BoundEdgeProgram", "bind_edges"]

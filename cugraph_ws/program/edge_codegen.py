@@ -12,17 +12,15 @@ from dataclasses import dataclass
 
 from cugraph_ws.program.codegen import (
     Access,
-    compiled_module,
     constants_text,
-    fitting,
     identity_text,
     loop_text,
     merge_text,
     message_result,
-    plain_module,
     program_text,
 )
 from cugraph_ws.program.edge_program import EdgeProgram
+from cugraph_ws.program.modules import compiled_module, fitting, plain_module
 
 __all__ = [
     "EdgeTypes",

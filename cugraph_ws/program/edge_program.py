@@ -27,7 +27,6 @@ from cugraph_ws.program.declarations import (
 )
 from cugraph_ws.program.decorator import (
     CONSTANTS,
-    check_arguments,
     check_defaults,
     declarations_of,
     is_declaration,
@@ -37,6 +36,7 @@ from cugraph_ws.program.decorator import (
 )
 from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.program.source import FunctionSource, read_function
+from cugraph_ws.program.vertex_program import check_arguments
 
 __all__ = ["FUNCTIONS", "EdgeProgram", "edge_program"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = ["Function", "as_expression", "function_of", "is_field", "is_same", "owner_of", "picked"]

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
-from cugraph_ws.program.decorator import AGGREGATE, FUNCTIONS, VertexProgram
 from cugraph_ws.program.lists import Listing, why_not_listed
+from cugraph_ws.program.vertex_program import AGGREGATE, FUNCTIONS, VertexProgram
 from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
 from cugraph_ws.runtime.parsing import in_pieces
 

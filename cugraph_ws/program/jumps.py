@@ -16,7 +16,7 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.declarations import Jump, ScalarType
 
 if TYPE_CHECKING:
-    from cugraph_ws.program.decorator import VertexProgram
+    from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["at", "check_jumps", "greatest_at", "jump_kind", "least_at", "nothing_of", "sum_at"]
 

@@ -11,11 +11,11 @@ import math
 from collections.abc import Iterator
 
 from cugraph_ws.program import ranges
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.expressions import as_expression, function_of, is_field, picked
 from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.program.ranges import Range
 from cugraph_ws.program.terms import CONSTANTS, Facts, Terms
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from cugraph_ws.arguments import check_choice, check_count, check_number, shown
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.program.declarations import Edge, Jump, ScalarType, State, VertexSet
-from cugraph_ws.program.decorator import Norm, VertexProgram
 from cugraph_ws.program.edge_program import EdgeProgram
+from cugraph_ws.program.vertex_program import Norm, VertexProgram
 
 __all__ = ["Phase", "PhaseDirection", "Phases", "phase", "phases", "programs_of"]
 

@@ -1,15 +1,24 @@
-"""Programs with the current values of the outer names that their functions read."""
+"""Programs with the current values of the outer names that their functions read, and what they remember.
+
+All ranks of a graph are known to have some results of binding, so that they need not ask each other.
+"""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
+from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.source import FunctionSource
 
-__all__ = ["Snapshot"]
+__all__ = ["IDENTITY", "Snapshot", "have_all_bound", "keep_bound"]
+
+IDENTITY = "identity"  # key in a program's memory: its qualified name, the same in all processes
+PREFIX = "bound "
+MOST = 64  # results that a graph keeps
 
 
 class Snapshot(ABC):
@@ -17,6 +26,7 @@ class Snapshot(ABC):
 
     Attributes
     ----------
+    name : str
     functions : dict of callable
         The user's functions.
     sources : dict of FunctionSource
@@ -27,6 +37,7 @@ class Snapshot(ABC):
         Whether it came from another process; then its sources hold that process's globals.
     """
 
+    name: str
     functions: dict[str, Callable[..., Any]]
     sources: dict[str, FunctionSource]
     memory: dict[Any, Any]
@@ -73,3 +84,52 @@ class Snapshot(ABC):
         fresh.__dict__.update(self.__dict__, sources={}, memory={})
         fresh.read_sources()
         return fresh
+
+
+def have_all_bound(program: Snapshot, key: Any, graph: GraphView) -> bool:
+    """Return whether the program's memory has a result on all ranks.
+
+    Collective, unless the result is kept with the graph: then all ranks have it.
+
+    Parameters
+    ----------
+    program : VertexProgram or EdgeProgram
+    key : tuple
+        What the result depends on; the same on all ranks.
+    graph : GraphView
+
+    Returns
+    -------
+    bool
+    """
+    name = _name(program, key, graph)
+    if name is not None and name in graph.learned:
+        program.memory[key] = graph.learned[name]
+        return True
+    return not graph.any_rank(key not in program.memory)
+
+
+def keep_bound(program: Snapshot, key: Any, graph: GraphView) -> None:
+    """Keep with the graph a result that is now in the program's memory on all ranks."""
+    name = _name(program, key, graph)
+    if name is None or name in graph.learned:
+        return
+    graph.learned[name] = program.memory[key]
+    bound = [learned for learned in graph.learned if learned.startswith(PREFIX)]
+    # The same ones on all ranks, since all keep them in the same order.
+    for oldest in bound[:-MOST]:
+        del graph.learned[oldest]
+
+
+def _name(program: Snapshot, key: Any, graph: GraphView) -> str | None:
+    """Return the name of a result; None if a name cannot identify the program on other ranks."""
+    if graph.comm.size == 1:
+        return None
+    identity: str | None = program.memory.get(IDENTITY)
+    if identity is None:
+        module = next(iter(program.functions.values())).__module__
+        ours = module.startswith("cugraph_ws.")
+        if not ours or getattr(sys.modules.get(module), program.name, None) is not program:
+            return None
+        identity = program.memory[IDENTITY] = f"{module}.{program.name}"
+    return f"{PREFIX}{identity} {key!r}"

@@ -11,9 +11,9 @@ import numpy as np
 
 from cugraph_ws.program import ranges
 from cugraph_ws.program.declarations import Distribution, Parameter, VertexSet, VertexValue
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.expressions import as_expression, function_of, is_field, owner_of, picked
 from cugraph_ws.program.ranges import ANYTHING, FLAG, Range
+from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["Facts", "Term", "Terms", "Trend"]
 

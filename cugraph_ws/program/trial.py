@@ -19,10 +19,10 @@ import numpy as np
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.graph.view import Examples
 from cugraph_ws.program.budget import OutOfSteps, limited
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.program.lists import Messages
+from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["MESSAGES", "Trial", "wide"]
 

@@ -30,19 +30,14 @@ __all__ = [
     "Device",
     "KernelModule",
     "Prepared",
-    "array_module",
-    "as_host",
     "device",
     "has_device",
     "installed",
-    "mark",
-    "module_of",
 ]
 
 BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
 DECLARED = 4 << 10  # most bytes of static shared memory, besides what a launch asks for
 REGISTERS = 1 << 16  # of a block, on any GPU
-FEW_PLACES = 4  # at most so many indices are set one by one
 
 
 class Prepared(Protocol):
@@ -458,58 +453,6 @@ def installed(substitute: Device) -> Iterator[Device]:
 def has_device() -> bool:
     """Return whether there is a device, without importing CuPy."""
     return _substitute is not None or bool(installed_gpus())
-
-
-def as_host(array: Any) -> np.ndarray[Any, Any]:
-    """Return an array on the host; a host array is not copied.
-
-    Parameters
-    ----------
-    array : ndarray or device array
-
-    Returns
-    -------
-    ndarray
-    """
-    return array if isinstance(array, np.ndarray) else device().to_host(array)
-
-
-def mark(marks: Any, places: Any) -> None:
-    """Set entries of an array of bool to True.
-
-    Parameters
-    ----------
-    marks : ndarray or device array of bool
-        Modified in place.
-    places : ndarray or device array of int64
-        Indices.  A few indices on the host are set one by one, which is faster than copying them.
-    """
-    if isinstance(places, np.ndarray) and not isinstance(marks, np.ndarray):
-        if len(places) <= FEW_PLACES:
-            for place in places.tolist():
-                (marks.data + place).memset_async(1, 1)
-            return
-        places = device().xp.asarray(places)
-    marks[places] = True
-
-
-def array_module(on_device: bool) -> Any:
-    """Return the module that makes arrays on the device or the host: `cupy` or `numpy`.
-
-    Parameters
-    ----------
-    on_device : bool
-
-    Returns
-    -------
-    module
-    """
-    return device().xp if on_device else np
-
-
-def module_of(array: Any) -> Any:
-    """Return the module of an array: `numpy`, or the device's `xp`."""
-    return array_module(not isinstance(array, np.ndarray))
 
 
 def device() -> Device:

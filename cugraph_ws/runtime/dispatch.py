@@ -34,9 +34,6 @@ PROVIDERS = {
     "device shards": "cugraph_ws.backends.cuda.shard_build",
     # what may step in beside the core: `between_supersteps`, `host_gathers`, `device_layouts`, …
     "accelerators": "cugraph_ws.accelerators",
-    # runs of vertex programs: `set_up`
-    "cpu runs": "cugraph_ws.backends.cpu.setup",
-    "cuda runs": "cugraph_ws.backends.cuda.setup",
     # what runs take, by function, program or loop: `loop_of`, `lists_messages`
     "rows of runs": "cugraph_ws.algorithms.rows_of_runs",
     # what calls are listed to launch: `jobs_of`

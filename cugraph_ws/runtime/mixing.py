@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.runtime.device import module_of
+from cugraph_ws.runtime.arrays import module_of
 
 __all__ = ["mixed", "salted"]
 

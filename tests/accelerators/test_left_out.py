@@ -21,7 +21,7 @@ from cugraph_ws import accelerators
 from cugraph_ws.accelerators.gshards import arc_shards, choice
 from cugraph_ws.accelerators.tiles import gathers, tiling
 from cugraph_ws.errors import EngineError, InputError
-from cugraph_ws.program import codegen
+from cugraph_ws.program import modules
 from cugraph_ws.runtime.communicator import SingleRank
 
 EDGES = rmat(6, 4, seed=11)
@@ -44,7 +44,7 @@ def forget() -> None:
     for function in vars(accelerators).values():
         if hasattr(function, "cache_clear"):
             function.cache_clear()
-    codegen._modules.clear()
+    modules._modules.clear()
 
 
 @pytest.fixture

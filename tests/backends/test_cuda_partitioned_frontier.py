@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from unittest.mock import patch
 
 import numpy as np
@@ -21,6 +20,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
+from cugraph_ws.execution import driver
 from cugraph_ws.kernels.cuda.bitmaps import GROUPS
 
 EXCHANGES = ("vr", "ms", "all", "auto")
@@ -235,7 +235,7 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
 
 
 def test_a_superstep_has_one_wait_and_no_download(monkeypatch):
-    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopVote", Silent)
+    monkeypatch.setattr(driver, "StopVote", Silent)
     waits, downloads = {}, {}
     with graph_of(LINE) as graph:
         for most in (3, 3, 6):  # the first time a program is looked at together

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 from collections import defaultdict
 
@@ -25,6 +24,7 @@ import cugraph_ws as ws
 from cugraph_ws.backends.cuda import exchange as device_exchange
 from cugraph_ws.backends.cuda import predecessors, schedule
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
+from cugraph_ws.execution import driver
 from cugraph_ws.kernels.cuda.layout import AHEAD, CODELESS, COUNT, STEPS
 
 DIRECTIONS = ("auto", "push", "pull", "gather")
@@ -508,7 +508,7 @@ def test_the_host_looks_after_many_levels(monkeypatch):
 
     Of two chains over the border one begins on each side, so that every level attaches a vertex there.
     """
-    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopVote", Silent)
+    monkeypatch.setattr(driver, "StopVote", Silent)
     monkeypatch.setattr(device_exchange, "LEVELS", 4)
     waits, downloads = {}, {}
     for length in (4, 4, 6):  # the first time a program is looked at together

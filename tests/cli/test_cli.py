@@ -649,7 +649,7 @@ def interrupt_after(monkeypatch, supersteps: int) -> None:
             return True
 
     module = importlib.import_module(
-        "cugraph_ws.execution.run"
+        "cugraph_ws.execution.driver"
     )  # as an attribute it is the function
     monkeypatch.setattr(module, "reporter", lambda progress, name: Interrupting())
 

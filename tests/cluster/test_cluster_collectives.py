@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,6 +16,7 @@ from distributed import Client, LocalCluster
 import cugraph_ws as ws
 from cugraph_ws.dask import graph as cluster_graph
 from cugraph_ws.dask.worker import DaskCommunicator
+from cugraph_ws.execution import driver
 from cugraph_ws.partition import ghost_ids as of_ghosts
 from cugraph_ws.partition.exchange import RankExchange
 from cugraph_ws.program import agreed
@@ -63,7 +63,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     count(DaskCommunicator, "_exchange", lambda comm: comm.rank)
     count(RankExchange, "exchange", lambda one: one._comm.rank)
-    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopVote", Silent)
+    monkeypatch.setattr(driver, "StopVote", Silent)
     return made
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness, closeness
 from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.backends.cpu.loops import belief_propagation, label_propagation
+from cugraph_ws.execution import driver
 from cugraph_ws.execution.stop_requests import StopRequests
 
 SIZE = 40
@@ -158,7 +158,7 @@ def ends_at_look(number: int | None, monkeypatch: pytest.MonkeyPatch) -> list[in
                 if looks[0] == number:
                     self._request = "timeout"
 
-    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopRequests", Ending)
+    monkeypatch.setattr(driver, "StopRequests", Ending)
     return looks
 
 

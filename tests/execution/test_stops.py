@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from typing import Any
@@ -14,7 +13,7 @@ from shapes import SHAPES, build
 from thread_ranks import ThreadCommunicator, on_ranks
 
 import cugraph_ws as ws
-from cugraph_ws.execution import stop_requests
+from cugraph_ws.execution import driver, stop_requests
 from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.stop_requests import (
@@ -297,7 +296,7 @@ def ending_at(number: int, reason: str, monkeypatch: pytest.MonkeyPatch) -> None
             if self.looks == number:
                 self._request = reason
 
-    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopRequests", Ending)
+    monkeypatch.setattr(driver, "StopRequests", Ending)
 
 
 @pytest.mark.parametrize(("number", "complete"), [(2, 0), (4, 0), (5, 1), (9, 2)])

@@ -33,7 +33,8 @@ from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import frontier, predecessors
-from cugraph_ws.runtime.device import as_host, device, has_device
+from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.device import device, has_device
 
 if not has_device():
     pytest.skip("there is no GPU", allow_module_level=True)

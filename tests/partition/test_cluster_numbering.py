@@ -19,11 +19,10 @@ from cugraph_ws.frames.base import open_values
 from cugraph_ws.frames.ids import IdType, read_ids
 from cugraph_ws.graph.numbering import number_rows
 from cugraph_ws.partition import id_encoding
-from cugraph_ws.partition.agreement import attempt, in_order
-from cugraph_ws.partition.id_types import agree_on_type, pack_dtype, unpack_dtype
+from cugraph_ws.partition.id_encoding import agree_on_type, pack_dtype, unpack_dtype
 from cugraph_ws.partition.identities import send_ids_to_owners
 from cugraph_ws.partition.numbering import number_partitioned_rows
-from cugraph_ws.runtime.communicator import SingleRank
+from cugraph_ws.runtime.communicator import SingleRank, attempt, in_order
 
 SIZES = [1, 2, 3, 5]
 TYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint32, np.uint64]

@@ -26,6 +26,7 @@ from cugraph_ws.backends.cuda.refinement import DeviceRefinement
 from cugraph_ws.dask.control_channel import Transport
 from cugraph_ws.dask.nccl import NcclLinks
 from cugraph_ws.errors import WorkerLostError
+from cugraph_ws.execution import driver
 from cugraph_ws.partition.exchange_times import Rates
 from cugraph_ws.runtime.communicator import SingleRank
 
@@ -154,7 +155,7 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
 
 @pytest.mark.parametrize("exchange", ["vr", "ms"])
 def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
-    monkeypatch.setattr(sys.modules["cugraph_ws.execution.run"], "StopVote", Silent)
+    monkeypatch.setattr(driver, "StopVote", Silent)
     waits, downloads, launches = {}, {}, {}
     with build(GRAPH) as graph:
         for most in (2, 2, 5):  # the first time a program is looked at together

@@ -15,7 +15,7 @@ from programs import Hops, Nearest, Paths, Rank
 from shapes import SHAPES, build
 
 import cugraph_ws as ws
-from cugraph_ws.program import codegen
+from cugraph_ws.program import codegen, modules
 from cugraph_ws.program.binding import bind
 
 PROGRAM = """
@@ -70,9 +70,9 @@ def test_other_types_make_another_text():
 
 def test_a_module_is_made_once():
     types = types_of(Hops, start=0)
-    assert codegen.compiled_module(Hops, types) is codegen.compiled_module(Hops, types)
+    assert modules.compiled_module(Hops, types) is modules.compiled_module(Hops, types)
     Hops.memory.pop(types)
-    assert codegen.compiled_module(Hops, types).__name__.startswith("cugraph_ws_generated_Hops_")
+    assert modules.compiled_module(Hops, types).__name__.startswith("cugraph_ws_generated_Hops_")
 
 
 class TestTheFolder:
@@ -163,7 +163,7 @@ def test_a_cache_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch):
     monkeypatch.setattr(codegen, "_modules", {})
     types = types_of(Hops, start=0)
     monkeypatch.setattr(Hops, "memory", {})
-    module = codegen.compiled_module(Hops, types)
+    module = modules.compiled_module(Hops, types)
     assert callable(module.gather)
     assert (tmp_path / "file").read_text() == ""
 
@@ -175,7 +175,7 @@ def test_a_half_written_module_is_written_again(tmp_path, monkeypatch):
     for _ in range(2):
         monkeypatch.setattr(codegen, "_modules", {})
         monkeypatch.setattr(Hops, "memory", {})
-        codegen.compiled_module(Hops, types)
+        modules.compiled_module(Hops, types)
         (path,) = tmp_path.glob("*.py")
         assert path.read_text() == text
         path.write_text(text[:100])
@@ -183,7 +183,7 @@ def test_a_half_written_module_is_written_again(tmp_path, monkeypatch):
 
 
 def test_the_plain_module_runs_the_loops_files(tmp_path):
-    module = codegen.python_module(Hops, types_of(Hops, start=0))
+    module = modules.python_module(Hops, types_of(Hops, start=0))
     assert module.user_compute.__self__.file == Hops.functions["compute"].__code__.co_filename
     folder = Path(importlib.util.find_spec("cugraph_ws.kernels.cpu.push").origin).parent
     for loop, name in (("push", "push"), ("dense", "gather"), ("pull", "pull")):

@@ -434,7 +434,7 @@ def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ws.InputError, match="reads the edge attribute 'weight'"):
         run(zoo_edges.OfEdges, pd.DataFrame({"source": [0], "destination": [1]}))
     with pytest.raises(ws.InputError, match="checkpoint: with partitions"):
-        run(zoo_edges.Triangles, built, partitions=2, checkpoint="state.parquet")
+        run(zoo_edges.Triangles, built, plan=ws.Plan(partitions=2), checkpoint="state.parquet")
     with pytest.raises(
         ws.ProgramError, match=r"ws\.neighbour_count is a constant of edge programs"
     ):

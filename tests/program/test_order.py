@@ -23,7 +23,16 @@ from zoo_meetings import HYPOTHESES, MEETINGS, write
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.planner import CudaPlanner
-from cugraph_ws.program import binding, combines, declarations, decorator, jumps, lists, ranges
+from cugraph_ws.program import (
+    binding,
+    combines,
+    declarations,
+    decorator,
+    jumps,
+    lists,
+    ranges,
+    vertex_program,
+)
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.infinity import STORED
 
@@ -570,7 +579,7 @@ def declared_names() -> set[str]:
     }
     assert {"nullable", "hidden", "at", "least_at", "top", "mode"} <= made
     norms = {"l1_norm", "max_norm", "any_message", "aggregate"}
-    return {*decorator.CLASS_SETTINGS, *decorator.FUNCTIONS, *norms, *made}
+    return {*decorator.CLASS_SETTINGS, *vertex_program.FUNCTIONS, *norms, *made}
 
 
 def test_the_theorem_mentions_every_declaration() -> None:

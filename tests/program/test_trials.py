@@ -17,7 +17,7 @@ from thread_ranks import on_ranks, share
 from zoo_meetings import write
 
 import cugraph_ws as ws
-import cugraph_ws.execution.run
+import cugraph_ws.execution.driver
 from cugraph_ws.program.budget import OutOfSteps, limited
 
 SOURCE = """
@@ -184,7 +184,7 @@ CIRCLE = pd.DataFrame({"source": [0, 1], "destination": [1, 0]})
 )
 def test_a_run_without_an_end_warns_once(options, monkeypatch):
     """Fused supersteps come back to where the warning is given."""
-    monkeypatch.setattr(cugraph_ws.execution.run, "LONG", 0.0)
+    monkeypatch.setattr(cugraph_ws.execution.driver, "LONG", 0.0)
     updates = []
 
     def stop(update):
@@ -203,7 +203,7 @@ def test_a_run_without_an_end_warns_once(options, monkeypatch):
 
 @pytest.mark.filterwarnings("error")
 def test_a_run_with_a_limit_or_of_the_library_does_not_warn(monkeypatch):
-    monkeypatch.setattr(cugraph_ws.execution.run, "LONG", 0.0)
+    monkeypatch.setattr(cugraph_ws.execution.driver, "LONG", 0.0)
     ws.run(Endless, CIRCLE, max_iter=5, engine="python")
     ws.run(ws.BFS, CIRCLE, start=0, engine="python")
 

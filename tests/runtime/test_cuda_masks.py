@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from emulator.device import emulated
 
-from cugraph_ws.runtime.masks import all_true, any_true, count_on_device, count_true
+from cugraph_ws.runtime.arrays import all_true, any_true, count_on_device, count_true
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 127, 1_000, 1_003])

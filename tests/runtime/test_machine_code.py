@@ -24,7 +24,7 @@ from conftest import COMPILED
 
 import cugraph_ws as ws
 from cugraph_ws.kernels.cpu.jit import inline
-from cugraph_ws.program import codegen
+from cugraph_ws.program import codegen, modules
 from cugraph_ws.runtime import atomic_files, machine_code
 from cugraph_ws.runtime.machine_code import (
     CodeCache,
@@ -168,7 +168,7 @@ class TestTheFolder:
         (folder / "planted_0.py").write_text("raise SystemExit('executed')")
         monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(folder))
         with pytest.warns(RuntimeWarning):
-            module = codegen.import_text("planted_0", "answer = 42\n")
+            module = modules.import_text("planted_0", "answer = 42\n")
         assert module.answer == 42
         assert sys.modules.pop("planted_0") is module
         assert "SystemExit" in (folder / "planted_0.py").read_text()
@@ -356,7 +356,7 @@ def test_folder_of_kept_kernels(tmp_path, monkeypatch):
     monkeypatch.delenv("HOME", raising=False)
     without_users(monkeypatch)
     assert code_folder() is None
-    module = codegen.import_text("nowhere_0", "answer = 42\n")
+    module = modules.import_text("nowhere_0", "answer = 42\n")
     assert module.answer == 42
     del sys.modules["nowhere_0"]
 
@@ -549,14 +549,14 @@ def test_modules_of_programs_are_bounded(monkeypatch):
     loops, in_use = [], []
     for number, program in enumerate(programs, start=1):
         assert answer(program) == 2 * number
-        ((name, module),) = codegen._modules.items()
+        ((name, module),) = modules._modules.items()
         assert name in program.memory.values()
         loops.append(weakref.ref(module.gather))
         if number == 1:
             in_use.append(module)  # as by a loop that goes on
         del module
     now = {name for name in sys.modules if name.startswith("cugraph_ws_generated_")}
-    assert now - loaded == set(codegen._modules)
+    assert now - loaded == set(modules._modules)
     gc.collect()
     assert [one() is None for one in loops] == [False, True, False]
     assert in_use[0].gather.overloads
@@ -573,17 +573,17 @@ def test_no_more_modules_are_kept_than_that(kept, monkeypatch):
     monkeypatch.setattr(codegen, "KEPT", kept)
     programs = [small(float(number)) for number in range(100, 108)]
     types = codegen.Types(("float64",), (), (), (), (), (), ("float64",), False)
-    made = [codegen.compiled_module(program, types).__name__ for program in programs]
-    assert list(codegen._modules) == made[-kept:]
-    first = next(iter(codegen._modules))
-    codegen.compiled_module(programs[made.index(first)], types)
-    assert list(codegen._modules)[-1] == first
+    made = [modules.compiled_module(program, types).__name__ for program in programs]
+    assert list(modules._modules) == made[-kept:]
+    first = next(iter(modules._modules))
+    modules.compiled_module(programs[made.index(first)], types)
+    assert list(modules._modules)[-1] == first
     assert not any(name in sys.modules for name in made[:-kept])
 
 
 def test_text_that_fails_leaves_no_module():
     with pytest.raises(ZeroDivisionError):
-        codegen.import_text("failing_0", "1 / 0\n")
+        modules.import_text("failing_0", "1 / 0\n")
     assert "failing_0" not in sys.modules
 
 

@@ -11,7 +11,7 @@ from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["GreatestAncestor"]
 

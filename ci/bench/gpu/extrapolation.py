@@ -7,7 +7,7 @@ from typing import Any
 import cugraph_ws as ws
 from bench.gpu.cases import Case
 from bench.timing import OURS, Entrant, Section, Target, by_library, race
-from cugraph_ws.runtime.device import as_host
+from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["extrapolation"]
 

@@ -16,7 +16,8 @@ import cugraph_ws as ws
 from bench.gpu.cases import Case
 from bench.timing import Section
 from cugraph_ws.accelerators.gshards import arc_shards
-from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.device import device
 
 __all__ = ["SIZES", "Look", "layouts", "look", "rows_of"]
 

@@ -26,7 +26,8 @@ from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.shard import ShardGraph
-from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 

@@ -35,9 +35,10 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.exchange import Exchange
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.linear import Extrapolate, Linear
-from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.codegen import DeviceAccess, Variant, source_fields
 from cugraph_ws.program.codegen import Types, loaded_text
-from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["source_adaptors"]
 

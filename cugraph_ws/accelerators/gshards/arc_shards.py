@@ -23,7 +23,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE, SKEW_BITS
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.codegen import Types
-from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.device import Device, KernelModule
 
 __all__ = ["Launches", "ShardedLayout", "Shards", "Sizes", "Slots", "make", "sizes_of"]

@@ -16,8 +16,8 @@ from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.contract import LayoutChoice
 from cugraph_ws.errors import InputError
 from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.masks import count_true
 
 __all__ = [
     "ConcatenatedWindows",

@@ -14,8 +14,9 @@ from numba.core.errors import NumbaError
 
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.program.codegen import Types, compiled_module, python_module
+from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.inference import compile_error
+from cugraph_ws.program.modules import compiled_module, python_module
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel, serial
 
 __all__ = ["Array", "Context", "running"]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cugraph_ws.backends.cpu.context import Array, Context
 from cugraph_ws.kernels.cpu import frontier as loops
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.program.decorator import VertexProgram
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.threads import cut_evenly
 
 __all__ = [

@@ -20,9 +20,9 @@ from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
+from cugraph_ws.runtime.arrays import any_true, count_true
 from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.masks import any_true, count_true
 
 __all__ = ["DeviceArcs"]
 

@@ -25,8 +25,8 @@ from cugraph_ws.program.codegen import (
     vertex_text,
     without_interface,
 )
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.infinity import INFINITY, STORED
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.compile_ahead import PREFIX
 from cugraph_ws.runtime.device import Device, KernelModule
 from cugraph_ws.runtime.generated import kernel_file

@@ -17,8 +17,8 @@ from cugraph_ws.backends.cuda.cudf_series import coded, missing, no_text, time_c
 from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column
+from cugraph_ws.runtime.arrays import any_true
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.masks import any_true
 
 __all__ = [
     "DeviceColumn",

@@ -25,8 +25,8 @@ from cugraph_ws.frames.base import Below, Column, Frame, FrameKind, Ids, Masked
 from cugraph_ws.frames.ids import IdType
 from cugraph_ws.graph.adjacency import index_dtype
 from cugraph_ws.graph.numbering import Renumbered
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.masks import count_true
 
 __all__ = [
     "CudfFrame",

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cugraph_ws.runtime.arrays import all_true, any_true
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.masks import all_true, any_true
 
 __all__ = ["Coded", "coded", "cudf_module", "missing", "no_text", "own_rules", "time_counts"]
 

@@ -31,8 +31,8 @@ from cugraph_ws.graph.edges import (
     refuse_loops,
     refuse_repeated,
 )
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["read_device_edges"]
 

@@ -20,9 +20,9 @@ from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.contract import BoundaryUpdate
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.arrays import all_true
 from cugraph_ws.runtime.communicator import Hub, Links
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.masks import all_true
 
 __all__ = ["HubRankExchange"]
 

@@ -17,9 +17,9 @@ from cugraph_ws.backends.cuda.frontier import GLANCE, LONGEST
 from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.arrays import all_true
 from cugraph_ws.runtime.communicator import Links, Window
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
-from cugraph_ws.runtime.masks import all_true
 
 __all__ = ["LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from cugraph_ws.backends.cuda.codegen import Variant, interface_source, module_source
 from cugraph_ws.program.codegen import Types
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.infinity import Kinds, saturated
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.compile_ahead import (
     LIST,
     Capability,

@@ -21,8 +21,8 @@ from cugraph_ws.backends.cuda.rows import count_degrees
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.adjacency import index_dtype
 from cugraph_ws.graph.numbering import Renumbered
+from cugraph_ws.runtime.arrays import count_on_device
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.masks import count_on_device
 
 __all__ = [
     "DeviceNumbered",

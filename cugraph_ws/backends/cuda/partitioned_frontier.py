@@ -27,9 +27,9 @@ from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.runtime.arrays import count_on_device
 from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.device import Prepared
-from cugraph_ws.runtime.masks import count_on_device
 
 __all__ = ["CudaPartitionedFrontierExecutor"]
 

@@ -21,8 +21,8 @@ from cugraph_ws.kernels.cuda.layout import (
     WAITING,
 )
 from cugraph_ws.partition.part import ProgramPart
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
-from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["DeviceTrees"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.bucketing import fill_rows, is_served
 from cugraph_ws.backends.cuda.grouping import Ends, Grouping, bits_for, number_dtype, run, tile_of
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.device import Device
-from cugraph_ws.runtime.masks import count_true
 
 __all__ = [
     "Grouped",

@@ -18,8 +18,9 @@ from cugraph_ws.frames.base import FrameKind
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import Communicator
-from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.device import device
 
 __all__ = ["DeviceShard"]
 

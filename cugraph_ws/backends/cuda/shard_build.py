@@ -55,13 +55,12 @@ from cugraph_ws.backends.cuda.shuffle import MOST_KINDS, DeviceShuffle, kind_dty
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.ids import IdType
 from cugraph_ws.partition import id_encoding
-from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.partitioned_frame import Parts
 from cugraph_ws.partition.range_offsets import bucket_starts, cuts_of_buckets
-from cugraph_ws.runtime.communicator import Communicator, total
-from cugraph_ws.runtime.device import as_host, device
-from cugraph_ws.runtime.masks import count_on_device, count_true
+from cugraph_ws.runtime.arrays import as_host, count_on_device, count_true
+from cugraph_ws.runtime.communicator import Communicator, attempt, total
+from cugraph_ws.runtime.device import device
 
 __all__ = ["PresentOnDevices", "are_integers", "build_on_devices", "find_present"]
 

@@ -30,9 +30,9 @@ from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import OwnRange, ShardNumbering
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.partition.vertices import ShardVertices
+from cugraph_ws.runtime.arrays import any_true, as_host, count_on_device
 from cugraph_ws.runtime.communicator import Communicator
-from cugraph_ws.runtime.device import as_host, device
-from cugraph_ws.runtime.masks import any_true, count_on_device
+from cugraph_ws.runtime.device import device
 
 __all__ = ["DeviceShardVertices"]
 

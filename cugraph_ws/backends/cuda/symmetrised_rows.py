@@ -12,9 +12,10 @@ from cugraph_ws.backends.cuda.grouping import Ends, number_dtype
 from cugraph_ws.backends.cuda.memory import check_device_memory, estimate
 from cugraph_ws.backends.cuda.order import arc_rows
 from cugraph_ws.backends.cuda.rows import group_edges
-from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.device import as_host, device
+from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.communicator import attempt
+from cugraph_ws.runtime.device import device
 
 __all__ = ["symmetrised"]
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.kernels.cuda.layout import LISTED, NOBODY, WAITING, WOKEN
-from cugraph_ws.runtime.device import Device, KernelModule, Prepared, as_host
+from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.device import Device, KernelModule, Prepared
 
 __all__ = ["DividedTreeGrowth", "TreeGrowth", "Unattached"]
 

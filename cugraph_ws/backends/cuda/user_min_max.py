@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from cugraph_ws.program.analysis import is_never_nan
-from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.program.expressions import owner_of
+from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = ["spelling_of", "with_nan_kept"]

@@ -21,8 +21,8 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, VertexNumbers, is_cudf_frame, open_frame
 from cugraph_ws.frames.ids import conform, read_ids
 from cugraph_ws.graph.vertices import Vertices, id_columns, value_column
-from cugraph_ws.runtime.device import as_host, device
-from cugraph_ws.runtime.masks import count_true
+from cugraph_ws.runtime.arrays import as_host, count_true
+from cugraph_ws.runtime.device import device
 
 __all__ = ["DeviceVertices"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.backends.cuda.label_tables import BLOCK, far_tables, row_order
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.masks import count_true
 
 __all__ = ["Chooser"]
 

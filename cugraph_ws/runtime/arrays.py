@@ -1,4 +1,4 @@
-"""Whether entries of a mask are true, and how many, for arrays of NumPy and of the device.
+"""Arrays of NumPy and of the device alike: whose they are, copies on the host, and entries of masks.
 
 CuPy compiles a kernel for `any`, `all`, `count_nonzero` and the sum of bool: three to five seconds each on a new
 machine.  What is used here for a GPU is compiled: CuPy's greatest and least byte, and a kernel of the library's own.
@@ -12,9 +12,64 @@ import numpy as np
 
 from cugraph_ws.runtime.device import device
 
-__all__ = ["all_true", "any_true", "count_on_device", "count_true"]
+__all__ = [
+    "all_true", "any_true", "array_module", "as_host", "count_on_device", "count_true", "mark", "module_of",
+]  # fmt: skip
 
 BLOCK = 256
+FEW_PLACES = 4  # at most so many indices are set one by one
+
+
+def as_host(array: Any) -> np.ndarray[Any, Any]:
+    """Return an array on the host; a host array is not copied.
+
+    Parameters
+    ----------
+    array : ndarray or device array
+
+    Returns
+    -------
+    ndarray
+    """
+    return array if isinstance(array, np.ndarray) else device().to_host(array)
+
+
+def mark(marks: Any, places: Any) -> None:
+    """Set entries of an array of bool to True.
+
+    Parameters
+    ----------
+    marks : ndarray or device array of bool
+        Modified in place.
+    places : ndarray or device array of int64
+        Indices.  A few indices on the host are set one by one, which is faster than copying them.
+    """
+    if isinstance(places, np.ndarray) and not isinstance(marks, np.ndarray):
+        if len(places) <= FEW_PLACES:
+            for place in places.tolist():
+                (marks.data + place).memset_async(1, 1)
+            return
+        places = device().xp.asarray(places)
+    marks[places] = True
+
+
+def array_module(on_device: bool) -> Any:
+    """Return the module that makes arrays on the device or the host: `cupy` or `numpy`.
+
+    Parameters
+    ----------
+    on_device : bool
+
+    Returns
+    -------
+    module
+    """
+    return device().xp if on_device else np
+
+
+def module_of(array: Any) -> Any:
+    """Return the module of an array: `numpy`, or the device's `xp`."""
+    return array_module(not isinstance(array, np.ndarray))
 
 
 def any_true(mask: Any) -> bool:
