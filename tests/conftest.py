@@ -54,7 +54,19 @@ GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("(\w+)"\)$""", r
 FOLLOWED = pytest.StashKey[bool]()
 EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluster_device_)")
 ON_GPU = re.compile("gpu|cuda|device", re.IGNORECASE)  # in the name or a value of a test
-LONG = re.compile(r"^tests/(cluster|fuzz|scripts)/")  # processes, random programs, benchmarks
+LONG = (  # folders and files that ci/test.sh leaves out: processes, random programs, peaks of memory
+    "tests/accelerators/",
+    "tests/cli/test_cli_files.py",
+    "tests/cli/test_warm_up.py",
+    "tests/cluster/",
+    "tests/execution/test_damaged_checkpoints.py",
+    "tests/execution/test_pairs_of_options.py",
+    "tests/execution/test_properties.py",
+    "tests/execution/test_run_memory.py",
+    "tests/fuzz/",
+    "tests/graph/test_memory.py",
+    "tests/scripts/",
+)
 PRODUCTS = re.compile(r"^tests/(accelerators|algorithms|backends|graph|partition|program)/")
 
 
@@ -161,7 +173,7 @@ def _places(cases: list[dict[str, Any]]) -> list[tuple[int, ...]]:
 def mark_long(items: list[pytest.Item]) -> None:
     """Mark as `long` what `ci/test.sh` leaves out and `ci/test.sh long` runs.
 
-    Long are the tests of the folders `LONG`; those of groups, which start processes; what a test says is
+    Long are the tests of `LONG`; those of groups, which start processes; what a test says is
     long (`pytest.mark.long`); and what runs in the emulator, but for the first test of each of its modules.
     """
     modules: set[str] = set()
@@ -169,7 +181,7 @@ def mark_long(items: list[pytest.Item]) -> None:
         path, _, test = item.nodeid.partition("::")
         emulated = path in modules if EMULATED.search(path) else ON_GPU.search(test)
         modules.add(path)
-        if LONG.search(path) or group_of(path) or emulated:
+        if path.startswith(LONG) or group_of(path) or emulated:
             item.add_marker(pytest.mark.long)
 
 
