@@ -75,6 +75,10 @@ CHECKS = {
     "coverage": Check(lambda seed, jobs: [["bash", "ci/coverage.sh"]], {}),
     "fuzz": Check(_fuzz, {"PYTHONPATH": "tests"}),
     "products": Check(lambda seed, jobs: [_suite(jobs, "-m", "product")], {}),
+    "kills": Check(
+        lambda seed, jobs: [["pytest", "-q", "tests/cluster/test_cluster_kills.py"]],
+        {"CUGRAPH_WS_KILLS": "200"},
+    ),
     "registers": Check(lambda seed, jobs: [[sys.executable, "ci/kernels.py", "--check"]], {}),
     "accelerators": Check(lambda seed, jobs: [_suite(jobs)], {"CUGRAPH_WS_ACCELERATORS": "none"}),
 }

@@ -356,7 +356,7 @@ def test_a_small_file_of_much_text_is_refused(tmp_path, monkeypatch, suffix, nam
         "e.net": ("1 2\n", "*Vertices 2\n*Arcs\n"),
         "e.graphml": (" " * 99, GRAPHML + "<graph><node id='"),
     }[name]
-    size = 24_000_000 if name == "e.graphml" else 9_000_000  # a token of XML may have 10 MB
+    size = 24_000_000 if name == "e.graphml" else 9_000_000  # an XML token may have 16 MiB
     text = head + row * (size // len(row))
     path = put(tmp_path, f"{name}.{suffix}", COMPRESS[suffix](text.encode()))
     error = FileError if name == "e.graphml" else GraphMemoryError
