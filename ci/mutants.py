@@ -208,7 +208,8 @@ def path_tests(path: Path, root: Path | None = None) -> list[Path]:
     The folders of a module that is deeper in its package come before its name: the tests of
     `backends/cuda/rows.py` are in `tests/backends/test_cuda_rows.py`.  `loops` does not count, and kernels
     are tested with what launches them: `kernels/cuda/core.py` and `backends/cuda/loops/core.py` in
-    `tests/backends/test_cuda_core.py`, or else with their algorithm, in `tests/algorithms/test_core.py`.
+    `tests/backends/test_cuda_core.py`.  What is tested there for all backends goes by its name alone, in
+    `tests/backends`, `tests/algorithms` or `tests/program`.  An accelerator has a folder of tests.
 
     Parameters
     ----------
@@ -227,10 +228,14 @@ def path_tests(path: Path, root: Path | None = None) -> list[Path]:
     if folders[0] == "kernels" and "accelerators" not in folders:
         folders.insert(1, "backends")
     folders = folders[1:]
-    depth = 2 if folders[:1] == ["accelerators"] else 1  # each accelerator has a folder of its own
-    places = [(Path(*folders[:depth]), "_".join([*folders[depth:], name]))]
+    if folders[:1] == ["accelerators"]:
+        return [
+            test.relative_to(root)
+            for test in sorted((root / "tests").joinpath(*folders[:2]).glob("test_*.py"))
+        ]
+    places = [("".join(folders[:1]), "_".join([*folders[1:], name]))]
     if folders[:1] == ["backends"]:
-        places.append((Path("algorithms"), name))
+        places += [(package, name) for package in ("backends", "algorithms", "program")]
     for package, stem in places:
         folder = root / "tests" / package
         tests = [*folder.glob(f"test_{stem}.py"), *sorted(folder.glob(f"test_{stem}_*.py"))]
