@@ -28,7 +28,7 @@ from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.keywords import REFUSED, refuse_unknown, takes_names_of_others
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host, module_of
@@ -243,11 +243,11 @@ class Leiden(Louvain):
         self._begin_graph(self._first)
         self._place(self._begun)
 
-    def _improved(self, found: Array) -> Array:
+    def _improved(self, labels: Array) -> Array:
         """Return the best communities, and split those that are not connected."""
-        found = super()._improved(found)
-        parts = self._split(found)
-        if len(module_of(parts).unique(parts)) > len(module_of(found).unique(found)):
+        labels = super()._improved(labels)
+        parts = self._split(labels)
+        if len(module_of(parts).unique(parts)) > len(module_of(labels).unique(labels)):
             self._put(self._here(parts))
             self._best = self._quality()
         return parts
@@ -261,8 +261,8 @@ class Leiden(Louvain):
     def _split(self, labels: Array) -> Array:
         """Return the connected parts of communities of the graph's vertices, numbered from 0."""
         level = self._first
-        found = self._backend.components_within(level.rows, level.sources, self._here(labels))
-        return self._part.xp.asarray(without_gaps(self._xp, found)[0])
+        parts = self._backend.components_within(level.rows, level.sources, self._here(labels))
+        return self._part.xp.asarray(without_gaps(self._xp, parts)[0])
 
     def _refined(self) -> Array:
         """Return communities within those of the level, from vertices that begin alone."""

@@ -30,14 +30,14 @@ from cugraph_ws.arguments import check_count, check_number, check_word, is_one_v
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Engine, Options
-from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import program_memory
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -118,10 +118,14 @@ class MultiSource(Loop):
     ) -> None:
         if not isinstance(program, VertexProgram):
             raise InputError(f"program={shown(program)} is not a vertex program; give BFS or SSSP")
-        sets = {name: one for name, one in program.constants.items() if isinstance(one, VertexSet)}
+        sets = {
+            name: constant
+            for name, constant in program.constants.items()
+            if isinstance(constant, VertexSet)
+        }
         if not isinstance(argument, str) or argument not in {
             *sets,
-            *(one.alias for one in sets.values()),
+            *(constant.alias for constant in sets.values()),
         }:
             raise InputError(
                 f"argument={shown(argument)}: {program.name} has no vertex set of this name; it has: "
@@ -167,7 +171,9 @@ class MultiSource(Loop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the starts and allocate the results."""
         program = self._program
-        batched = on_device and any(_are_alike(program, one) for one in BATCHED)
+        batched = on_device and any(
+            _are_alike(program, batched_program) for batched_program in BATCHED
+        )
         if on_device and not batched and graph.whole:
             raise InputError(
                 f"multi-source searches on the CUDA engine run BFS or SSSP, not {program.name}; "
@@ -230,9 +236,9 @@ class MultiSource(Loop):
         first, count = self._done, len(self._numbers)
         done = min(first + self._searches.width, count)
         into = [self._found[field][first:done] for field in FIELDS]
-        arcs, sent = self._searches.run(self._numbers[first:done], *into)
+        arcs, bytes_sent = self._searches.run(self._numbers[first:done], *into)
         self._done = done
-        return Step(count - done, arcs, direction="push", filter="list", bytes_sent=sent)
+        return Step(count - done, arcs, direction="push", filter="list", bytes_sent=bytes_sent)
 
     def inputs(self) -> dict[str, Any]:
         """Return what the searches depend on besides the graph."""
@@ -352,7 +358,7 @@ def multi_source_bfs(
     loop = MultiSource(
         BFS, "start", starts, engine=options.get("engine", "auto"), max_iter=depth_limit
     )
-    result = run(
+    result = run_on(
         loop,
         as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         **options,
@@ -413,7 +419,7 @@ def multi_source_sssp(
     if cutoff is not None:
         check_number("cutoff", cutoff)
     loop = MultiSource(SSSP, "start", starts, engine=options.get("engine", "auto"), cutoff=cutoff)
-    result = run(
+    result = run_on(
         loop,
         as_graph(
             graph,
@@ -429,7 +435,7 @@ def multi_source_sssp(
     return with_unreachable(result, "distance", unreachable)
 
 
-def _are_alike(one: VertexProgram, other: VertexProgram) -> bool:
+def _are_alike(candidate: VertexProgram, pattern: VertexProgram) -> bool:
     """Return whether two programs are equal; one sent to a worker is a different object there."""
 
     def said(program: VertexProgram) -> tuple[Any, ...]:
@@ -437,4 +443,4 @@ def _are_alike(one: VertexProgram, other: VertexProgram) -> bool:
         kinds = [*program.state.items(), *program.edges.items()]
         return program.name, program.combine, program.contributors, functions, kinds
 
-    return said(one) == said(other)
+    return said(candidate) == said(pattern)

@@ -15,12 +15,11 @@ import pyarrow as pa
 from cugraph_ws.arguments import is_one_vertex, listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Result
-from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, open_frame
+from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, is_dask_frame, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo
-from cugraph_ws.runtime.dispatch import is_dask_frame
 from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["shortest_path"]
@@ -100,17 +99,17 @@ def _on_worker(rows: Any, targets: Any) -> Any:
     if is_dask_frame(targets):
         targets = targets.compute()
     walk = delayed(_walked, pure=False)
-    found = walk(rows[names].to_delayed(), targets).compute()
-    if isinstance(found, InputError):
-        raise found
-    return found
+    rows_of_paths = walk(rows[names].to_delayed(), targets).compute()
+    if isinstance(rows_of_paths, InputError):
+        raise rows_of_paths
+    return rows_of_paths
 
 
 def _walked(parts: Sequence[Any], targets: Any) -> Any:
     """Return the paths in the partitions' rows, or the user's error, so that no worker logs it."""
-    whole = nw.concat([nw.from_native(part, eager_only=True) for part in parts])
+    tree = nw.concat([nw.from_native(part, eager_only=True) for part in parts])
     try:
-        return shortest_path(nw.maybe_reset_index(whole).to_native(), targets)
+        return shortest_path(nw.maybe_reset_index(tree).to_native(), targets)
     except InputError as error:
         return error
 
@@ -150,8 +149,8 @@ class _Tree:
         """Return which vertices are reached; others are null, or have the type's maximum."""
         values = self.read(self.values, vertices)
         limits = np.finfo(values.dtype) if values.dtype.kind == "f" else np.iinfo(values.dtype)
-        found: Mask = self.read(self.valid, vertices) & (values != limits.max)
-        return found
+        reached: Mask = self.read(self.valid, vertices) & (values != limits.max)
+        return reached
 
     def own(self, targets: Integers) -> Integers:
         """Return the targets of the paths that this rank walks."""
@@ -169,8 +168,8 @@ class _Tree:
         if halo.alone:
             return self.predecessors[vertices]
         before = np.full(len(vertices), -1)
-        there = vertices >= 0
-        before[there] = halo.fetch(self.predecessors, vertices[there])
+        exists = vertices >= 0
+        before[exists] = halo.fetch(self.predecessors, vertices[exists])
         return before
 
 

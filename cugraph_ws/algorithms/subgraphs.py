@@ -15,11 +15,11 @@ from cugraph_ws.arguments import check_count, check_flag, check_number, is_label
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.options import Options
-from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import refuse_beyond_memory, refuse_call, sizes_of
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO, is_auto
+from cugraph_ws.graph.edges import AUTO, is_auto
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
@@ -75,9 +75,9 @@ def subgraph(
     opened.check_edge_names()
     refuse_call("subgraph", ROWS["marks of edges"], opened, on_device=opened.device_resident)
     numbers = np.unique(as_host(opened.numbers(vertices, "vertices")))
-    own = numbers[(numbers >= opened.low) & (numbers < opened.low + opened.owned)]
+    owned = numbers[(numbers >= opened.low) & (numbers < opened.low + opened.owned)]
     marks = np.zeros(opened.owned, np.bool_)
-    marks[own - opened.low] = True
+    marks[owned - opened.low] = True
     return _edges_among(opened, marks, "subgraph")
 
 
@@ -158,9 +158,13 @@ def ego_graph(
         )
     refuse_call("ego_graph", ROWS["marks of edges"], opened, on_device=opened.device_resident)
     if distance is None:
-        result = run(BFS, opened, start=vertex, max_iter=int(radius), predecessors=False, **options)
+        result = run_on(
+            BFS, opened, start=vertex, max_iter=int(radius), predecessors=False, **options
+        )
     else:
-        result = run(SSSP, opened, start=vertex, cutoff=radius, predecessors=not center, **options)
+        result = run_on(
+            SSSP, opened, start=vertex, cutoff=radius, predecessors=not center, **options
+        )
     if result.stopped != "max_iter":
         result.require_convergence("ego_graph")
     far: Any = result.arrays["distance"]
@@ -179,10 +183,10 @@ def _edges_among(graph: GraphView[FrameT], marks: Any, name: str) -> FrameT:
         return cast(FrameT, graph.edges_among(marks))
     csc: Any = graph.csc
     marks = as_host(marks)
-    kept = marks[csc.indices]
-    kept &= np.repeat(marks, csc.degrees)
-    edges = int(np.count_nonzero(kept)) / (1 if graph.directed else 2)
+    are_among = marks[csc.indices]
+    are_among &= np.repeat(marks, csc.degrees)
+    edges = int(np.count_nonzero(are_among)) / (1 if graph.directed else 2)
     refuse_beyond_memory(
         name, subgraph_memory(sizes_of(graph), edges, searched=name == "ego_graph")
     )
-    return graph.edge_frame(kept)
+    return graph.edge_frame(are_among)

@@ -14,7 +14,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -48,8 +48,8 @@ class TopologicalLevels:
     combine = sum
 
     def apply(old, gathered, p):
-        left = old.pending - gathered
-        return p.superstep + 1 if left == 0 and old.pending > 0 else old.level, left
+        pending = old.pending - gathered
+        return p.superstep + 1 if pending == 0 and old.pending > 0 else old.level, pending
 
     def active(old, new):
         return new.pending == 0 and old.pending > 0
@@ -104,7 +104,7 @@ def topological_levels(
     )
     if not opened.directed:
         raise InputError("directed=False: only a directed graph has levels; give directed=True")
-    result = run(TopologicalLevels, opened, **options).require_convergence("topological_levels")
+    result = run_on(TopologicalLevels, opened, **options).require_convergence("topological_levels")
     level: Any = result.arrays["level"]
     refuse_cycles(opened, as_host(level) < 0)
     return replace(result, arrays={"level": level}).frame
@@ -123,8 +123,10 @@ def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
     ------
     InputError
     """
-    found = graph.comm.allgather(int(unleveled.argmax()) + graph.low if unleveled.any() else -1)
-    walk = [max(found)]
+    unleveled_of_ranks = graph.comm.allgather(
+        int(unleveled.argmax()) + graph.low if unleveled.any() else -1
+    )
+    walk = [max(unleveled_of_ranks)]
     if walk[0] < 0:
         return
     marks = Part(graph, on_device=False).with_ghosts(unleveled)
@@ -155,7 +157,7 @@ def _before(graph: GraphView, marks: Any, number: int) -> int:
     least, place = -1, number - graph.low
     if 0 <= place < graph.owned:
         rows = graph.csc
-        others = rows.indices[rows.offsets[place] : rows.offsets[place + 1]]
-        marked = graph.positions[others[marks[others]]]
+        predecessors = rows.indices[rows.offsets[place] : rows.offsets[place + 1]]
+        marked = graph.positions[predecessors[marks[predecessors]]]
         least = int(marked.min()) if len(marked) else -1
     return max(graph.comm.allgather(least))

@@ -10,6 +10,7 @@ import pytest
 from emulator import memory, warps
 from emulator.device import emulated
 from emulator.memory import now
+from plans import planned
 from shapes import build, random_edges, rmat
 from verify import Edges
 
@@ -107,7 +108,7 @@ def test_loads_are_those_of_the_emulator(
     with build(edges) as graph, emulated(seed=5, threads=THREADS):
         recorder = Recorder(monkeypatch)
         given = {"method": layout} if layout.startswith("vwc") else {"layout": layout}
-        ws.run(ws.PageRank, graph, engine="cuda", max_iter=1, tol=0.0, **given)
+        ws.run(ws.PageRank, graph, **planned(engine="cuda", max_iter=1, tol=0.0, **given))
         laid = graph.on_device()
         found = (
             loads.csc_loads(np, laid) if layout == "csc"

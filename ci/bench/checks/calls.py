@@ -200,7 +200,7 @@ CALLS = (
         ws.pagerank,
         lambda p: {
             **TIGHT,
-            "extrapolate": "never",
+            "plan": ws.Plan(extrapolate="never"),
             "personalization": p.one_of(None, p.values(20)),
             "dangling": p.one_of(None, p.values(5)),
         },

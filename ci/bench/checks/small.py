@@ -183,18 +183,20 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         assert (second == first + 1_000_000).all(), "a pair was torn"
 
     return {
-        **{f"pagerank, {one}": lambda one=one: ranks(method=one) for one in METHODS},
-        **{f"sssp, {one}": lambda one=one: distances(method=one) for one in METHODS},
-        "sssp, active vertices only": lambda: distances(direction="pull"),
-        "sssp, pushed": lambda: distances(direction="push"),
-        "sssp, synchronous": lambda: distances(in_place=False),
+        **{f"pagerank, {one}": lambda one=one: ranks(plan=ws.Plan(method=one)) for one in METHODS},
+        **{f"sssp, {one}": lambda one=one: distances(plan=ws.Plan(method=one)) for one in METHODS},
+        "sssp, active vertices only": lambda: distances(plan=ws.Plan(direction="pull")),
+        "sssp, pushed": lambda: distances(plan=ws.Plan(direction="push")),
+        "sssp, synchronous": lambda: distances(plan=ws.Plan(in_place=False)),
         "bfs": hops,
-        "bfs, active vertices only": lambda: hops(direction="pull"),
-        "bfs, pushed": lambda: hops(direction="push"),
+        "bfs, active vertices only": lambda: hops(plan=ws.Plan(direction="pull")),
+        "bfs, pushed": lambda: hops(plan=ws.Plan(direction="push")),
         "bfs, large pushes": lambda: large(hops),
-        "sssp, large pushes": lambda: large(distances, direction="push", priorities=False),
-        "bfs, ballot filter": lambda: hops(direction="push", filter="ballot"),
-        "sssp, a superstep a launch": lambda: distances(fused=False),
+        "sssp, large pushes": lambda: large(
+            distances, plan=ws.Plan(direction="push", priorities=False)
+        ),
+        "bfs, ballot filter": lambda: hops(plan=ws.Plan(direction="push", filter="ballot")),
+        "sssp, a superstep a launch": lambda: distances(plan=ws.Plan(fused=False)),
         "widest path": widths,
         "components": components,
         "core numbers": cores,
@@ -206,9 +208,11 @@ def jobs(edges: Edges) -> dict[str, Callable[[], None]]:
         "matching": matching,
         "belief propagation": beliefs,
         "a program of one's own": program,
-        "a program of one's own, pushed": lambda: program(direction="push"),
-        "a program of one's own, ballot filter": lambda: program(direction="push", filter="ballot"),
-        "a program of one's own, gathered": lambda: program(direction="gather"),
+        "a program of one's own, pushed": lambda: program(plan=ws.Plan(direction="push")),
+        "a program of one's own, ballot filter": lambda: program(
+            plan=ws.Plan(direction="push", filter="ballot")
+        ),
+        "a program of one's own, gathered": lambda: program(plan=ws.Plan(direction="gather")),
         "pagerank by changes": deltas,
     }
 

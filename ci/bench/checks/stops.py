@@ -109,10 +109,10 @@ CALLS: dict[str, Call] = {
     "personalized_pagerank": partial(_many, ws.personalized_pagerank, 16),
     "run DeltaPageRank": lambda graph, **options: ws.run(ws.DeltaPageRank, graph, **options),
     "run PageRank, 3 partitions": lambda graph, **options: ws.run(
-        ws.PageRank, graph, tol=1e-12, partitions=3, **options
+        ws.PageRank, graph, tol=1e-12, plan=ws.Plan(partitions=3), **options
     ),
     "run SSSP, 3 partitions": lambda graph, **options: ws.run(
-        ws.SSSP, graph, start=0, partitions=3, **options
+        ws.SSSP, graph, start=0, plan=ws.Plan(partitions=3), **options
     ),
     "sorensen": ws.sorensen,
     "sssp": partial(_from_first, ws.sssp),

@@ -10,6 +10,7 @@ import statistics
 from functools import partial
 from typing import Any
 
+import cugraph_ws as ws
 from bench.cluster.breakdown import breakdown
 from bench.cluster.jobs import EXCHANGED, MANY, Answer, Job, superstep_seconds, taken
 from bench.cluster.partitions import Setup
@@ -71,7 +72,7 @@ def _methods(setup: Setup, job: Job, numbers: dict[str, dict[str, Any]]) -> list
         return Entrant(
             method,
             lambda: taken(
-                job.call(graph, start, several.values, exchange=METHODS.get(method, method))
+                job.call(graph, start, several.values, plan=ws.Plan(exchange=METHODS.get(method, method)))
             ),
             check, alone=superstep_seconds,
         )  # fmt: skip

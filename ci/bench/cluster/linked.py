@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import cugraph_ws as ws
 from bench.cluster.jobs import EXCHANGED, MANY, ONE, Answer, Job, superstep_seconds, taken
 from bench.cluster.partitions import Setup, off_by
 from bench.graphs import Weights
@@ -58,7 +59,7 @@ def _entrants(setup: Setup, job: Job, numbers: dict[str, Any]) -> list[Entrant]:
     return [
         entrant(ONE, single, case.values),
         entrant(OURS, graph, several.values),
-        entrant(BETWEEN, graph, several.values, fused=False),
+        entrant(BETWEEN, graph, several.values, plan=ws.Plan(fused=False)),
     ]
 
 

@@ -45,7 +45,14 @@ class Way:
 
 # Ways by the environment variables that workers are started with
 ON_SEVERAL: tuple[tuple[dict[str, str], dict[str, Way]], ...] = (
-    ({}, {"linked": Way("nccl"), "NCCL": Way("nccl", {"fused": False}), "hub": Way("hub")}),
+    (
+        {},
+        {
+            "linked": Way("nccl"),
+            "NCCL": Way("nccl", {"plan": ws.Plan(fused=False)}),
+            "hub": Way("hub"),
+        },
+    ),
     (HUB, {"NCCL through the host": Way("nccl")}),
 )
 ON_ONE: tuple[tuple[bool, dict[str, Way]], ...] = (

@@ -61,7 +61,7 @@ def _table(name: str, edges: pd.DataFrame, parts: int) -> Table:
             sent, useful, steps = {}, {}, 0
             for method in ("all", "ms", "vr", "auto"):
                 result = ws.run(
-                    program.program, graph, partitions=parts, exchange=method, predecessors=False,
+                    program.program, graph, plan=ws.Plan(partitions=parts, exchange=method), predecessors=False,
                     **options, **program.stop(),
                 )  # fmt: skip
                 sent[method] = int(result.trace.bytes_sent.sum())

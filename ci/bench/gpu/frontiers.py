@@ -21,12 +21,12 @@ __all__ = ["frontiers"]
 JUST_IN_TIME = 1.02  # what the controller may cost where one filter would do
 VARIANTS: dict[str, dict[str, Any]] = {
     OURS: {},
-    "pushed": {"direction": "push", "priorities": False},
-    "pushed, online filter": {"direction": "push", "priorities": False, "filter": "online"},
-    "pushed, ballot filter": {"direction": "push", "priorities": False, "filter": "ballot"},
-    "pulled": {"direction": "pull"},
-    "not fused": {"fused": False},
-    "by priority": {"direction": "push"},
+    "pushed": {"plan": ws.Plan(direction="push", priorities=False)},
+    "pushed, online filter": {"plan": ws.Plan(direction="push", priorities=False, filter="online")},
+    "pushed, ballot filter": {"plan": ws.Plan(direction="push", priorities=False, filter="ballot")},
+    "pulled": {"plan": ws.Plan(direction="pull")},
+    "not fused": {"plan": ws.Plan(fused=False)},
+    "by priority": {"plan": ws.Plan(direction="push")},
 }
 SEARCHES: dict[str, tuple[Any, str]] = {
     "BFS": (ws.BFS, "distance"),
@@ -37,11 +37,11 @@ SEARCHES: dict[str, tuple[Any, str]] = {
 # For programs that run by worklist pull: marked vertices gather
 CALLED: dict[str, dict[str, Any]] = {
     OURS: {},
-    "called": {"direction": "push"},
-    "called, online filter": {"direction": "push", "filter": "online"},
-    "called, ballot filter": {"direction": "push", "filter": "ballot"},
-    "not fused": {"fused": False},
-    "all gather from active ones": {"direction": "pull"},
+    "called": {"plan": ws.Plan(direction="push")},
+    "called, online filter": {"plan": ws.Plan(direction="push", filter="online")},
+    "called, ballot filter": {"plan": ws.Plan(direction="push", filter="ballot")},
+    "not fused": {"plan": ws.Plan(fused=False)},
+    "all gather from active ones": {"plan": ws.Plan(direction="pull")},
 }
 
 
@@ -71,7 +71,7 @@ def frontiers(case: Case, section: Section, repeats: int) -> None:
         if case.name in HIGH_DIAMETER:
             del variants["pulled"]  # every superstep would read all vertices
         if "settled" not in program.functions:
-            variants["gathered"] = {"direction": "gather"}
+            variants["gathered"] = {"plan": ws.Plan(direction="gather")}
         found = contest(job, program, column, variants, predecessors=False, start=case.start)
         if {"pushed", "pushed, online filter"} <= set(found):
             ratio = found["pushed"].median / found["pushed, online filter"].median

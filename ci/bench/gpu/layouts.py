@@ -148,8 +148,8 @@ def look(
 def _run(graph: ws.Graph, found: Look) -> ws.Result:
     layout: Any = found.layout
     return ws.run(
-        ws.PageRank, graph, layout=layout, engine="cuda", max_iter=SUPERSTEPS, tol=0.0,
-        shard_bytes=None if layout == "csc" else found.shared,
+        ws.PageRank, graph, engine="cuda", max_iter=SUPERSTEPS, tol=0.0,
+        plan=ws.Plan(layout=layout, shard_bytes=None if layout == "csc" else found.shared),
     )  # fmt: skip
 
 

@@ -361,7 +361,9 @@ def loads(case: Any, section: Section, repeats: int) -> None:
     graph = case.graph()
     found = by_layout(
         graph,
-        lambda name: ws.run(ws.PageRank, graph, layout=name, engine="cuda", max_iter=1, tol=0.0),
+        lambda name: ws.run(
+            ws.PageRank, graph, plan=ws.Plan(layout=name), engine="cuda", max_iter=1, tol=0.0
+        ),
     )
     rows = []
     for name, one in found.items():
@@ -421,7 +423,11 @@ def look(graph: str, layout: str, kernel: str) -> list[float]:
 
 def _run(graph: ws.Graph, layout: Any) -> None:
     """Run a superstep of PageRank."""
-    given = {"method": f"vwc-{layout.split()[-1]}"} if " " in layout else {"layout": layout}
+    given = (
+        {"plan": ws.Plan(method=f"vwc-{layout.split()[-1]}")}
+        if " " in layout
+        else {"plan": ws.Plan(layout=layout)}
+    )
     ws.run(ws.PageRank, graph, engine="cuda", max_iter=1, tol=0.0, **given)
 
 

@@ -65,7 +65,7 @@ def run_program(
         Returned by `arguments_of`.
     """
     return ws.run(
-        work.program, case.graph(work.weights), method=method, predecessors=False,
+        work.program, case.graph(work.weights), plan=ws.Plan(method=method), predecessors=False,
         **arguments, **work.stop(supersteps),
     )  # fmt: skip
 

@@ -49,7 +49,7 @@ def _entrants(case: Case, work: Program) -> list[Entrant]:
 
     def run(layout: Any) -> ws.Result:
         return ws.run(
-            work.program, graph, layout=layout, predecessors=False, **arguments,
+            work.program, graph, plan=ws.Plan(layout=layout), predecessors=False, **arguments,
             **work.stop(SUPERSTEPS),
         )  # fmt: skip
 
@@ -67,7 +67,7 @@ def _entrants(case: Case, work: Program) -> list[Entrant]:
 
 
 def _pagerank(graph: ws.Graph, layout: Any, **stop: Any) -> ws.Result:
-    return ws.run(ws.PageRank, graph, layout=layout, engine="cuda", **stop)
+    return ws.run(ws.PageRank, graph, plan=ws.Plan(layout=layout), engine="cuda", **stop)
 
 
 def _space(case: Case) -> dict[str, int]:
