@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from emulator import device as emulator
 from emulator.device import emulated
-from graph.test_cuda_graph import assert_same, host_graph
 from shapes import SHAPES, hub, undirected
+from test_cuda_graph import assert_same, host_graph
 from verify import Edges
 
 from cugraph_ws.backends.cuda import bucketing, rows
