@@ -41,7 +41,9 @@ def machine() -> dict[str, Any]:
         "processor": _processor(),
         "python": platform.python_version(),
         "cores": os.cpu_count(),
-        "versions": {name: found for name in LIBRARIES if (found := _version(name)) is not None},
+        "versions": {
+            name: version for name in LIBRARIES if (version := _version(name)) is not None
+        },
     }
     if not (gpu := _gpu()):
         return facts

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ import pandas as pd
 import cugraph_ws as ws
 from bench.checks.drawn import Drawn
 
-__all__ = ["CALLS", "Call", "Picks"]
+__all__ = ["CALLS", "Call", "Picks", "program_call"]
 
 TIGHT: dict[str, Any] = {"tol": 1e-9, "max_iter": 2000}
 NINE: dict[str, Any] = {"tol": 0.0, "max_iter": 9}  # supersteps
@@ -50,7 +49,7 @@ class Picks:
 
     def values(self, most: int) -> dict[Any, float]:
         """Return positive numbers of some vertices."""
-        return {one: float(self._rng.integers(1, 9)) / 4 for one in self.ids(most)}
+        return {vertex: float(self._rng.integers(1, 9)) / 4 for vertex in self.ids(most)}
 
     def pairs(self) -> Any:
         """Return a frame of pairs, the pairs of neighbours, or None for all with a common one."""
@@ -69,8 +68,7 @@ class Picks:
         return pd.DataFrame({**self.drawn.named("", ids), "no": likely, "yes": 1.2 - likely})
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A call of one function.
 
     Attributes
@@ -89,7 +87,7 @@ class Call:
     """
 
     function: Callable[..., Any]
-    arguments: Callable[[Picks], dict[str, Any]] = field(default=lambda picks: {})
+    arguments: Callable[[Picks], dict[str, Any]] = lambda picks: {}
     near: bool = False
     edges: Edges = "all"
     weight: str = "weight"
@@ -111,14 +109,18 @@ class Call:
         return self.edges == "acyclic" or (drawn.directed and not self.undirected)
 
 
-def _program(program: Any, name: str, **options: Any) -> Callable[..., Any]:
-    """Return a function that runs a program with some options of `run`."""
+def program_call(
+    program: Any, name: str, arguments: Any = lambda picks: {}, *, near: bool = False, weight: str = "weight",
+    on_gpu: Mapping[str, Any] = {}, **options: Any,
+) -> Call:  # fmt: skip
+    """Return a call that runs a program with some options of `run`, and further ones on a GPU."""
 
-    def run(graph: Any, **given: Any) -> Any:
-        return ws.run(program, graph, **options, **given).frame
+    def run(graph: Any, engine: str, **more: Any) -> Any:
+        extra = on_gpu if engine == "cuda" else {}
+        return ws.run(program, graph, engine=engine, **options, **extra, **more).frame
 
     run.__name__ = name
-    return run
+    return Call(run, arguments, near=near, weight=weight)
 
 
 def _seed(picks: Picks) -> dict[str, Any]:
@@ -160,19 +162,19 @@ def _near_vertices(picks: Picks) -> dict[str, Any]:
     return {**_some(picks), "weighted": picks.one_of(True, False)}
 
 
-def modularity(graph: Any, **given: Any) -> Any:
+def modularity(graph: Any, **options: Any) -> Any:
     """Return the modularity of communities of equal core number."""
-    return ws.modularity(graph, ws.core_number(graph), **given)
+    return ws.modularity(graph, ws.core_number(graph), **options)
 
 
-def conductance(graph: Any, **given: Any) -> Any:
+def conductance(graph: Any, **options: Any) -> Any:
     """Return the conductance of communities of equal core number."""
-    return ws.conductance(graph, ws.core_number(graph), **given)
+    return ws.conductance(graph, ws.core_number(graph), **options)
 
 
-def shortest_path(graph: Any, start: Any, targets: Any, **given: Any) -> Any:
+def shortest_path(graph: Any, start: Any, targets: Any, **options: Any) -> Any:
     """Return paths of a weighted search."""
-    return ws.shortest_path(ws.sssp(graph, start, **given), targets)
+    return ws.shortest_path(ws.sssp(graph, start, **options), targets)
 
 
 CALLS = (
@@ -211,7 +213,7 @@ CALLS = (
         lambda p: {**TIGHT, "seeds": p.ids(40), "format": p.one_of("long", "columns")},
         near=True,
     ),
-    Call(_program(ws.DeltaPageRank, "delta_pagerank"), near=True),
+    program_call(ws.DeltaPageRank, "delta_pagerank", near=True),
     Call(
         ws.katz_centrality,
         lambda p: {
@@ -267,16 +269,11 @@ CALLS = (
         near=True,
     ),
     Call(ws.circuit, lambda p: {"sources": p.values(5), "tol": 1e-7, "max_iter": 500}, near=True),
-    Call(
-        _program(ws.Heat, "heat", **NINE),
-        lambda p: {"temperature": 1.0, "fixed": p.ids(1)},
-        near=True,
-        weight="share",
+    program_call(
+        ws.Heat, "heat", lambda p: {"temperature": 1.0, "fixed": p.ids(1)}, near=True, weight="share", **NINE
     ),
-    Call(
-        _program(ws.NeuralNetwork, "neural_network", **NINE),
-        lambda p: {"activation": 0.5, "fixed": p.ids(1)},
-        near=True,
-        weight="share",
+    program_call(
+        ws.NeuralNetwork, "neural_network", lambda p: {"activation": 0.5, "fixed": p.ids(1)}, near=True,
+        weight="share", **NINE,
     ),
-)
+)  # fmt: skip

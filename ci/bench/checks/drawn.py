@@ -74,25 +74,25 @@ class Drawn:
             [name.replace("source", "destination") for name in columns] if pairs else "destination"
         )
         ends = self._both(self.edges)
-        met = Counter(one for end in ends for one in end)
-        self.edges["share"] = [0.9 / max(met[a], met[b]) for a, b in zip(*ends, strict=True)]
+        degree = Counter(vertex for end in ends for vertex in end)
+        self.edges["share"] = [0.9 / max(degree[a], degree[b]) for a, b in zip(*ends, strict=True)]
         self.ids = list(dict.fromkeys(ends[0]))
-        others = pd.DataFrame(self._ends("source", np.arange(n, n + n // 8), n))
-        others = others.drop_duplicates(ignore_index=True)
-        self.vertices = others if len(others) and rng.integers(2) else None
+        isolated = pd.DataFrame(self._ends("source", np.arange(n, n + n // 8), n))
+        isolated = isolated.drop_duplicates(ignore_index=True)
+        self.vertices = isolated if len(isolated) and rng.integers(2) else None
 
     def without_cycles(self) -> pd.DataFrame:
         """Return the edges that lead to a greater id."""
         ends = self._both(self.edges)
-        return self._kept([a < b for a, b in zip(*ends, strict=True)])
+        return self._where([a < b for a, b in zip(*ends, strict=True)])
 
     def between_sides(self) -> tuple[pd.DataFrame, list[Any]]:
         """Return the edges from every second id to the others, and their ends on the first side."""
-        left = set(self.ids[::2])
+        side = set(self.ids[::2])
         ends = self._both(self.edges)
-        kept = [a in left and b not in left for a, b in zip(*ends, strict=True)]
-        used = dict.fromkeys(a for a, keep in zip(ends[0], kept, strict=True) if keep)
-        return self._kept(kept), list(used)
+        across = [a in side and b not in side for a, b in zip(*ends, strict=True)]
+        used = dict.fromkeys(a for a, keep in zip(ends[0], across, strict=True) if keep)
+        return self._where(across), list(used)
 
     def named(self, prefix: str, ids: list[Any]) -> dict[str, Any]:
         """Return columns of ids of the graph, of its types.
@@ -104,11 +104,11 @@ class Drawn:
         ids : list
         """
         frame = self._ids_of(self.edges, self.source)
-        places = {one: place for place, one in reversed(list(enumerate(self._listed(frame))))}
-        taken = frame.iloc[[places[one] for one in ids]].reset_index(drop=True)
-        if len(taken.columns) == 1:
-            return {prefix or "vertex": taken.iloc[:, 0]}
-        return {f"{prefix}_{name}".strip("_"): taken[name] for name in taken}
+        places = {vertex: place for place, vertex in reversed(list(enumerate(self._listed(frame))))}
+        rows = frame.iloc[[places[vertex] for vertex in ids]].reset_index(drop=True)
+        if len(rows.columns) == 1:
+            return {prefix or "vertex": rows.iloc[:, 0]}
+        return {f"{prefix}_{name}".strip("_"): rows[name] for name in rows}
 
     def _weights(self, rng: np.random.Generator, count: int) -> Any:
         """Return weights: of some graphs some are 0, of some whose sums need not be exact all are tenths."""
@@ -117,14 +117,14 @@ class Drawn:
         tenths = not exact and bool(rng.integers(2))
         return (weight / 10 if tenths else weight).astype(self.weight_type)
 
-    def _kept(self, kept: list[bool]) -> pd.DataFrame:
-        return self.edges[np.array(kept, bool)].reset_index(drop=True)
+    def _where(self, holds: list[bool]) -> pd.DataFrame:
+        return self.edges[np.array(holds, bool)].reset_index(drop=True)
 
     def _ids_of(self, frame: pd.DataFrame, columns: Any) -> pd.DataFrame:
         return frame[[columns] if isinstance(columns, str) else columns]
 
     def _both(self, frame: pd.DataFrame) -> list[list[Any]]:
-        return [self._listed(self._ids_of(frame, one)) for one in (self.source, self.destination)]
+        return [self._listed(self._ids_of(frame, end)) for end in (self.source, self.destination)]
 
     @staticmethod
     def _listed(frame: pd.DataFrame) -> list[Any]:

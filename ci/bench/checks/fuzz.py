@@ -18,7 +18,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,10 +40,10 @@ EACH = 5  # one function of so many for each graph
 Answer = Any  # a frame, a number, a tuple of them, or an error
 
 
-class Place:
-    """Where results are found that are compared with those of the CPU engine.
+class Place(NamedTuple):
+    """Where results come from that are compared with those of the CPU engine.
 
-    Parameters
+    Attributes
     ----------
     engine : str
     move : callable
@@ -54,43 +54,35 @@ class Place:
         Most vertices of a graph.
     """
 
-    def __init__(
-        self,
-        engine: str,
-        move: Callable[[pd.DataFrame], Any],
-        options: Callable[[np.random.Generator], tuple[dict[str, Any], dict[str, Any]]] = (
-            lambda rng: ({}, {})
-        ),
-        largest: int = 2000,
-    ) -> None:
-        self.engine, self.move, self.options, self.largest = engine, move, options, largest
+    engine: str
+    move: Callable[[pd.DataFrame], Any]
+    options: Callable[[np.random.Generator], tuple[dict[str, Any], dict[str, Any]]] = lambda rng: (
+        {},
+        {},
+    )
+    largest: int = 2000
 
 
 HOST = Place("cpu", lambda frame: frame)
 
 
-def _plain(found: Any) -> Answer:
+def _plain(answer: Any) -> Answer:
     """Return a frame of any kind as a pandas frame, also in a tuple."""
-    if isinstance(found, tuple):
-        return tuple(map(_plain, found))
-    if hasattr(found, "compute"):
-        found = found.compute()
-    return found.to_pandas() if hasattr(found, "to_pandas") else found
+    if isinstance(answer, tuple):
+        return tuple(map(_plain, answer))
+    if hasattr(answer, "compute"):
+        answer = answer.compute()
+    return answer.to_pandas() if hasattr(answer, "to_pandas") else answer
 
 
 def _answer(
-    call: Call,
-    drawn: Drawn,
-    place: Place,
-    edges: pd.DataFrame,
-    arguments: dict[str, Any],
-    **options: Any,
+    call: Call, drawn: Drawn, place: Place, arguments: dict[str, Any], **options: Any
 ) -> Answer:
-    """Return what a call on some edges returns, or its error."""
+    """Return what a call on a random graph's edges returns, or its error."""
     vertices = None if drawn.vertices is None else place.move(drawn.vertices)
     try:
         with ws.Graph(
-            place.move(edges), drawn.source, drawn.destination, call.weight, call.directed(drawn),
+            place.move(call.edges_of(drawn)), drawn.source, drawn.destination, call.weight, call.directed(drawn),
             vertices=vertices, **drawn.options, **options,
         ) as graph:  # fmt: skip
             return _plain(call.function(graph, engine=place.engine, **arguments))
@@ -98,34 +90,34 @@ def _answer(
         return error
 
 
-def compare(expected: Answer, found: Answer, *, near: bool = False) -> str | None:
+def compare(expected: Answer, answer: Answer, *, near: bool = False) -> str | None:
     """Return where two answers differ; None if they are equal.
 
     Parameters
     ----------
-    expected, found : DataFrame, float, tuple of them, or exception
+    expected, answer : DataFrame, float, tuple of them, or exception
     near : bool
         Whether floats may differ by `NEAR`.
     """
-    if isinstance(expected, Exception) or isinstance(found, Exception):
+    if isinstance(expected, Exception) or isinstance(answer, Exception):
         # Of several bad edges, each engine may name another.
-        same = type(expected) is type(found) and _begin(expected) == _begin(found)
-        return None if same else f"{found!r}, not {expected!r}"
+        equal = type(expected) is type(answer) and _begin(expected) == _begin(answer)
+        return None if equal else f"{answer!r}, not {expected!r}"
     if isinstance(expected, tuple):
-        each = (compare(one, other, near=near) for one, other in zip(expected, found, strict=True))
-        return next((one for one in each if one is not None), None)
+        each = (compare(*pair, near=near) for pair in zip(expected, answer, strict=True))
+        return next((difference for difference in each if difference is not None), None)
     least = 1e-300 if isinstance(expected, pd.DataFrame) else LEAST
     if not isinstance(expected, pd.DataFrame):
-        expected, found = (pd.DataFrame({"value": [one]}) for one in (expected, found))
-    if list(expected) != list(found) or len(expected) != len(found):
+        expected, answer = (pd.DataFrame({"value": [number]}) for number in (expected, answer))
+    if list(expected) != list(answer) or len(expected) != len(answer):
         return (
-            f"columns {list(found)} of {len(found)} rows, not {list(expected)} of {len(expected)}"
+            f"columns {list(answer)} of {len(answer)} rows, not {list(expected)} of {len(expected)}"
         )
     for name in expected:
-        one, other = expected[name].reset_index(drop=True), found[name].reset_index(drop=True)
-        void = one.isna().to_numpy() != other.isna().to_numpy()
-        both = ~(one.isna() | other.isna()).to_numpy()
-        a, b = one[both].to_numpy(), other[both].to_numpy()
+        right, value = (frame[name].reset_index(drop=True) for frame in (expected, answer))
+        void = right.isna().to_numpy() != value.isna().to_numpy()
+        both = ~(right.isna() | value.isna()).to_numpy()
+        a, b = right[both].to_numpy(), value[both].to_numpy()
         if near and a.dtype.kind == "f":
             greatest = abs(a[np.isfinite(a)]).max(initial=least)
             with np.errstate(invalid="ignore"):  # infinity is equal to infinity alone
@@ -133,8 +125,8 @@ def compare(expected: Answer, found: Answer, *, near: bool = False) -> str | Non
         else:
             wrong = np.asarray(a != b, bool)
         if void.any() or wrong.any():
-            place = int(void.argmax()) if void.any() else int(np.flatnonzero(both)[wrong.argmax()])
-            return f"{name}, row {place}: {other[place]!r}, not {one[place]!r}"
+            row = int(void.argmax()) if void.any() else int(np.flatnonzero(both)[wrong.argmax()])
+            return f"{name}, row {row}: {value[row]!r}, not {right[row]!r}"
     return None
 
 
@@ -145,56 +137,40 @@ def _begin(error: Exception) -> str:
 def differences(
     drawn: Drawn, place: Place, calls: Sequence[Call] = CALLS
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield each function's name, and where its answers differ.
-
-    Parameters
-    ----------
-    drawn : Drawn
-    place : Place
-    calls : sequence of Call
-    """
+    """Yield the name of each call on a random graph, and where its answers differ."""
     for call in calls:
-        edges = call.edges_of(drawn)
-        if not len(edges):
+        if not len(call.edges_of(drawn)):
             continue
-        number = CALLS.index(call)
+        number = CALLS.index(call) if call in CALLS else 0
         options, _ = place.options(np.random.default_rng([drawn.number, number]))
         arguments = call.arguments(Picks(drawn, number))
-        expected = _answer(call, drawn, HOST, edges, arguments)
-        found = _answer(call, drawn, place, edges, arguments, **options)
-        wrong = compare(expected, found, near=call.near)
+        expected = _answer(call, drawn, HOST, arguments)
+        wrong = compare(expected, _answer(call, drawn, place, arguments, **options), near=call.near)
         yield call.name, wrong if wrong is None else f"{wrong}; {options}, {arguments}"[:2000]
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
     """Return a frame's columns, with None for null."""
     return {
-        name: [None if void else one for one, void in zip(column, column.isna(), strict=True)]
+        name: [None if void else value for value, void in zip(column, column.isna(), strict=True)]
         for name, column in frame.items()
     }
 
 
 def program_difference(number: int, place: Place) -> tuple[str, str | None]:
-    """Run one program of the zoo on a small random graph; return its name and where it differs.
-
-    Parameters
-    ----------
-    number : int
-        Seed of the program, the graph and the limit.
-    place : Place
-    """
+    """Run a program of the zoo on a small random graph, all chosen by a seed; return its name and where it differs."""
     rng = np.random.default_rng(number)
     entry = ZOO[number % len(ZOO)]
     n = int(rng.integers(1, 200))
     edges = random_edges(n, int(rng.integers(0, 5 * n)), seed=number)
-    given, limit = entry.given(n), int(rng.integers(1, 9))
+    arguments, limit = entry.given(n), int(rng.integers(1, 9))
     of_graph, of_run = place.options(rng)
     with graph_of(edges) as graph:
         try:
-            bind(entry.program, graph, given)
+            bind(entry.program, graph, arguments)
         except CompileError:  # a program for plain Python
             return f"{entry}", None
-        expected = ws.run(entry.program, graph, engine="cpu", max_iter=limit, **given).frame
+        expected = ws.run(entry.program, graph, engine="cpu", max_iter=limit, **arguments).frame
     attributes = attributes_of(edges)
     frame = pd.DataFrame({"source": edges.source, "destination": edges.destination, **attributes})
     with ws.Graph(
@@ -203,10 +179,10 @@ def program_difference(number: int, place: Place) -> tuple[str, str | None]:
         vertices=place.move(pd.DataFrame({"vertex": np.arange(n)})), **of_graph,
     ) as graph:  # fmt: skip
         result = ws.run(
-            entry.program, graph, engine=place.engine, max_iter=limit, **of_run, **given
+            entry.program, graph, engine=place.engine, max_iter=limit, **of_run, **arguments
         )
-        found = _plain(result.frame)
-    wrong = difference(_columns(found), _columns(expected), max(entry.tolerance, NEAR))
+        answer = _plain(result.frame)
+    wrong = difference(_columns(answer), _columns(expected), max(entry.tolerance, NEAR))
     return f"{entry}, max_iter={limit}, {of_graph}, {of_run}", wrong
 
 
@@ -257,30 +233,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--on", choices=sorted(PLACES), default="gpu")
     parser.add_argument("share", type=int, nargs="?", default=0)
     parser.add_argument("shares", type=int, nargs="?", default=1)
-    given = parser.parse_args(arguments)
-    end = time.monotonic() + given.seconds
+    asked = parser.parse_args(arguments)
+    end = time.monotonic() + asked.seconds
     counts = {"graphs": 0, "functions": 0, "programs": 0}
     wrong: list[str] = []
-    number = given.share if given.only is None else given.only
-    with PLACES[given.on]() as place, warnings.catch_warnings():
+    number = asked.share if asked.only is None else asked.only
+    with PLACES[asked.on]() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore", ws.GraphWarning)
         while time.monotonic() < end and len(wrong) < MOST_SHOWN:
             try:
                 drawn = Drawn(number, place.largest)
-                for name, found in differences(drawn, place, CALLS[number % EACH :: EACH]):
+                where = f"graph {number}, {drawn.id_type} ids, {drawn.weight_type} weights, {drawn.options}"
+                for name, text in differences(drawn, place, CALLS[number % EACH :: EACH]):
                     counts["functions"] += 1
-                    if found is not None:
-                        where = f"{drawn.id_type} ids, {drawn.weight_type} weights, {drawn.options}"
-                        wrong.append(f"graph {number}, {where}: {name}: {found}")
-                name, found = program_difference(number, place)
+                    wrong += [] if text is None else [f"{where}: {name}: {text}"]
+                name, text = program_difference(number, place)
                 counts["programs"] += 1
-                if found is not None:
-                    wrong.append(f"program {number}: {name}: {found}")
+                wrong += [] if text is None else [f"program {number}: {name}: {text}"]
             except Exception:
                 wrong.append(f"number {number}: {traceback.format_exc(limit=-4)}")
             counts["graphs"] += 1
-            if given.only is not None:
+            if asked.only is not None:
                 break
-            number += given.shares
+            number += asked.shares
     print(json.dumps({**counts, "differences": wrong}), flush=True)
     return 1 if wrong else 0

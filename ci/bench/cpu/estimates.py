@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.places import environment
+from bench.checkout import environment
 from bench.tables import Table
 
 __all__ = ["kilobytes", "main", "measure", "restart_peak"]
