@@ -22,6 +22,7 @@ import thread_ranks
 import zoo
 from cuda_cases import graph_of
 from phased import PHASED
+from plans import planned
 from shapes import random_edges
 from verify import Edges
 from zoo_edges import EDGE_ZOO
@@ -493,13 +494,13 @@ def _programs() -> list[Case]:
 
 
 def _superstep(program: Any, graph: ws.Graph, **options: Any) -> Callable[[], Any]:
-    return partial(ws.run, program, graph, max_iter=1, engine="cuda", **options)
+    return partial(ws.run, program, graph, **planned(max_iter=1, engine="cuda", **options))
 
 
 def _search(program: Any, graph: ws.Graph, **options: Any) -> Callable[[], Any]:
     def search() -> None:
         with patch.object(frontier, "LEAST_LARGE", 0):  # push large frontiers, too
-            ws.run(program, graph, start=0, engine="cuda", **options)
+            ws.run(program, graph, **planned(start=0, engine="cuda", **options))
 
     return search
 
@@ -508,7 +509,7 @@ def _run_shards(program: Any, graph: ws.Graph, capacity: int = 0, **options: Any
     """Run a program over a graph that two ranks hold; with a capacity, their kernels exchange."""
 
     def run(comm: Any) -> None:
-        ws.run(program, thread_ranks.share(graph, comm), engine="cuda", **options)
+        ws.run(program, thread_ranks.share(graph, comm), **planned(engine="cuda", **options))
 
     # Queue large frontiers, too, and push them
     with patch.object(planner, "LEAST_PULLED", 0), patch.object(frontier, "LEAST_LARGE", 0):

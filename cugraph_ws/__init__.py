@@ -23,6 +23,7 @@ from cugraph_ws.errors import (
 )
 from cugraph_ws.execution.check import CheckReport, check
 from cugraph_ws.execution.loop import Result
+from cugraph_ws.execution.options import Plan
 from cugraph_ws.execution.run import run
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.graph import Graph
@@ -86,6 +87,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "Phases",
+    "Plan",
     "ProgramError",
     "Result",
     "VertexProgram",

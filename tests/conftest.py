@@ -52,6 +52,7 @@ GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("(\w+)"\)$""", r
 
 FOLLOWED = pytest.StashKey[bool]()
 EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluster_device_)")
+LONG = re.compile(r"^tests/(cluster|fuzz|scripts)/")  # processes, random programs, benchmarks
 
 
 @lru_cache
@@ -92,9 +93,11 @@ def scope_of(nodeid: str) -> str:
     return group_of(path) or (nodeid if EMULATED.search(path) else path)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Choose what coverage follows; let workers begin with groups, and end with what is by itself."""
+    """Choose what coverage follows and what is long; let workers begin with groups, and end with what is by itself."""
     mark_followed(items)
+    mark_long(items)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: (scope_of(item.nodeid) == item.nodeid, not in_group(item)))
 
@@ -115,6 +118,22 @@ def mark_followed(items: list[pytest.Item]) -> None:
         values = {(test, place, value) for place, value in enumerate(case.split("-"))}
         item.stash[FOLLOWED] = not values <= seen
         seen |= values
+
+
+def mark_long(items: list[pytest.Item]) -> None:
+    """Mark as `long` what `ci/test.sh` leaves out and `ci/test.sh long` runs.
+
+    Long are the tests of the folders `LONG`; those of groups, which start processes; what a module or a
+    test says is long (`pytest.mark.long`); of a test's cases those without a new value, as for coverage;
+    and of the tests that run in the emulator all cases but the first of each.
+    """
+    tests: set[str] = set()
+    for item in items:
+        path, test = item.nodeid.partition("::")[0], item.nodeid.partition("[")[0]
+        short = test not in tests if EMULATED.search(path) else item.stash[FOLLOWED]
+        tests.add(test)
+        if LONG.search(path) or group_of(path) or not short:
+            item.add_marker(pytest.mark.long)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from plans import planned
 from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached, Widest
 from shapes import build, vertex_frame
 from verify import Edges
@@ -441,7 +442,7 @@ class Case:
 
     def run(self, graph: ws.Graph, **options: Any) -> ws.Result:
         """Run it on a graph."""
-        return ws.run(self.program, graph, **self.given, **{**self.options, **options})
+        return ws.run(self.program, graph, **planned(**self.given, **{**self.options, **options}))
 
 
 PULLED = {"direction": "pull"}
@@ -510,35 +511,37 @@ def stable(edges: Edges, share: float = 0.9) -> Edges:
 
 
 def _pagerank(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
-    return ws.pagerank(graph, extrapolate="never", tol=1e-6, **options)
+    return ws.pagerank(graph, **planned(extrapolate="never", tol=1e-6, **options))
 
 
 def _pagerank_with_everything(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
     number = np.arange(edges.n)
     return ws.pagerank(
         graph,
-        alpha=0.7,
-        personalization=vertex_frame(edges, values=(number % 3 + 1) / 1.0),
-        dangling={0: 1.0, 1: 3.0},
-        nstart=vertex_frame(edges, values=number + 1.0),
-        precomputed_vertex_out_weight=vertex_frame(edges, values=20.0 + number),
-        tol=1e-8,
-        **options,
+        **planned(
+            alpha=0.7,
+            personalization=vertex_frame(edges, values=(number % 3 + 1) / 1.0),
+            dangling={0: 1.0, 1: 3.0},
+            nstart=vertex_frame(edges, values=number + 1.0),
+            precomputed_vertex_out_weight=vertex_frame(edges, values=20.0 + number),
+            tol=1e-8,
+            **options,
+        ),
     )
 
 
 def _heat(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
     first = vertex_frame(edges, temperature=np.arange(edges.n) * 37 % 101 / 10.0)
-    return ws.heat(graph, first, fixed=[0, 3], tol=0.1, **options)
+    return ws.heat(graph, first, **planned(fixed=[0, 3], tol=0.1, **options))
 
 
 def _circuit(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
-    return ws.circuit(graph, {0: 1.0, 4: 12.0}, tol=0.2, **options)
+    return ws.circuit(graph, {0: 1.0, 4: 12.0}, **planned(tol=0.2, **options))
 
 
 def _neural_network(graph: ws.Graph, edges: Edges, **options: Any) -> Any:
     first = vertex_frame(edges, activation=np.cos(np.arange(edges.n)))
-    return ws.neural_network(graph, first, fixed=[0], tol=1e-4, **options)
+    return ws.neural_network(graph, first, **planned(fixed=[0], tol=1e-4, **options))
 
 
 # Name: function of a graph with stable weights, and how closely results must agree.  What PageRank's
@@ -549,9 +552,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], float]] = {
     "heat": (_heat, 1e-10),
     "circuit": (_circuit, 1e-10),
     "neural network": (_neural_network, 1e-10),
-    "bfs": (lambda graph, edges, **options: ws.bfs(graph, [0, 3], **options), EXACT),
-    "sssp": (lambda graph, edges, **options: ws.sssp(graph, 0, **options), EXACT),
-    "widest path": (lambda graph, edges, **options: ws.widest_path(graph, 0, **options), EXACT),
+    "bfs": (lambda graph, edges, **options: ws.bfs(graph, [0, 3], **planned(**options)), EXACT),
+    "sssp": (lambda graph, edges, **options: ws.sssp(graph, 0, **planned(**options)), EXACT),
+    "widest path": (
+        lambda graph, edges, **options: ws.widest_path(graph, 0, **planned(**options)),
+        EXACT,
+    ),
 }
 
 

@@ -33,6 +33,7 @@ class ThreadCommunicator:
 
     on_device = True
     request: str | None = None
+    room: int | None = None
 
     def __init__(self, rank: int, size: int, board: list[Any], barrier: threading.Barrier) -> None:
         self.rank, self.size = rank, size

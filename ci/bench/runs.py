@@ -16,6 +16,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -27,6 +28,8 @@ from bench.tables import Table
 __all__ = ["CASES", "SHAPES", "edges", "is_off", "main", "measure", "opened", "scaled"]
 
 K = 1000
+PAIRS = 30e6  # half a minute
+LEFT_OUT = "left out"
 BLURRED = 30e6  # bytes of a peak below which allocators and pages of code blur it
 TITLE = "Peak memory of runs beside the graph"
 COLUMNS = [
@@ -153,6 +156,9 @@ class Case(NamedTuple):
         Whether the data decide how much it takes, so that an estimate may be twice as much.
     counted : bool
         Whether it counts the edges of its result, for which the estimate is then.
+    lists_pairs : bool
+        Whether it computes a coefficient for every two neighbours of a vertex; graphs with more than `PAIRS`
+        are left out.
     """
 
     call: Call
@@ -162,6 +168,7 @@ class Case(NamedTuple):
     edges: str = "all"
     decided: bool = False
     counted: bool = False
+    lists_pairs: bool = False
 
 
 def column(name: str) -> Callable[[int], Any]:
@@ -246,7 +253,7 @@ MATRIX = [[1.3, 1.0], [1.0, 1.3]]
 CASES: dict[str, Case] = {
     "adamic_adar top": Case(
         lambda ws, g, _, o: ws.adamic_adar(g, top=3, **o),
-        lambda ws, _: ws.Similarity("adamic_adar", top=3), decided=True,
+        lambda ws, _: ws.Similarity("adamic_adar", top=3), decided=True, lists_pairs=True,
     ),
     "articulation_points": Case(lambda ws, g, _, o: ws.articulation_points(g, **o)),
     "belief_propagation": Case(
@@ -465,7 +472,7 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
         estimate = ws.estimate_memory(
             number_of_edges=arcs if directed else arcs // 2,
             number_of_vertices=n,
-            weighted=weighted,
+            weighted=graph.edge_dtype(graph.weight).name if weighted else False,
             directed=directed,
             text_bytes=len(TEXT.format(0)) if shape.text else None,
             engine=engine,  # type: ignore[arg-type]
@@ -476,6 +483,9 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
 
     row = {"vertices": n, "arcs": arcs, "directed": directed, "weighted": weighted}
     row["told"] = told(program(ws, given) if callable(program) else program)
+    if case.lists_pairs and float((graph.in_degrees.astype(float) ** 2).sum()) > PAIRS:
+        graph.close()
+        return {**row, "error": LEFT_OUT}
     try:
         with (on_gpu if engine == "cuda" else resident)() as taken:
             result = case.call(ws, graph, given, {"engine": engine})
@@ -508,7 +518,8 @@ def tabled(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     for row in rows:
         sizes = [row["function"], row["shape"], f"{row['vertices']:,}", f"{row['arcs']:,}"]
         if "taken" not in row:
-            cells.append([*sizes, "", "", "refused", row["tree"]])
+            outcome = LEFT_OUT if row.get("error") == LEFT_OUT else "refused"
+            cells.append([*sizes, "", "", outcome, row["tree"]])
             continue
         told, taken = row["told"] / 2**20, row["taken"] / 2**20
         off = ", off" if is_off(row) else ""
@@ -544,6 +555,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="factor of the edges and vertices")
     parser.add_argument("--functions", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="processes at a time, each for a function"
+    )
     parser.add_argument("--record", action="store_true",
                         help="also put the results into docs/measurements")  # fmt: skip
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
@@ -553,9 +567,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         child(asked.functions, asked.shapes, asked.engine, asked.scale)
         return 0
     begun, tree = datetime.datetime.now(datetime.UTC), files_hash()
-    rows = measure(asked.functions, asked.shapes, asked.engine, asked.scale)
-    rows = [{**row, "tree": tree[:6]} for row in rows]
+    measured = partial(measure, shapes=asked.shapes, engine=asked.engine, scale=asked.scale)
+    rows = []
+    with ThreadPoolExecutor(asked.jobs) as processes:
+        for done in as_completed(processes.submit(measured, [name]) for name in asked.functions):
+            rows += [{**row, "tree": tree[:6]} for row in done.result()]
+            if asked.record:  # now, as later functions may not come to their end
+                record(rows, asked.engine, begun)
     print(Table(TITLE, COLUMNS, tabled(rows)).markdown(), end="")
-    if asked.record:
-        record(rows, asked.engine, begun)
     return 0

@@ -99,7 +99,7 @@ def refuse_left_out(options: Any) -> None:
     """
     for accelerator in left_out():
         for option, values in accelerator.asked_by.items():
-            value = getattr(options, option)
+            value = getattr(options.plan, option)
             if value in values:
                 raise _is_left_out(accelerator, option, value)
 

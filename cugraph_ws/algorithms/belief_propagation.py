@@ -17,8 +17,8 @@ from cugraph_ws.arguments import check_count, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Loop, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
@@ -128,7 +128,7 @@ def belief_propagation(
         directed=directed,
         attributes=attributes,
     )
-    result = run(loop, opened, **options)
+    result = run_on(loop, opened, **options)
     return result.require_convergence("belief_propagation").frame
 
 

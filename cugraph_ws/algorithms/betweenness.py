@@ -34,12 +34,12 @@ from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Checkpointed, Column, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.base import Masked
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
@@ -123,7 +123,7 @@ def betweenness_centrality(
     opened = open_graph(
         graph, weighted, source=source, destination=destination, weight=weight, directed=directed
     )
-    return run(loop, opened, **options).require_convergence("betweenness_centrality").frame
+    return run_on(loop, opened, **options).require_convergence("betweenness_centrality").frame
 
 
 @algorithm(
@@ -193,7 +193,7 @@ def edge_betweenness_centrality(
         raise InputError("column 'betweenness_centrality' would be overwritten; rename it")
     holder: list[Any] = []
     loop.finish = lambda part, scores: holder.append((part, scores))
-    run(loop, opened, **options).require_convergence("edge_betweenness_centrality")
+    run_on(loop, opened, **options).require_convergence("edge_betweenness_centrality")
     part, scores = holder[0]
     return cast(FrameT, edge_frame(part, None, {"betweenness_centrality": scores}))
 

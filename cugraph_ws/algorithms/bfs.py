@@ -26,7 +26,7 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.program.decorator import any_message, vertex_program
@@ -115,7 +115,7 @@ def bfs(
     check_flag("return_predecessors", return_predecessors)
     if depth_limit is not None:
         check_count("depth_limit", depth_limit)
-    result = run(
+    result = run_on(
         BFS,
         as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         start=start,

@@ -20,7 +20,7 @@ from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 

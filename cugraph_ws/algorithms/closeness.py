@@ -27,8 +27,8 @@ from cugraph_ws.algorithms.weighted_paths import distances_from
 from cugraph_ws.arguments import check_count, check_flag, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Result, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
@@ -113,7 +113,7 @@ def closeness_centrality(
         graph, weighted, source=source, destination=destination, weight=weight, directed=directed
     )
     loop = (WeightedDistanceSums if weighted else DistanceSums)(vertices, k, seed)
-    result = run(loop, opened, **options).require_convergence("closeness_centrality")
+    result = run_on(loop, opened, **options).require_convergence("closeness_centrality")
     counts, totals, _ = _sums(result)
     others = counts * _scale(opened, k)
     values = counts * (totals > 0) / (totals + (totals == 0))
@@ -181,7 +181,7 @@ def harmonic_centrality(
         graph, weighted, source=source, destination=destination, weight=weight, directed=directed
     )
     loop = (WeightedDistanceSums if weighted else DistanceSums)(vertices, k, seed)
-    result = run(loop, opened, **options).require_convergence("harmonic_centrality")
+    result = run_on(loop, opened, **options).require_convergence("harmonic_centrality")
     _, _, values = _sums(result)
     values = values * _scale(opened, k)
     if normalized:

@@ -25,12 +25,12 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Loop, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shared_labels import SharedLabels
@@ -86,13 +86,9 @@ def weakly_connected_components(
     >>> ws.weakly_connected_components(edges).labels.tolist()
     ['a', 'a', 'c', 'c']
     """
-    result = run(
+    result = run_on(
         WeaklyConnectedComponents(),
-        graph,
-        source_column=source,
-        destination_column=destination,
-        weight_column=weight,
-        directed=directed,
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         **options,
     )
     return result.require_convergence("weakly_connected_components").frame

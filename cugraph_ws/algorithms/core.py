@@ -14,10 +14,10 @@ from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Loop, Result, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -165,7 +165,7 @@ def _run(
     k: int | None = None,
     **options: Unpack[RunOptions],
 ) -> Result[FrameT]:
-    return run(CoreNumber(degree_type, k), graph, **options).require_convergence("core_number")
+    return run_on(CoreNumber(degree_type, k), graph, **options).require_convergence("core_number")
 
 
 class CoreNumber(Loop):

@@ -25,10 +25,10 @@ from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Result
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, max_norm, vertex_program
@@ -195,12 +195,12 @@ def eigenvector_centrality(
     )
     first = 1.0 if nstart is None else nstart
     if opened.directed:
-        result = run(
+        result = run_on(
             EigenvectorCentrality, opened, nstart=first, max_iter=max_iter, tol=tol, **options
         )
     else:
         loop = PrincipalVector(EigenvectorCentrality, max_iter, tol, first)
-        result = run(loop, opened, **options)
+        result = run_on(loop, opened, **options)
     return result.require_convergence("eigenvector_centrality").frame
 
 
@@ -273,7 +273,7 @@ def katz_centrality(
         directed=directed,
         weighted=True,
     )
-    result = run(
+    result = run_on(
         KatzCentrality,
         opened,
         alpha=default_alpha(opened) if alpha is None else alpha,

@@ -23,9 +23,9 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import max_norm, vertex_program
@@ -121,7 +121,7 @@ def heat(
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the temperatures so far.
     """
-    result = run(
+    result = run_on(
         Heat,
         as_graph(
             graph,

@@ -27,11 +27,11 @@ from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count, check_flag, check_number
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.frames.values import is_one_number, number_for_all
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -101,7 +101,7 @@ def hits(
     .. [2] A. V. Knyazev, "Toward the optimal preconditioned eigensolver: locally optimal block
        preconditioned conjugate gradient method", SIAM Journal on Scientific Computing 23, 2001.
     """
-    result = run(
+    result = run_on(
         HITS(max_iter, tol, nstart, normalized),
         as_graph(
             graph,

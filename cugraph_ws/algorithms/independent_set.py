@@ -20,8 +20,8 @@ from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -87,7 +87,7 @@ def maximal_independent_set(
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
-    result = run(MaximalIndependentSet(seed), opened, **options)
+    result = run_on(MaximalIndependentSet(seed), opened, **options)
     return result.require_convergence("maximal_independent_set").frame
 
 
@@ -143,7 +143,7 @@ def coloring(
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
-    return run(Coloring(seed), opened, **options).require_convergence("coloring").frame
+    return run_on(Coloring(seed), opened, **options).require_convergence("coloring").frame
 
 
 class _GreedyLoop(ArrayLoop):

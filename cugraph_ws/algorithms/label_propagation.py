@@ -14,12 +14,12 @@ from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Loop, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.arcs import Order
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -103,7 +103,7 @@ def label_propagation(
     >>> ws.label_propagation(edges, 1).label.tolist()
     ['b', 'a', 'b', 'e', 'd']
     """
-    result = run(
+    result = run_on(
         LabelPropagation(max_iter, seed),
         as_graph(
             graph,

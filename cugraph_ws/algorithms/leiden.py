@@ -28,7 +28,7 @@ from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.keywords import REFUSED, refuse_unknown, takes_names_of_others
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host, module_of

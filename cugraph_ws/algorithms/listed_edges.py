@@ -10,8 +10,8 @@ import numpy as np
 from cugraph_ws.algorithms.neighbourhood import ArrayLoop, Neighbourhood, row_of_arcs
 from cugraph_ws.algorithms.options import RunOptions
 from cugraph_ws.backends import loops
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.looks import look
 
@@ -60,7 +60,7 @@ class ListedEdges(ArrayLoop):
         """
         found: list[tuple[Any, ...]] = []
         self._finish = lambda *one: found.append(one)
-        run(self, graph, **options).require_convergence(name)
+        run_on(self, graph, **options).require_convergence(name)
         return found[0]
 
     def edges_once(self) -> tuple[Array, Array, Array, Array, Array]:

@@ -28,11 +28,11 @@ from cugraph_ws.arguments import check_count, check_flag, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.keywords import refuse_unknown, takes_names_of_others
 from cugraph_ws.execution.loop import Loop, Result, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -229,7 +229,7 @@ def communities(
         directed=directed,
         weighted=True,
     )
-    return run(loop, opened, **options).require_convergence(loop.name)
+    return run_on(loop, opened, **options).require_convergence(loop.name)
 
 
 class Level(NamedTuple):

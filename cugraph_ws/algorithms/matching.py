@@ -14,12 +14,12 @@ from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Loop, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.matching import UNDECIDED
 from cugraph_ws.partition.part import Part
@@ -83,13 +83,9 @@ def maximal_bipartite_matching(
     .. [1] G. E. Blelloch, J. T. Fineman and J. Shun, "Greedy sequential maximal independent set
        and matching are parallel on average", SPAA 2012.
     """
-    result = run(
+    result = run_on(
         MaximalBipartiteMatching(left, seed),
-        graph,
-        source_column=source,
-        destination_column=destination,
-        weight_column=weight,
-        directed=directed,
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         **options,
     )
     return result.require_convergence("maximal_bipartite_matching").frame

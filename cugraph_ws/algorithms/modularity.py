@@ -23,16 +23,15 @@ from cugraph_ws.contract import choose_engine
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Engine
 from cugraph_ws.execution.run_memory import refuse_call
-from cugraph_ws.frames.base import Ids, Masked, open_frame
+from cugraph_ws.frames.base import Ids, Masked, is_dask_frame, open_frame
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.labels import read_labels
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["conductance", "modularity"]
 

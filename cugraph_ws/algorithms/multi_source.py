@@ -30,14 +30,14 @@ from cugraph_ws.arguments import check_count, check_number, check_word, is_one_v
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Engine, Options
-from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import program_memory
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -352,7 +352,7 @@ def multi_source_bfs(
     loop = MultiSource(
         BFS, "start", starts, engine=options.get("engine", "auto"), max_iter=depth_limit
     )
-    result = run(
+    result = run_on(
         loop,
         as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         **options,
@@ -413,7 +413,7 @@ def multi_source_sssp(
     if cutoff is not None:
         check_number("cutoff", cutoff)
     loop = MultiSource(SSSP, "start", starts, engine=options.get("engine", "auto"), cutoff=cutoff)
-    result = run(
+    result = run_on(
         loop,
         as_graph(
             graph,

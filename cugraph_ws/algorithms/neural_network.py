@@ -17,9 +17,9 @@ import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, check_finite
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import max_norm, vertex_program
@@ -106,7 +106,7 @@ def neural_network(
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the activations so far.
     """
-    result = run(
+    result = run_on(
         NeuralNetwork,
         as_graph(
             graph,

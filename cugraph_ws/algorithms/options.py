@@ -16,7 +16,7 @@ from cugraph_ws.execution.loop import Column, Result
 from cugraph_ws.execution.options import RunOptions
 from cugraph_ws.frames.base import Masked
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host

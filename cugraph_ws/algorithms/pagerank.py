@@ -17,13 +17,13 @@ from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.decorator import aggregate, l1_norm, vertex_program
-from cugraph_ws.program.linear import Extrapolate, linear
+from cugraph_ws.program.linear import linear
 from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["PageRank", "pagerank"]
@@ -127,7 +127,6 @@ def pagerank(
     dangling: Any = None,
     fail_on_nonconvergence: bool = True,
     *,
-    extrapolate: Extrapolate = "auto",
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -139,6 +138,11 @@ def pagerank(
     The run ends when the changes of all ranks in one superstep sum to `tol` or less (L1 norm).
     NetworkX ends at `n * tol`, so its 1e-6 is n times coarser.  The result differs from the exact
     ranks by at most `tol * alpha / (1 - alpha)` in L1 norm.
+
+    Ranks may be extrapolated after every eighth superstep [1]_, which halves the supersteps on many
+    social and road networks; `plan=ws.Plan(extrapolate="never")` forbids it.  By default this is done
+    only if `tol` is above 0 and it is expected to save time; on a GPU not for small graphs.  The error
+    bound holds in any case.
 
     Parameters
     ----------
@@ -159,10 +163,6 @@ def pagerank(
         Distribution of the rank of vertices without out-edges; `personalization` if not given.
     fail_on_nonconvergence : bool
         Whether to raise if `max_iter` is reached first; otherwise the ranks so far are returned.
-    extrapolate : {"auto", "always", "never"}
-        Whether ranks may be extrapolated after every eighth superstep, which halves the supersteps
-        on many social and road networks.  By default this is done only if `tol` is above 0 and it is
-        expected to save time; on a GPU not for small graphs.  The error bound holds in any case.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def pagerank(
        accelerating PageRank computations", WWW 2003.
     """
     check_flag("fail_on_nonconvergence", fail_on_nonconvergence)
-    result = run(
+    result = run_on(
         PageRank,
         as_graph(
             graph,
@@ -199,7 +199,6 @@ def pagerank(
         precomputed_vertex_out_weight=precomputed_vertex_out_weight,
         max_iter=max_iter,
         tol=tol,
-        extrapolate=extrapolate,
         **options,
     )
     if fail_on_nonconvergence:

@@ -15,12 +15,11 @@ import pyarrow as pa
 from cugraph_ws.arguments import is_one_vertex, listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Result
-from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, open_frame
+from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, is_dask_frame, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo
-from cugraph_ws.runtime.dispatch import is_dask_frame
 from cugraph_ws.runtime.masks import any_true
 
 __all__ = ["shortest_path"]

@@ -27,12 +27,12 @@ from cugraph_ws.arguments import (
 )
 from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -139,7 +139,7 @@ def personalized_pagerank(
     )
     unfinished: list[int] = []
     loop.finish = unfinished.append
-    result = run(loop, opened, **options).require_convergence(loop.name)
+    result = run_on(loop, opened, **options).require_convergence(loop.name)
     if sum(unfinished) and fail_on_nonconvergence:
         raise ConvergenceError(
             f"personalized_pagerank did not converge for {sum(unfinished):,} seeds within "

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
-__all__ = ["ALGORITHMS", "GROUPS", "Algorithm", "algorithm"]
+__all__ = ["ALGORITHMS", "GROUPS", "Algorithm", "algorithm", "described"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Arguments = Mapping[str, Any]
@@ -73,14 +73,12 @@ WEIGHT: dict[str, str] = {
         "use_weight": "; by default the column named `weight`, if there is one; ignored unless `use_weight`",
     }.items()
 }
-STEPS = "engine, progress, timeout, checkpoint, every, resume: see `run`."
+STEPS = "progress, timeout, checkpoint, every, resume: see `run`."
+# Of functions that run a vertex program, these are preceded by `plan`
 OPTIONS: dict[str, str] = {
-    where: _entry("**options", "", text)
-    for where, text in {
-        "everywhere": STEPS,
-        "on one machine": f"{STEPS}  On a cluster, a run has no checkpoints.",
-        "nowhere": "engine, progress, timeout: see `run`; there are no checkpoints.",
-    }.items()
+    "everywhere": STEPS,
+    "on one machine": f"{STEPS}  On a cluster, a run has no checkpoints.",
+    "nowhere": "progress, timeout: see `run`; there are no checkpoints.",
 }
 
 
@@ -124,10 +122,7 @@ class Algorithm:
         -------
         str
         """
-        text = re.search(
-            rf"^{parameter}\b.*\n((?:    .*\n)+)", self.function.__doc__ or "", re.MULTILINE
-        )
-        return " ".join(text[1].split()) if text else ""
+        return described(self.function.__doc__ or "", parameter)
 
     def arguments(self, ids: Sequence[Any]) -> dict[str, Any]:
         """Return the arguments of a small call, besides the graph.
@@ -142,6 +137,23 @@ class Algorithm:
         dict
         """
         return dict(self.example(ids) if callable(self.example) else self.example)
+
+
+def described(docstring: str, parameter: str) -> str:
+    """Return what a docstring says of a parameter; "" if it says nothing.
+
+    Parameters
+    ----------
+    docstring : str
+        Without indentation.
+    parameter : str
+
+    Returns
+    -------
+    str
+    """
+    text = re.search(rf"^{parameter}\b.*\n((?:    .*\n)+)", docstring, re.MULTILINE)
+    return " ".join(text[1].split()) if text else ""
 
 
 ALGORITHMS: dict[str, Algorithm] = {}  # by the function's name, in the order of imports
@@ -195,7 +207,9 @@ def algorithm(
         ALGORITHMS[function.__name__] = Algorithm(
             function, group, columns, example or {}, weights, directions, checkpoints, program, note
         )
-        shared = {**SHARED, "weight": WEIGHT[weights], "**options": OPTIONS[checkpoints]}
+        leading = "engine, " if program is None else "engine, plan, "
+        options = _entry("**options", "", leading + OPTIONS[checkpoints])
+        shared = {**SHARED, "weight": WEIGHT[weights], "**options": options}
         if not directions:
             shared["directed"] = UNDIRECTED
         if function.__doc__ is not None:  # not with -OO

@@ -26,12 +26,12 @@ from cugraph_ws.arguments import check_choice, check_count, check_flag, check_nu
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Loop, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import sizes_of
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO, is_auto
+from cugraph_ws.graph.edges import AUTO, is_auto
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.vertices import PAIR
@@ -345,7 +345,7 @@ def _similarity(
         directed=directed,
         weighted=loop.use_weight,
     )
-    return run(loop, opened, **options).require_convergence(loop.name).frame
+    return run_on(loop, opened, **options).require_convergence(loop.name).frame
 
 
 class Similarity(Loop):

@@ -27,10 +27,10 @@ from cugraph_ws.algorithms.options import (
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag, check_number
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.keywords import takes_names_of_others
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import takes_source_for_start
@@ -130,7 +130,7 @@ def sssp(
     check_flag("return_predecessors", return_predecessors)
     if cutoff is not None:
         check_number("cutoff", cutoff)
-    result = run(
+    result = run_on(
         SSSP,
         as_graph(
             graph,

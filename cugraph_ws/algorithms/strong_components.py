@@ -30,8 +30,8 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
@@ -85,7 +85,7 @@ def strongly_connected_components(
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
-    result = run(StronglyConnectedComponents(), opened, **options)
+    result = run_on(StronglyConnectedComponents(), opened, **options)
     return result.require_convergence("strongly_connected_components").frame
 
 

@@ -15,11 +15,11 @@ from cugraph_ws.arguments import check_count, check_flag, check_number, is_label
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.options import Options
-from cugraph_ws.execution.run import run
 from cugraph_ws.execution.run_memory import refuse_beyond_memory, refuse_call, sizes_of
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO, is_auto
+from cugraph_ws.graph.edges import AUTO, is_auto
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.device import as_host
@@ -158,9 +158,13 @@ def ego_graph(
         )
     refuse_call("ego_graph", ROWS["marks of edges"], opened, on_device=opened.device_resident)
     if distance is None:
-        result = run(BFS, opened, start=vertex, max_iter=int(radius), predecessors=False, **options)
+        result = run_on(
+            BFS, opened, start=vertex, max_iter=int(radius), predecessors=False, **options
+        )
     else:
-        result = run(SSSP, opened, start=vertex, cutoff=radius, predecessors=not center, **options)
+        result = run_on(
+            SSSP, opened, start=vertex, cutoff=radius, predecessors=not center, **options
+        )
     if result.stopped != "max_iter":
         result.require_convergence("ego_graph")
     far: Any = result.arrays["distance"]

@@ -14,7 +14,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -104,7 +104,7 @@ def topological_levels(
     )
     if not opened.directed:
         raise InputError("directed=False: only a directed graph has levels; give directed=True")
-    result = run(TopologicalLevels, opened, **options).require_convergence("topological_levels")
+    result = run_on(TopologicalLevels, opened, **options).require_convergence("topological_levels")
     level: Any = result.arrays["level"]
     refuse_cycles(opened, as_host(level) < 0)
     return replace(result, arrays={"level": level}).frame

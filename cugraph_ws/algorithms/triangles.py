@@ -12,8 +12,8 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Loop, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -83,7 +83,7 @@ def triangle_count(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
     own = None if vertices is None else opened.own_numbers(vertices, "vertices")
-    result = run(TriangleCount(), opened, **options).require_convergence("triangle_count")
+    result = run_on(TriangleCount(), opened, **options).require_convergence("triangle_count")
     return result.frame if own is None else opened.frame_of_own(own, result.arrays)
 
 
@@ -129,13 +129,9 @@ def clustering_coefficient(
        1998.
     .. [2] A. Iosup et al., "The LDBC Graphalytics benchmark", arXiv:2011.15028.
     """
-    result = run(
+    result = run_on(
         ClusteringCoefficient(),
-        graph,
-        source_column=source,
-        destination_column=destination,
-        weight_column=weight,
-        directed=directed,
+        as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
         **options,
     )
     return result.require_convergence("clustering_coefficient").frame

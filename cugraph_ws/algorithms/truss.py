@@ -14,11 +14,11 @@ from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_count
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Loop, Result, Step
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -139,7 +139,7 @@ def k_truss(
 
 
 def _run(graph: GraphView[FrameT], k: int | None, name: str, options: RunOptions) -> Result[FrameT]:
-    return run(TrussNumber(k), graph, **options).require_convergence(name)
+    return run_on(TrussNumber(k), graph, **options).require_convergence(name)
 
 
 def _arcs_between(

@@ -18,10 +18,10 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_flag
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.keywords import takes_names_of_others
-from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.program.conventions import takes_source_for_start
 from cugraph_ws.program.decorator import VertexProgram, vertex_program
@@ -159,7 +159,7 @@ def widest_path(
         directed=directed,
         weighted=True,
     )
-    result = run(
+    result = run_on(
         WidestPath,
         opened,
         start=start,

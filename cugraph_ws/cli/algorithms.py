@@ -234,7 +234,7 @@ def k_core_command(job: Job, k: int | None, degree_type: Any) -> None:
             "k-core writes no trace; core-number runs the same computation and writes one"
         )
     with job.graph() as graph:
-        deliver(job, k_core(graph, k, degree_type=degree_type, **job.options.given()))
+        deliver(job, k_core(graph, k, degree_type=degree_type, **job.options.chosen()))
 
 
 @click.command("circuit")
@@ -492,7 +492,7 @@ def k_truss_command(job: Job, k: int) -> None:
             "k-truss writes no trace; truss-number runs the same computation and writes one"
         )
     with job.graph() as graph:
-        deliver(job, k_truss(graph, k, **job.options.given()))
+        deliver(job, k_truss(graph, k, **job.options.chosen()))
 
 
 MEASURES = {

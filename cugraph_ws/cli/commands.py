@@ -181,5 +181,5 @@ def call(
         )
     with job.graph(weighted=reads_weights) as graph:
         given = {key: value for key, value in arguments().items() if value is not None}
-        found = function(graph, **given, **job.options.given())
+        found = function(graph, **given, **job.options.chosen())
         deliver(job, found, rank_by)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
@@ -13,7 +14,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cugraph_ws.execution.options import Choice, Count, Flag, Number, Options, declared
+from cugraph_ws.algorithms.registry import described
+from cugraph_ws.execution.options import (
+    Choice,
+    Count,
+    Flag,
+    Number,
+    Options,
+    Plan,
+    declared,
+    options_of,
+)
+from cugraph_ws.execution.run import run
 from cugraph_ws.runtime.paths import native_path
 
 if TYPE_CHECKING:
@@ -240,7 +252,8 @@ class Job:
             for name in ("checkpoint", "resume"):
                 given[name] = given[name] and given[name].absolute()
         shown: Progress = self.progress is not False and not self.quiet
-        return Options(progress="always" if self.progress else shown, **given)
+        planned = {name: given.pop(name) for name in options_of(Plan).keys() & given.keys()}
+        return Options(progress="always" if self.progress else shown, plan=Plan(**planned), **given)
 
     def run(
         self,
@@ -273,10 +286,9 @@ class Job:
         from cugraph_ws.cli.output import deliver_result
         from cugraph_ws.errors import ConvergenceError, Interrupted
         from cugraph_ws.execution.loop import Result
-        from cugraph_ws.execution.run import run
 
         try:
-            result = run(program, graph, **self.options.given(), **parameters)
+            result = run(program, graph, **self.options.chosen(), **parameters)
         except Interrupted as interrupted:
             done = interrupted.result
             if self.partial and isinstance(done, Result):
@@ -414,14 +426,14 @@ def option_flag(name: str, default: Any = None) -> Callable[[F], F]:
     callable
         A decorator.
     """
-    one = declared()[name]
-    flag, text = f"--{name.replace('_', '-')}", one.summary.replace("`", "")
+    option = declared()[name]
+    flag, text = f"--{name.replace('_', '-')}", summary(name)
     if default is None:
-        default = one.default
+        default = option.default
     else:
         text = f"{text.partition(';')[0].rstrip('.')}."
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
-    kind = one.kind
+    kind = option.kind
     if isinstance(kind, Flag):
         flag = f"{flag}/--no-{name.replace('_', '-')}"
     elif isinstance(kind, Choice):
@@ -433,6 +445,25 @@ def option_flag(name: str, default: Any = None) -> Callable[[F], F]:
     else:
         settings |= {"type": A_FILE, "metavar": "FILE"}
     return click.option(flag, help=text, **settings)
+
+
+def summary(name: str) -> str:
+    """Return the first sentence that `run` or `Plan` says of an option.
+
+    Parameters
+    ----------
+    name : str
+        The option's name, as declared.
+
+    Returns
+    -------
+    str
+        "" if docstrings are stripped.
+    """
+    documented = Plan if name in options_of(Plan) else run
+    text = described(inspect.getdoc(documented) or "", name)
+    sentence = re.sub(r" \[\d\]_|`", "", text.partition(". ")[0].rstrip("."))
+    return f"{sentence}." if sentence else ""
 
 
 def program_options(command: F) -> F:

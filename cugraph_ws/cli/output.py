@@ -31,7 +31,7 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
         Column by which shown rows are sorted, greatest values first; default: order of vertices.
     """
     from cugraph_ws.cli.folders import ranked, top_rows
-    from cugraph_ws.runtime.dispatch import is_dask_frame
+    from cugraph_ws.frames.base import is_dask_frame
 
     if job.output is not None:
         _write(job, frame, job.output)
@@ -49,8 +49,8 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
 def _write(job: Job, frame: Any, path: Path) -> None:
     """Write a frame to a file, or a Dask frame to a folder."""
     from cugraph_ws.cli.folders import write_folder
+    from cugraph_ws.frames.base import is_dask_frame
     from cugraph_ws.frames.writers import write_frame
-    from cugraph_ws.runtime.dispatch import is_dask_frame
 
     if is_dask_frame(frame):
         rows = write_folder(frame, path)

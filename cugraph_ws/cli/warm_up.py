@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -25,6 +26,7 @@ import click
 from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.cli.options import debug_option
 from cugraph_ws.errors import CugraphWsError, EngineError, FileError, InputError
+from cugraph_ws.execution.options import Plan
 from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
@@ -102,7 +104,9 @@ def _beliefs(graph: Any) -> dict[str, Any]:
 def _pagerank() -> dict[str, Any]:
     """Return arguments with which states are replaced between supersteps, if an accelerator does that."""
     more = (
-        {} if provider("accelerators").between_supersteps() is None else {"extrapolate": "always"}
+        {}
+        if provider("accelerators").between_supersteps() is None
+        else {"plan": Plan(extrapolate="always")}
     )
     return {"tol": 0.0, "max_iter": 9, "fail_on_nonconvergence": False, **more}
 
@@ -466,7 +470,8 @@ def compile_task(package: Any, task: Task) -> None:
                 accelerators = provider("accelerators")
                 if accelerators.host_gathers() is not None:
                     for layout in accelerators.layouts(on_device=False):
-                        function(graph, **arguments, engine="cpu", layout=layout)
+                        plan = replace(arguments.get("plan", Plan()), layout=layout)
+                        function(graph, **{**arguments, "plan": plan}, engine="cpu")
         return
     from cugraph_ws.cli.run import load_program
     from cugraph_ws.execution.run import run

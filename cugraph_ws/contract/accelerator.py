@@ -64,7 +64,7 @@ class Accelerator:
     page : str
         Of `docs/decisions`: gain, cost, what was rejected.
     asked_by : mapping of str to tuple of str
-        For each option of a run, the values that ask for this accelerator by name.
+        For each field of a `Plan`, the values that ask for this accelerator by name.
     program_loops : tuple of str
         Modules of `kernels/accelerators` that every program on the CPU is compiled with.
     between_supersteps, host_gathers, device_layouts, shard_loops, worker_requests : callable, optional

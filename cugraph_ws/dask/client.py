@@ -35,9 +35,9 @@ from cugraph_ws.dask.tasks import (
 )
 from cugraph_ws.dask.worker import RankPlugin
 from cugraph_ws.errors import EngineError, GraphMemoryError, WorkerLostError
+from cugraph_ws.execution.stop_requests import HeldInterrupts
 from cugraph_ws.runtime.communicator import RunAbandonedError, WantedLinks
 from cugraph_ws.runtime.dispatch import provider
-from cugraph_ws.runtime.interrupts import HeldInterrupts
 
 __all__ = [
     "ANSWER",

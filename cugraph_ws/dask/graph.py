@@ -62,16 +62,22 @@ from cugraph_ws.execution.loop import NO_EDGE_STATE
 from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.execution.trace import Trace
-from cugraph_ws.frames.base import FrameKind, is_frame, open_frame
-from cugraph_ws.graph.columns import AUTO, WEIGHT, named_columns, weight_column
-from cugraph_ws.graph.edges import Loops, check_duplicates
+from cugraph_ws.frames.base import FrameKind, is_dask_frame, is_frame, open_frame
+from cugraph_ws.graph.edges import (
+    AUTO,
+    WEIGHT,
+    Loops,
+    check_duplicates,
+    named_columns,
+    weight_column,
+)
 from cugraph_ws.graph.graph import Balance, check_as_built
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition.known_vertices import SENT, KnownVertices
 from cugraph_ws.program.phases import programs_of
 from cugraph_ws.runtime.communicator import WantedLinks
-from cugraph_ws.runtime.dispatch import is_dask_frame, provider
+from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 

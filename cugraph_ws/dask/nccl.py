@@ -135,8 +135,7 @@ class NcclCommunicator:
     @property
     def room(self) -> int | None:
         """Bytes that the worker may still allocate; see `DaskCommunicator`."""
-        room: int | None = getattr(self._comm, "room", None)
-        return room
+        return self._comm.room
 
     def allgather(self, value: Any) -> list[Any]:
         """Send a small value to every rank, and return all values, by rank."""

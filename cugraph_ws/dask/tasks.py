@@ -646,7 +646,7 @@ def _called(
     elif call.topic is not None:
         options = replace(options, progress=_publisher(worker, call.topic))
     try:
-        returned = _returned(call.function(**named, **options.given(), graph=graph))
+        returned = _returned(call.function(**named, **options.chosen(), graph=graph))
     except (ConvergenceError, Interrupted) as error:
         if error.result is None:
             raise

@@ -23,15 +23,17 @@ from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError, InputError, ProgramError
 from cugraph_ws.execution.check_edges import compare_pairs
-from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.options import Options, Plan
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.run import program_graph
 from cugraph_ws.execution.vertex_loop import VertexLoop
+from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.columns import AUTO
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.refinement import ExchangeMethod
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.budget import OutOfSteps
 from cugraph_ws.program.declarations import VertexParameter
@@ -41,7 +43,6 @@ from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["CheckReport", "Difference", "check"]
 
@@ -51,6 +52,7 @@ States = dict[str, Array]
 LONGEST = 200  # maximum number of supersteps of the reference
 OUT_OF_ORDER = 50 * LONGEST  # limit of an asynchronous run, which is compared at its end
 COMPARED = (1, 2, 3)  # supersteps after which states are compared
+EXCHANGES: tuple[ExchangeMethod, ...] = ("vr", "ms", "all")
 _EDGE = "edge."  # prefix of the names of fields of the state of edges
 TRIED = 40  # vertices on which declarations are tested
 
@@ -266,19 +268,20 @@ class _Check:
     def loop(self, options: Options) -> VertexLoop | PhasedLoop | PartitionedLoop:
         """Return a started run."""
         loop: VertexLoop | PhasedLoop | PartitionedLoop
+        # Superstep by superstep
         options = replace(
-            options, predecessors=False, extrapolate="never"
-        )  # superstep by superstep
+            options, predecessors=False, plan=replace(options.plan, extrapolate="never")
+        )
         loop = _unstarted(self.program, self.arguments, options)
-        if options.partitions > 1:
-            loop = PartitionedLoop(loop, options.partitions)
+        if options.plan.partitions > 1:
+            loop = PartitionedLoop(loop, options.plan.partitions)
         loop.start(self.graph)
         return loop
 
     def reference(self) -> tuple[list[States], bool]:
         """Return the reference's states around each superstep, and whether it converged."""
         most = LONGEST if self.most is None else min(self.most, LONGEST)
-        loop = self.loop(Options(max_iter=most, engine="python", fused=False))
+        loop = self.loop(Options(max_iter=most, engine="python", plan=Plan(fused=False)))
         states = [_copied(loop)]
         while not _ended(loop, len(states) - 1) and not loop.diverged and len(states) <= most:
             self.places.append(
@@ -306,16 +309,16 @@ class _Check:
             self.report.declined["engine='cuda'"] = str(error)
         for engine in engines:
             for direction in ("auto", "push", "pull", "gather"):
-                yield {"engine": engine, "direction": direction}
-            yield {"engine": engine, "fused": False}
-            yield {"engine": engine, "in_place": False}
-            yield {"engine": engine, "direction": "push", "priorities": False}
-            yield {"engine": engine, "direction": "push", "fused": False}
+                yield {"engine": engine, "plan": Plan(direction=direction)}
+            yield {"engine": engine, "plan": Plan(fused=False)}
+            yield {"engine": engine, "plan": Plan(in_place=False)}
+            yield {"engine": engine, "plan": Plan(direction="push", priorities=False)}
+            yield {"engine": engine, "plan": Plan(direction="push", fused=False)}
         counts = range(2, 1 + min(4, self.graph.number_of_vertices))
-        for parts, exchange in itertools.product(counts, ("vr", "ms", "all")):
-            yield {"engine": "cpu", "partitions": parts, "exchange": exchange}
+        for parts, exchange in itertools.product(counts, EXCHANGES):
+            yield {"engine": "cpu", "plan": Plan(partitions=parts, exchange=exchange)}
         if len(engines) > 1 and counts:
-            yield {"engine": "cuda", "partitions": 2}
+            yield {"engine": "cuda", "plan": Plan(partitions=2)}
 
     def compare(self, options: dict[str, Any]) -> None:
         """Compare a run's states after a few supersteps and at its end, or record its refusal."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError
 from cugraph_ws.execution.edge_loop import EdgeLoop
-from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.options import Options, Plan
 from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.neighbourhoods import neighbourhoods
@@ -134,11 +134,11 @@ def _configurations(graph: Graph, report: PairReport) -> Iterator[tuple[dict[str
     for engine in engines:
         yield {"engine": engine}, False
         yield {"engine": engine}, True
-    yield {"engine": "python", "partitions": 2}, False
+    yield {"engine": "python", "plan": Plan(partitions=2)}, False
     for parts in range(2, 1 + min(4, graph.number_of_vertices)):
-        yield {"engine": "cpu", "partitions": parts}, False
+        yield {"engine": "cpu", "plan": Plan(partitions=parts)}, False
     if len(engines) > 1:
-        yield {"engine": "cuda", "partitions": 2}, False
+        yield {"engine": "cuda", "plan": Plan(partitions=2)}, False
 
 
 def _values(
@@ -156,8 +156,8 @@ def _values(
     else:
         loop = _Chosen(program, arguments, wanted)
         loop.choose(chosen)
-    if wanted.partitions > 1:
-        loop = PartitionedEdges(loop, wanted.partitions)
+    if wanted.plan.partitions > 1:
+        loop = PartitionedEdges(loop, wanted.plan.partitions)
     loop.start(graph, on_device=wanted.engine == "cuda")
     while not loop.converged:
         loop.step()

@@ -10,7 +10,9 @@ from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import check_columns
 from cugraph_ws.execution.keywords import refuse_unknown, with_own_names
-from cugraph_ws.runtime.dispatch import is_dask_frame, provider
+from cugraph_ws.execution.options import Options, options_of
+from cugraph_ws.frames.base import is_dask_frame
+from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["accepts_dask_frames"]
 
@@ -34,11 +36,15 @@ def accepts_dask_frames(function: Function) -> Function:
     """
     signature = inspect.signature(function)
     place = list(signature.parameters).index("graph")
+    runs = "program" in signature.parameters  # as the first
+    known = {*signature.parameters, *options_of(Options)}
 
     @functools.wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> Any:
-        options = with_own_names(function, options)
-        refuse_unknown(function, options)
+        if not options.keys() <= known:
+            program = (arguments[0] if arguments else options.get("program")) if runs else None
+            options = with_own_names(function, options, program)
+            refuse_unknown(function, options)
         graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
         if not is_dask_frame(graph) and not _is_partitioned(graph):
             return function(*arguments, **options)

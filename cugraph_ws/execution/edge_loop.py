@@ -62,14 +62,14 @@ class EdgeLoop(Loop):
     def __init__(
         self, program: EdgeProgram, arguments: Mapping[str, Any], options: Options
     ) -> None:
-        refused = [name for name in options.given("program", "gpu") if name != "partitions"]
+        refused = [name for name in options.for_programs() if name != "partitions"]
         if refused:
             raise InputError(
                 f"{program.name} is an edge program, which has no supersteps; leave out "
                 f"{', '.join(refused)}"
             )
         self.program = program.current()
-        self.name = program.name
+        self.name, self.may_not_end = program.name, not program.built_in
         self._arguments = {name: one for name, one in arguments.items() if name != "pairs"}
         self._given = arguments.get("pairs")
         if isinstance(self._given, str):
@@ -78,7 +78,7 @@ class EdgeLoop(Loop):
                 "out for all pairs of neighbours"
             )
         self._plain = options.engine == "python"
-        saving = [name for name in ("checkpoint", "resume") if name in options.given("run")]
+        saving = [name for name in ("checkpoint", "resume") if name in options.chosen("run")]
         self.saves = saving[0] if saving else ""
 
     def memory(self, sizes: Sizes) -> float:

@@ -1,4 +1,4 @@
-"""Names of arguments that a function does not have: those of other libraries, and unknown ones.
+"""Names of arguments that a function does not have: of other libraries, of earlier versions, and unknown ones.
 
 Where an argument of cuGraph or NetworkX means one of ours, it is taken; where it means nothing, it is
 refused with the reason, before work starts.
@@ -12,8 +12,11 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.options import declared
+from cugraph_ws.execution.options import Options, Plan, options_of
+from cugraph_ws.program.conventions import declares
+from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = ["REFUSED", "refuse_unknown", "takes_names_of_others", "with_own_names"]
 
@@ -63,14 +66,18 @@ REFUSED: dict[str, str] = {
 }
 
 
-def with_own_names(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Replace names that other libraries have for a function's arguments.
+def with_own_names(
+    function: Callable[..., Any], options: dict[str, Any], program: Any = None
+) -> dict[str, Any]:
+    """Replace names that other libraries have for a function's arguments, and earlier names of our own.
 
     Parameters
     ----------
     function : callable
     options : dict
         Its arguments by name.
+    program : VertexProgram, EdgeProgram, Phases or Loop, optional
+        What `run` runs; the names of its parameters are not replaced.
 
     Returns
     -------
@@ -81,6 +88,8 @@ def with_own_names(function: Callable[..., Any], options: dict[str, Any]) -> dic
     InputError
         If a name means nothing here, with the reason; or an argument is given by two names.
     """
+    if options_of(Plan).keys() & options.keys():
+        options = _with_plan(function, options, program)
     if not (MEANT.keys() | REFUSED.keys()) & options.keys():
         return options
     own, known = _known(function)
@@ -105,6 +114,34 @@ def with_own_names(function: Callable[..., Any], options: dict[str, Any]) -> dic
                 )
             renamed[target] = given
     return renamed
+
+
+def _with_plan(
+    function: Callable[..., Any], options: dict[str, Any], program: Any
+) -> dict[str, Any]:
+    """Gather in `plan` the options that were arguments of their own before there were plans."""
+    parameters = inspect.signature(function).parameters
+    if all(one.kind is not one.VAR_KEYWORD for one in parameters.values()):
+        return options
+    earlier = {
+        name: options[name]
+        for name in options_of(Plan)
+        if name in options and name not in parameters and not declares(program, name, options)
+    }
+    if not earlier:
+        return options
+    words = ", ".join(f"{name}=" for name in earlier)
+    if "plan" in options:
+        raise InputError(
+            f"{function.__name__}: {words} and plan= are both given; give all in the plan, as ws.Plan({words}…)"
+        )
+    plan = Plan(**earlier)
+    shown_plan = ", ".join(f"{name}={shown(value)}" for name, value in earlier.items())
+    warn_caller(
+        f"{function.__name__}: {words} will be refused in a later version; give plan=ws.Plan({shown_plan})",
+        FutureWarning,
+    )
+    return {**{name: options[name] for name in options if name not in earlier}, "plan": plan}
 
 
 def takes_names_of_others(function: Function) -> Function:
@@ -162,4 +199,4 @@ def _known(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ..
     if others is None or others.kind is not inspect.Parameter.VAR_KEYWORD:
         return (), ()
     own = tuple(name for name in parameters if name != OPTIONS)
-    return own, (*own, *declared())
+    return own, (*own, *options_of(Options))

@@ -106,6 +106,8 @@ class Loop(ABC):
         Whether a run may end where a step looks (`cugraph_ws.runtime.looks`).  The attributes are then
         those from before the step, so it must not write into arrays that `state` or `columns` returns
         before its last look.
+    may_not_end : bool
+        Whether a run without a limit may go on for ever, so that a long one is warned of.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Loop(ABC):
     less_memory: str = ""
     phased: bool = False
     ends_within_steps: bool = False
+    may_not_end: bool = False
 
     @property
     def by_vertex(self) -> bool:

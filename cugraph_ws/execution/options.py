@@ -1,17 +1,16 @@
-"""The options of a run: type, default, valid values and help of each, declared once.
+"""The options of a run: type, default and valid values of each, declared once.
 
-The signature and docstring of `run`, `RunOptions` for the other functions, and the flags of the
-command line are derived from the fields of `Options`.
+`Plan` has the choices that are otherwise made by the planner; `Options` has all others, and a plan.  The
+flags of the command line are derived from the fields of both, and their help from the docstrings of
+`run` and `Plan`.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
-import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypedDict, TypeVar, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -39,14 +38,14 @@ __all__ = [
     "Number",
     "Option",
     "Options",
+    "Plan",
+    "PlanOption",
     "Report",
     "RunOptions",
     "Scope",
     "declared",
-    "shows_options",
+    "options_of",
 ]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 Engine = Literal["auto", "cpu", "cuda", "python"]
 Method = Literal["auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"]
@@ -66,7 +65,6 @@ class Count:
 
     least: int = 0
     most: int | None = None
-    word = "int"
 
     def check(self, name: str, value: Any) -> None:
         """Refuse anything else."""
@@ -80,7 +78,6 @@ class Number:
     positive: bool = False
     finite: bool = False
     unit: str | None = None
-    word = "float"
 
     def check(self, name: str, value: Any) -> None:
         """Refuse anything else."""
@@ -90,8 +87,6 @@ class Number:
 @dataclass(frozen=True)
 class Flag:
     """True or False."""
-
-    word = "bool"
 
     def check(self, name: str, value: Any) -> None:
         """Refuse anything else."""
@@ -103,11 +98,6 @@ class Choice:
     """One of several words."""
 
     words: tuple[str, ...]
-
-    @property
-    def word(self) -> str:
-        """The words, formatted for docstrings."""
-        return "{" + ", ".join(f'"{one}"' for one in self.words) + "}"
 
     def check(self, name: str, value: Any) -> None:
         """Refuse anything else."""
@@ -123,8 +113,6 @@ class Choice:
 class File:
     """A path."""
 
-    word = "path-like"
-
     def check(self, name: str, value: Any) -> None:
         """Refuse anything else."""
         check_path(name, value)
@@ -134,8 +122,6 @@ class File:
 class Report:
     """True, False, or a function that is called after each superstep."""
 
-    word = "bool or callable"
-
     def check(self, name: str, value: Any) -> None:
         """Refuse anything else."""
         always = isinstance(value, str) and value == "always"  # from the command line
@@ -143,10 +129,19 @@ class Report:
             raise InputError(f"{name}={shown(value)} must be True, False or a function")
 
 
-Kind = Count | Number | Flag | Choice | File | Report
+@dataclass(frozen=True)
+class PlanOption:
+    """A `Plan`."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse anything else."""
+        if not isinstance(value, Plan):
+            raise InputError(
+                f'{name}={shown(value)} must be a plan, such as ws.Plan(direction="pull")'
+            )
 
 
-# ------------------------------------------------------------------------------------ the options
+Kind = Count | Number | Flag | Choice | File | Report | PlanOption
 
 
 @dataclass(frozen=True)
@@ -155,25 +150,17 @@ class Option:
 
     Attributes
     ----------
-    kind : Count, Number, Flag, Choice, File or Report
+    kind : Count, Number, Flag, Choice, File, Report or PlanOption
         Its valid values.
     scope : {"run", "program", "gpu"}
         Where it applies: any run; only vertex programs; only vertex programs on a GPU.
-    help : str
-        Its description; the command line shows the first sentence.
     default : Any
         None if there is no default; None is then also valid.
     """
 
     kind: Kind
     scope: Scope
-    help: str
     default: Any
-
-    @property
-    def summary(self) -> str:
-        """The first sentence of the description."""
-        return self.help.partition(". ")[0].rstrip(".") + "."
 
     def check(self, name: str, value: Any) -> None:
         """Refuse an invalid value; the error names the option."""
@@ -181,14 +168,177 @@ class Option:
             self.kind.check(name, value)
 
 
-def _option(kind: Kind, scope: Scope, text: str) -> dict[str, Any]:
-    """Return the metadata of a field of `Options`."""
-    return {"option": {"kind": kind, "scope": scope, "help": text}}
+def _option(scope: Scope, kind: Kind) -> dict[str, Any]:
+    """Return the metadata of a field that is an option."""
+    return {"scope": scope, "kind": kind}
+
+
+_OPTIONS: dict[type[Any], dict[str, Option]] = {}
+
+
+def options_of(declaring: type[Any]) -> dict[str, Option]:
+    """Return the declarations of the fields of `Plan` or of `Options`, by name.
+
+    Parameters
+    ----------
+    declaring : {Plan, Options}
+
+    Returns
+    -------
+    dict of str to Option
+    """
+    if declaring not in _OPTIONS:
+        _OPTIONS[declaring] = {
+            entry.name: Option(**entry.metadata, default=entry.default)
+            for entry in fields(declaring)
+        }
+    return _OPTIONS[declaring]
+
+
+class _Checked:
+    """What `Plan` and `Options` share: fields that are checked on construction."""
+
+    def __post_init__(self) -> None:
+        for name, option in options_of(type(self)).items():
+            value = getattr(self, name)
+            if value is not option.default:  # defaults are valid
+                option.check(name, value)
+
+    def chosen(self, *scopes: Scope) -> dict[str, Any]:
+        """Return the fields that are not at their defaults, by name.
+
+        Parameters
+        ----------
+        *scopes : {"run", "program", "gpu"}
+            Only options of these scopes; all if not given.
+        """
+        return {
+            name: getattr(self, name)
+            for name, option in options_of(type(self)).items()
+            if getattr(self, name) != option.default and (not scopes or option.scope in scopes)
+        }
+
+
+# ------------------------------------------------------------------------------------ the options
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(_Checked):
+    """How the supersteps of a vertex program are computed, where it is not left to the planner.
+
+    Answers do not depend on a plan, but for the last bits of sums of floats.  A plan is given to `run`, and
+    to every function that runs a vertex program, as `plan=`.
+
+    Parameters
+    ----------
+    direction : {"auto", "push", "pull", "gather"}
+        The direction of every superstep.  `push`: active vertices send along their out-edges.  `pull`: vertices
+        read the messages of their active in-neighbours, and stop early if the program allows it.  `gather`:
+        every vertex reads all its in-neighbours.  By default the direction that reads the fewest edges [1]_,
+        [2]_.
+    in_place : bool, optional
+        Whether dense supersteps read states of the same superstep, as in [3]_; then the result's `synchronous`
+        is False.  True is refused where the answer would depend on it: with `max_iter`, and for programs that
+        need an order.  By default what the program declares.
+    priorities : bool
+        Whether the program's `priority` is honoured, by default True; on a GPU, this needs
+        `direction="push"`.
+    fused : bool
+        Whether one call, or one launch on a GPU, may run several supersteps [2]_, by default True.
+    partitions : int
+        Number of partitions of the graph, 1 to 1,024, which exchange updates at their boundaries; on one
+        machine, for tests.  By default 1.
+    exchange : {"auto", "vr", "ms", "all"}
+        What partitions send each other [3]_: the boundary vertices that have changed (`vr`, Vertex
+        Refinement), all boundary vertices (`ms`, the maximal subset), or all owned vertices (`all`, a
+        baseline).  By default the choice that is predicted to take the least time, from the rates of links
+        (measured by `ws.cluster_scan`) and of packing, and from the last supersteps; the trace shows it.
+    layout : {"auto", "csc", "tiles", "gshards", "windows"}
+        How arcs are stored for supersteps in which every vertex gathers.  `csc`: by destination. `tiles`, on
+        a CPU: by ranges of destinations and of sources that fit into a core's cache; results are the same
+        bits.  On a GPU: `gshards`, CuSha's G-Shards [4]_: shards of destinations whose arcs are in the order of
+        their sources; and `windows`, its Concatenated Windows, in which values of sources are first
+        written shard by shard.  Both are made from the CSC and kept with the graph, and sums may differ from
+        those of `csc` in the last bits.  By default, a CPU uses tiles for large graphs after a few
+        supersteps.  A GPU uses `gshards` if the number of supersteps is known (`max_iter` with `tol=0`) and
+        large enough to pay for making them; if no bit of the result depends on the layout, earlier runs
+        count too.  `graph.report.choices` says why.
+    extrapolate : {"auto", "always", "never"}
+        Whether states are extrapolated [5]_, if the program declares that its supersteps are linear, as PageRank
+        does.  After every eighth superstep, the state may be replaced by a combination of the last states, the
+        one that a superstep would change least.  By default this is done only if `tol` is above 0 and it is
+        expected to save time; on a GPU, only on graphs of 24 million arcs or more.  Like any run, it ends when a
+        superstep changes the state by `tol` or less.
+    method : {"auto", "ws", "vwc-2", "vwc-4", "vwc-8", "vwc-16", "vwc-32"}
+        The GPU's schedule: warp segmentation [3]_ (`ws`, the default), with a warp for each vertex of medium
+        degree and blocks for each vertex of high degree; or, as a baseline, virtual warps of the given number
+        of lanes (`vwc-8`).
+    filter : {"auto", "online", "ballot"}
+        How the GPU lists the frontier of a push [2]_: each vertex when a message changes it (`online`), or from
+        a bitmap afterwards (`ballot`).  By default `online` while there is room.  Sums of floats use `ballot`,
+        whose order is the same in every run.
+    shard_bytes : int, optional
+        Bytes of shared memory of a shard, or of a window, with layout="gshards" or "windows", as far as a block
+        of the GPU has them; 1,024 or more.  By default 48 KiB, and 24 KiB on graphs of fewer than 6 million
+        arcs, which would have fewer shards than the GPU has multiprocessors.
+
+    Raises
+    ------
+    InputError
+        If a value is invalid; the message gives the option, its value, and the valid values.
+
+    References
+    ----------
+    .. [1] S. Beamer, K. Asanović and D. Patterson, "Direction-optimizing breadth-first search", SC 2012.
+    .. [2] H. Liu and H. H. Huang, "SIMD-X: programming and processing of graph algorithms on GPUs",
+       USENIX ATC 2019.
+    .. [3] F. Khorasani, R. Gupta and L. N. Bhuyan, "Scalable SIMD-efficient graph processing on GPUs",
+       PACT 2015.
+    .. [4] F. Khorasani, K. Vora, R. Gupta and L. N. Bhuyan, "CuSha: vertex-centric graph processing on GPUs",
+       HPDC 2014.
+    .. [5] S. D. Kamvar, T. H. Haveliwala, C. D. Manning and G. H. Golub, "Extrapolation methods for
+       accelerating PageRank computations", WWW 2003.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": [0, 1], "destination": [1, 2]})
+    >>> plan = ws.Plan(direction="push", fused=False)
+    >>> plan
+    Plan(direction='push', fused=False)
+    >>> ws.bfs(edges, 0, plan=plan)["distance"].tolist()
+    [0, 1, 2]
+    """
+
+    direction: WantedDirection = field(
+        default="auto", metadata=_option("program", Choice(get_args(WantedDirection)))
+    )
+    in_place: bool | None = field(default=None, metadata=_option("program", Flag()))
+    priorities: bool = field(default=True, metadata=_option("program", Flag()))
+    fused: bool = field(default=True, metadata=_option("program", Flag()))
+    partitions: int = field(default=1, metadata=_option("program", Count(1, MOST_PARTITIONS)))
+    exchange: ExchangeMethod = field(
+        default="auto", metadata=_option("program", Choice(get_args(ExchangeMethod)))
+    )
+    layout: WantedLayout = field(
+        default="auto", metadata=_option("program", Choice(get_args(WantedLayout)))
+    )
+    extrapolate: Extrapolate = field(
+        default="auto", metadata=_option("program", Choice(get_args(Extrapolate)))
+    )
+    method: Method = field(default="auto", metadata=_option("gpu", Choice(get_args(Method))))
+    filter: Filter = field(default="auto", metadata=_option("gpu", Choice(get_args(Filter))))
+    shard_bytes: int | None = field(default=None, metadata=_option("gpu", Count(LEAST_SHARD)))
+
+    def __repr__(self) -> str:
+        chosen = ", ".join(f"{name}={value!r}" for name, value in self.chosen().items())
+        return f"Plan({chosen})"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """The options of a run, checked on construction.
+class Options(_Checked):
+    """The options of a run, as `run` describes them.
 
     Raises
     ------
@@ -196,187 +346,18 @@ class Options:
         If a value is invalid; the message gives the option, its value, and the valid values.
     """
 
-    engine: Engine = field(
-        default="auto",
-        metadata=_option(
-            Choice(get_args(Engine)),
-            "run",
-            "Where to run: by default on the GPU if the graph is in its memory, else on the CPU. "
-            '"python" is the reference: it runs the program\'s functions uncompiled, one superstep after the '
-            "other. It is slow, and pdb can step through it. It refuses a number that the declared state cannot hold, "
-            "and its `math` functions raise errors where compiled code returns NaN or an infinity.",
-        ),
-    )
-    max_iter: int | None = field(
-        default=None,
-        metadata=_option(
-            Count(),
-            "program",
-            "Maximum number of supersteps; by default the program's own. With a limit, a message travels "
-            "one edge per superstep, on every engine.",
-        ),
-    )
-    tol: float | None = field(
-        default=None,
-        metadata=_option(
-            Number(finite=True),
-            "program",
-            "The run ends when the residual is at most this; by default the program's own.",
-        ),
-    )
-    direction: WantedDirection = field(
-        default="auto",
-        metadata=_option(
-            Choice(get_args(WantedDirection)),
-            "program",
-            "The direction of every superstep; by default planned.",
-        ),
-    )
-    in_place: bool | None = field(
-        default=None,
-        metadata=_option(
-            Flag(),
-            "program",
-            "Whether dense supersteps read states of the same superstep; then the result's `synchronous` is False. True is "
-            "refused where the answer would depend on it: with `max_iter`, and for programs that need an order.",
-        ),
-    )
-    priorities: bool = field(
-        default=True,
-        metadata=_option(
-            Flag(),
-            "program",
-            'Whether the program\'s `priority` is honoured; on a GPU, this needs `direction="push"`.',
-        ),
-    )
-    fused: bool = field(
-        default=True,
-        metadata=_option(
-            Flag(),
-            "program",
-            "Whether one call, or one launch on a GPU, may run several supersteps.",
-        ),
-    )
-    predecessors: bool = field(
-        default=True,
-        metadata=_option(
-            Flag(),
-            "program",
-            "Whether the program's predecessor column, if it declares one, is computed at the end.",
-        ),
-    )
-    partitions: int = field(
-        default=1,
-        metadata=_option(
-            Count(1, MOST_PARTITIONS),
-            "program",
-            "Number of partitions of the graph, 1 to 1,024, which exchange updates at their boundaries; on one "
-            "machine, for tests.",
-        ),
-    )
-    exchange: ExchangeMethod = field(
-        default="auto",
-        metadata=_option(
-            Choice(get_args(ExchangeMethod)),
-            "program",
-            "What partitions send each other: the boundary vertices that have changed (`vr`, Vertex "
-            "Refinement), all boundary vertices (`ms`, the maximal subset), or all owned vertices (`all`, a "
-            "baseline). By default the choice that is predicted to take the least time, from the rates of links "
-            "(measured by `ws.cluster_scan`) and of packing, and from the last supersteps; the trace shows it.",
-        ),
-    )
-    layout: WantedLayout = field(
-        default="auto",
-        metadata=_option(
-            Choice(get_args(WantedLayout)),
-            "program",
-            "How arcs are stored for supersteps in which every vertex gathers. `csc`: by destination. `tiles`, on "
-            "a CPU: by ranges of destinations and of sources that fit into a core's cache; results are the same "
-            "bits. On a GPU: `gshards` (CuSha's G-Shards), shards of destinations whose arcs are in the order of "
-            "their sources; and `windows` (its Concatenated Windows), in which values of sources are first "
-            "written shard by shard. Both are made from the CSC and kept with the graph, and sums may differ from "
-            "those of `csc` in the last bits. By default, a CPU uses tiles for large graphs after a few "
-            "supersteps. A GPU uses `gshards` if the number of supersteps is known (max_iter with tol=0) and "
-            "large enough to pay for making them; if no bit of the result depends on the layout, earlier runs "
-            "count too. `graph.report.choices` says why.",
-        ),
-    )
-    extrapolate: Extrapolate = field(
-        default="auto",
-        metadata=_option(
-            Choice(get_args(Extrapolate)),
-            "program",
-            "Whether states are extrapolated, if the program declares that its supersteps are linear, as PageRank "
-            "does. After every eighth superstep, the state may be replaced by a combination of the last states, the "
-            "one that a superstep would change least. By default this is done only if `tol` is above 0 and it is "
-            "expected to save time; on a GPU, only on graphs of 24 million arcs or more. Like any run, it ends when a "
-            "superstep changes the state by `tol` or less.",
-        ),
-    )
-    method: Method = field(
-        default="auto",
-        metadata=_option(
-            Choice(get_args(Method)),
-            "gpu",
-            "The GPU's schedule: warp segmentation (`ws`), with a warp for each vertex of medium degree and "
-            "blocks for each vertex of high degree; or, as a baseline, virtual warps of the given number of lanes "
-            "(`vwc-8`).",
-        ),
-    )
-    filter: Filter = field(
-        default="auto",
-        metadata=_option(
-            Choice(get_args(Filter)),
-            "gpu",
-            "How the GPU lists the frontier of a push: each vertex when a message changes it (`online`), or from "
-            "a bitmap afterwards (`ballot`). `auto` is `online` while there is room. Sums of floats use `ballot`, "
-            "whose order is the same in every run.",
-        ),
-    )
-    shard_bytes: int | None = field(
-        default=None,
-        metadata=_option(
-            Count(LEAST_SHARD),
-            "gpu",
-            'Bytes of shared memory of a shard, or of a window, with layout="gshards" or "windows", as far as a block '
-            "of the GPU has them. By default 48 KiB, and 24 KiB on graphs of fewer than 6 million arcs, which "
-            "would have fewer shards than the GPU has multiprocessors.",
-        ),
-    )
-    progress: Progress = field(
-        default=False,
-        metadata=_option(
-            Report(),
-            "run",
-            "True for a progress line on a terminal, or a function that takes a `ProgressUpdate`; the run stops "
-            "if it returns False.",
-        ),
-    )
+    engine: Engine = field(default="auto", metadata=_option("run", Choice(get_args(Engine))))
+    max_iter: int | None = field(default=None, metadata=_option("program", Count()))
+    tol: float | None = field(default=None, metadata=_option("program", Number(finite=True)))
+    predecessors: bool = field(default=True, metadata=_option("program", Flag()))
+    plan: Plan = field(default=Plan(), metadata=_option("program", PlanOption()))
+    progress: Progress = field(default=False, metadata=_option("run", Report()))
     timeout: float | None = field(
-        default=None,
-        metadata=_option(
-            Number(positive=True, unit="seconds"),
-            "run",
-            "Seconds after which the run stops with the state so far.",
-        ),
+        default=None, metadata=_option("run", Number(positive=True, unit="seconds"))
     )
-    checkpoint: str | os.PathLike[str] | None = field(
-        default=None,
-        metadata=_option(File(), "run", "Parquet file to which the state is written, atomically."),
-    )
-    every: int = field(
-        default=10,
-        metadata=_option(Count(1), "run", "Minimum number of supersteps between checkpoints."),
-    )
-    resume: str | os.PathLike[str] | None = field(
-        default=None, metadata=_option(File(), "run", "Checkpoint from which to continue.")
-    )
-
-    def __post_init__(self) -> None:
-        for name, one in _DECLARED.items():
-            value = getattr(self, name)
-            if value is not one.default:  # defaults are valid
-                one.check(name, value)
+    checkpoint: str | os.PathLike[str] | None = field(default=None, metadata=_option("run", File()))
+    every: int = field(default=10, metadata=_option("run", Count(1)))
+    resume: str | os.PathLike[str] | None = field(default=None, metadata=_option("run", File()))
 
     @classmethod
     def taken_from(
@@ -401,37 +382,29 @@ class Options:
         InputError
             If the value of an option is invalid.
         """
-        names = declared(*scopes)
-        given = {name: value for name, value in arguments.items() if name in names}
-        if not given:
-            return _DEFAULTS, dict(arguments)
-        others = {name: value for name, value in arguments.items() if name not in names}
-        return cls(**given), others
-
-    def given(self, *scopes: Scope) -> dict[str, Any]:
-        """Return the options that are not at their defaults, by name.
-
-        Parameters
-        ----------
-        *scopes : {"run", "program", "gpu"}
-            Only options of these scopes; all if not given.
-        """
-        if self is _DEFAULTS:
-            return {}
-        return {
-            name: getattr(self, name)
-            for name, one in declared(*scopes).items()
-            if getattr(self, name) != one.default
+        names = {
+            name for name, option in options_of(cls).items() if not scopes or option.scope in scopes
         }
+        options = {name: value for name, value in arguments.items() if name in names}
+        return cls(**options), {
+            name: value for name, value in arguments.items() if name not in names
+        }
+
+    def for_programs(self) -> dict[str, Any]:
+        """Return the options for vertex programs that are not at their defaults, those of the plan by name."""
+        chosen = {**self.chosen("program"), **self.plan.chosen()}
+        chosen.pop("plan", None)
+        return chosen
 
 
 class RunOptions(TypedDict, total=False):
-    """The options of `Options` that apply to any run; every function passes them to `run`.
+    """The options that every function passes to `run`; `plan` is for those that run a vertex program.
 
-    Type checkers cannot derive it from the fields.
+    Type checkers cannot derive it from the fields of `Options`.
     """
 
     engine: Engine
+    plan: Plan
     progress: Progress
     timeout: float | None
     checkpoint: str | os.PathLike[str] | None
@@ -440,7 +413,7 @@ class RunOptions(TypedDict, total=False):
 
 
 def declared(*scopes: Scope) -> dict[str, Option]:
-    """Return the declarations of the options, by name.
+    """Return the declarations of the options by name, those of a plan in its place.
 
     Parameters
     ----------
@@ -450,59 +423,10 @@ def declared(*scopes: Scope) -> dict[str, Option]:
     Returns
     -------
     dict of str to Option
-        In the order of their descriptions.
     """
-    return {name: one for name, one in _DECLARED.items() if not scopes or one.scope in scopes}
-
-
-_DECLARED = {
-    one.name: Option(**one.metadata["option"], default=one.default) for one in fields(Options)
-}
-_DEFAULTS = Options()
-
-
-# ------------------------------------------------------------------------- signatures, docstrings
-
-
-def shows_options(function: Function) -> Function:
-    """Add the options to the signature and docstring of a function that takes them by name.
-
-    Parameters
-    ----------
-    function : callable
-        Takes them in its ``**parameters``.  The line `<options>` in the Parameters section of
-        its docstring is replaced by their descriptions.
-
-    Returns
-    -------
-    callable
-        The function itself.
-    """
-    signature = inspect.signature(function)
-    *own, rest = signature.parameters.values()
-    options = [
-        inspect.Parameter(
-            one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type
-        )
-        for one in fields(Options)
-    ]
-    shown_signature = signature.replace(parameters=[*own, *options, rest])
-    function.__signature__ = shown_signature  # type: ignore[attr-defined]  # where inspect looks first
-    if function.__doc__ is not None:  # -OO strips docstrings
-        function.__doc__ = "\n".join(_described(function.__doc__.splitlines()))
-    return function
-
-
-def _described(lines: list[str]) -> Iterator[str]:
-    """Yield a docstring's lines, with the options' descriptions inserted."""
-    for line in lines:
-        if line.strip() != "<options>":
-            yield line
-            continue
-        indent = line[: -len(line.lstrip())]
-        for name, one in _DECLARED.items():
-            optional = ", optional" if one.default is None else ""
-            yield f"{indent}{name} : {one.kind.word}{optional}"
-            yield from textwrap.wrap(
-                one.help, 100, initial_indent=f"{indent}    ", subsequent_indent=f"{indent}    "
-            )
+    options: dict[str, Option] = {}
+    for name, option in options_of(Options).items():
+        options |= options_of(Plan) if name == "plan" else {name: option}
+    return {
+        name: option for name, option in options.items() if not scopes or option.scope in scopes
+    }

@@ -66,7 +66,7 @@ class PhasedLoop(Loop):
     phased = True
 
     def __init__(self, phases: Phases, arguments: Mapping[str, Any], options: Options) -> None:
-        if options.extrapolate == "always":
+        if options.plan.extrapolate == "always":
             raise InputError(
                 f"extrapolate='always': {phases.name} runs in phases, which are not extrapolated; leave it out"
             )
@@ -76,6 +76,7 @@ class PhasedLoop(Loop):
                 "it with; pass `until` to ws.phases(), or set tol in one of its programs"
             )
         self.name = phases.name
+        self.may_not_end = not all(program.built_in for program in phases.programs)
         self.tol = phases.tol if options.tol is None else options.tol
         self.phase_names = tuple(one.name for one in phases.phases)
         self._phases = phases
@@ -88,7 +89,7 @@ class PhasedLoop(Loop):
                     options,
                     tol=None,
                     max_iter=options.max_iter if one.limit is None else one.limit,
-                    extrapolate="never",
+                    plan=replace(options.plan, extrapolate="never"),
                 ),
                 phase=True,
             )

@@ -20,6 +20,8 @@ A run of a vertex program on the CPU; S bytes of state per vertex, n vertices, A
       lists of messages           the messages of the longest row, and 16 bytes each to sort floats
       modes                       the same messages, and 16 bytes for each slot of its table, 25 if weighted
     state on edges, e bytes       2 e A with its result, which takes 22 A and 4 ids per arc besides
+    an edge column that is read   its bytes in that type for each arc; twice with a frontier on a directed graph
+      as another type
 """
 
 from __future__ import annotations
@@ -28,8 +30,11 @@ import ast
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph.footprints import Row, Sizes
@@ -37,6 +42,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.interface import CHUNK
 from cugraph_ws.partition.agreement import attempt
 from cugraph_ws.program.declarations import Jump, VertexSet, VertexValue
+from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.memory import LIMIT, available_memory, format_bytes
 
@@ -70,6 +76,11 @@ class GraphSizes(Sizes):
     def longest_row(self) -> int:
         """Arcs of the longest row of in-neighbours."""
         return int(self.graph.in_degrees.max(initial=0))
+
+    def edge_type(self, name: str) -> str:
+        """Return the NumPy name of the type of the edge column that a program reads as `name`; "" if none."""
+        column = name if name in self.graph.edge_attributes else self.graph.weight
+        return "" if column is None else str(self.graph.edge_dtype(column).name)
 
     def columns(self, most: int, each: float, *, rest: float = 0) -> int:
         """Return how many columns by vertex fit; see `columns_that_fit`."""
@@ -281,7 +292,7 @@ def _is_small(needed: float, on_device: bool) -> bool:
     return needed < SMALL and (on_device or LIMIT not in os.environ)
 
 
-def room_for_runs(*, on_device: bool, comm: Any = None) -> int:
+def room_for_runs(*, on_device: bool, comm: Communicator | None = None) -> int:
     """Return the bytes that a run may take.
 
     Parameters
@@ -297,7 +308,7 @@ def room_for_runs(*, on_device: bool, comm: Any = None) -> int:
     """
     if on_device:
         return device().free_memory()
-    room = getattr(comm, "room", None)  # only a Dask worker has such a limit
+    room = None if comm is None else comm.room
     return available_memory() if room is None else min(room, available_memory())
 
 
@@ -335,6 +346,9 @@ def program_memory(
     if sizes.directed and ("active" in program.functions or ("out_weight" in sums and read)):
         csr = sizes.csr + 8 * len(read) * arcs
     more = 0.0
+    if not sizes.on_device:  # kernels on the GPU cast what they read
+        orders = 2 if csr and "active" in program.functions else 1
+        more = orders * arcs * sum(map(partial(_width_of_cast, program, sizes), read))
     if "active" in program.functions:
         by_vertex += 13 + 8 * ("priority" in program.functions) + (25 + each) * follows
     else:
@@ -343,7 +357,7 @@ def program_memory(
             by_vertex += 24 + 8 * len({one.pointer for one in jumps}) + 16 * len(jumps)
         by_vertex += 0 if sizes.least else between
         if program.listing is not None:
-            more = _bytes_of_lists(program, sizes.longest_row())
+            more += _bytes_of_lists(program, sizes.longest_row())
     kept = sum(_width_of(field.type) for field in program.edge_state.values())
     by_arc = 2 * kept + 22 + 4 * each if kept else 0
     summing = 0.0
@@ -387,6 +401,13 @@ def _width_of_constant(name: str, constant: Any, given: Mapping[str, Any]) -> in
     required = isinstance(constant, VertexValue) and constant.default is None
     by_vertex = any(hasattr(value, "__len__") for value in known)
     return 12 if required or by_vertex or hasattr(constant, "source") else 0
+
+
+def _width_of_cast(program: Any, sizes: Sizes, name: str) -> int:
+    """Return the bytes by arc of an edge column that a program sees as another type; 0 if as its own."""
+    stored = sizes.edge_type(name)
+    seen = program.edges[name].seen(stored)
+    return 0 if seen == stored or not stored else np.dtype(seen).itemsize
 
 
 def _width_of(kind: Any) -> int:

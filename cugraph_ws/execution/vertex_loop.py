@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cpu.queues import check_piles
-from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import (
     BetweenSuperstepsOfRun,
     Counts,
@@ -89,7 +88,7 @@ class VertexLoop(Loop):
         phase: bool = False,
     ) -> None:
         program = program.current()
-        self.name = program.name
+        self.name, self.may_not_end = program.name, not program.built_in
         self.max_iter = program.max_iter if options.max_iter is None else options.max_iter
         self.tol = program.tol if options.tol is None else options.tol
         self._program = program
@@ -97,7 +96,9 @@ class VertexLoop(Loop):
         choose_engine(options.engine)
         self.engine: str = options.engine
         self._options = options
-        self._in_place = program.in_place if options.in_place is None else options.in_place
+        self._in_place = (
+            program.in_place if options.plan.in_place is None else options.plan.in_place
+        )
         self._threads = threads
         self._phase = phase
         self._predecessors = options.predecessors and program.predecessor is not None
@@ -181,19 +182,19 @@ class VertexLoop(Loop):
             raise InputError(
                 f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
             )
-        if self._options.in_place and self._program.reads_target:
+        if self._options.plan.in_place and self._program.reads_target:
             raise InputError(
                 f"in_place=True: {self.name}.compute takes `dst`, the destination's state after the previous "
                 "superstep; leave it out"
             )
         if self._program.edge_state:
-            if self._options.in_place:
+            if self._options.plan.in_place:
                 raise InputError(
                     f"in_place=True: {self.name} keeps state on edges, which is updated after each superstep; "
                     "leave it out"
                 )
             graph.check_edge_outputs(tuple(self._program.edge_state))
-        if self._options.in_place and self._program.listing is not None:
+        if self._options.plan.in_place and self._program.listing is not None:
             raise InputError(
                 f"in_place=True: {self._program.listing!r} of {self.name} reads the states after the previous "
                 "superstep; leave it out"
@@ -215,7 +216,7 @@ class VertexLoop(Loop):
         self.bound = replace(bound, synchronous=synchronous, never_nan=never_nan)
         self._graph, self.engine = graph, engine
         if self._in_place and not self.bound.runs_freely:
-            if self._options.in_place:
+            if self._options.plan.in_place:
                 raise self._not_in_place()
             self._in_place = None  # the program allows it where it changes nothing
 
@@ -264,7 +265,7 @@ class VertexLoop(Loop):
         """Read the counts of the state that the executor starts with; collective."""
         self._repetition = self.repetition() if self._graph.whole else None
         self._counts = self._exchange.merge(self._executor.counts())
-        if gathers_from_all(self.bound):  # all vertices send, whatever `starts` returns
+        if self.bound.gathers_from_all:  # all vertices send, whatever `starts` returns
             self._counts.active = self._graph.number_of_vertices
 
     def begin(self, fields: Mapping[str, Any]) -> None:
@@ -389,7 +390,7 @@ class VertexLoop(Loop):
             modes=counts.modes,
             exchanges=counts.exchanges,
             extrapolated=replaced,
-            exchange=[names_of(one) for one in counts.ways or [traffic.ways]],
+            exchange=[names_of(ways) if ways else "" for ways in counts.ways or [traffic.ways]],
             predicted=traffic.predicted,
         )
 

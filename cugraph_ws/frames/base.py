@@ -36,6 +36,7 @@ __all__ = [
     "Masked",
     "VertexNumbers",
     "is_cudf_frame",
+    "is_dask_frame",
     "is_frame",
     "is_on_device",
     "join_dtypes",
@@ -554,6 +555,12 @@ def _unwrap(data: Any) -> Any:
 def is_cudf_frame(data: Any) -> bool:
     """Return whether an object is a cuDF frame, or a `cudf.pandas` proxy of one."""
     return _is_cudf(_unwrap(data))
+
+
+def is_dask_frame(frame: Any) -> bool:
+    """Return whether an object is a Dask frame, without importing Dask."""
+    home = type(frame).__module__.partition(".")[0]
+    return home in ("dask", "dask_expr", "dask_cudf") and hasattr(frame, "npartitions")
 
 
 def _is_cudf(data: Any) -> bool:

@@ -21,7 +21,7 @@ from cugraph_ws.arguments import (
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_frame
 from cugraph_ws.frames.ids import agree, read_ids
-from cugraph_ws.graph.columns import AUTO, named_columns, weight_column
+from cugraph_ws.graph.edges import AUTO, named_columns, weight_column
 from cugraph_ws.graph.footprints import (
     IdShape,
     MemoryEstimate,
@@ -34,6 +34,8 @@ from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["estimate_memory"]
 
+WEIGHT_TYPES = {name: np.dtype(name) for name in ("int64", "float32", "float64")}
+
 
 def estimate_memory(
     edges: Any = None,
@@ -43,7 +45,7 @@ def estimate_memory(
     weight: str | None = AUTO,
     number_of_edges: int | None = None,
     number_of_vertices: int | None = None,
-    weighted: bool = False,
+    weighted: bool | str = False,
     directed: bool = True,
     attributes: int | Sequence[str] | None = 0,
     dense: bool = True,
@@ -67,14 +69,15 @@ def estimate_memory(
     source, destination : str or sequence of str
         Id columns of the frame.
     weight : str or None
-        Weight column of the frame, counted in its own type (`weighted` counts eight bytes).  By
+        Weight column of the frame, counted in its own type.  By
         default the column named `weight`, if there is one, as for a `Graph`.
     number_of_edges : int, optional
         Used instead of `edges`.
     number_of_vertices : int, optional
         By default an estimate from the frame, or half the number of edges.
-    weighted : bool
-        Whether there is a weight column.
+    weighted : bool or str
+        Without a frame: whether there is a weight column; or its type, "int64", "float32" or "float64".
+        True is "float64".  Programs that compute in floats copy integers.
     directed : bool
         False counts every edge in both directions.
     attributes : int or sequence of str, optional
@@ -117,7 +120,13 @@ def estimate_memory(
     if layout != "csc" and engine == "cpu":
         raise InputError(f"layout={layout!r} is for GPUs; give engine='cuda', or leave it out")
     check_columns(source, destination, weight, directed)
-    check_flag("weighted", weighted)
+    if isinstance(weighted, str):
+        check_choice("weighted", weighted, tuple(WEIGHT_TYPES))
+    else:
+        check_flag("weighted", weighted)
+    counted = (
+        WEIGHT_TYPES[weighted if isinstance(weighted, str) else "float64"] if weighted else None
+    )
     check_flag("dense", dense)
     number_of_edges = _whole("number_of_edges", number_of_edges)
     number_of_vertices = _whole("number_of_vertices", number_of_vertices)
@@ -144,7 +153,7 @@ def estimate_memory(
             weight,
             attributes,
             number_of_vertices,
-            weighted=weighted,
+            counted=counted,
             listed=None if loop is None or not rows.lists_messages(program) else directed,
         )
     else:
@@ -152,8 +161,10 @@ def estimate_memory(
             raise InputError("estimate_memory: give edges=, a frame, or number_of_edges=")
         if number_of_vertices is None:
             number_of_vertices = number_of_edges // 2
-        columns = (weight not in (None, AUTO) or weighted) + _count(attributes)
-        sizes = _expected(number_of_edges, number_of_vertices, columns, dense, text_bytes)
+        if weight not in (None, AUTO) and counted is None:
+            counted = WEIGHT_TYPES["float64"]
+        columns = _count(attributes)
+        sizes = _expected(number_of_edges, number_of_vertices, counted, columns, dense, text_bytes)
     if engine == "cuda":
         estimate = _on_device(sizes, directed, layout)
     else:
@@ -176,6 +187,7 @@ def estimate_memory(
             arcs=sizes.edges * (1 if directed else 2),
             directed=directed,
             weighted=sizes.value_bytes > 0,
+            weight_type=sizes.weight_type.name,
             id_bytes=sum(shape.each if shape.each else 8 for shape in sizes.ids),
             longest=sizes.longest,
             on_device=engine == "cuda",
@@ -195,6 +207,7 @@ class _Sizes:
     value_bytes: int = 0
     copied_values: int = 0
     longest: int = 0
+    weight_type: np.dtype[Any] = WEIGHT_TYPES["float64"]
 
 
 def _whole(name: str, count: Any) -> int | None:
@@ -212,17 +225,23 @@ def _count(attributes: int | Sequence[str]) -> int:
 
 
 def _expected(
-    edges: int, vertices: int, columns: int, dense: bool, text_bytes: float | None
+    edges: int,
+    vertices: int,
+    weight: np.dtype[Any] | None,
+    columns: int,
+    dense: bool,
+    text_bytes: float | None,
 ) -> _Sizes:
-    """Describe edges that are given only by numbers."""
+    """Describe edges that are given only by numbers: the type of the weight, and how many other columns."""
     each = 8.0
     if text_bytes is not None:
         each = 8 + text_bytes
         ids = IdShape("text", vertices, each)
     else:
         ids = IdShape("dense", vertices, 0) if dense else IdShape("integers", vertices)
-    input_bytes = int(edges * (2 * each + 8 * columns))
-    return _Sizes(edges, vertices, [ids], input_bytes, 8 * columns)
+    value_bytes = 8 * columns + (0 if weight is None else weight.itemsize)
+    sizes = _Sizes(edges, vertices, [ids], int(edges * (2 * each + value_bytes)), value_bytes)
+    return sizes if weight is None else replace(sizes, weight_type=weight)
 
 
 def _look_at(
@@ -233,12 +252,12 @@ def _look_at(
     attributes: int | Sequence[str],
     vertices: int | None,
     *,
-    weighted: bool,
+    counted: np.dtype[Any] | None,
     listed: bool | None,
 ) -> _Sizes:
     """Describe an edge frame.
 
-    `listed` is None unless the longest row of in-neighbours is needed; then it is whether edges are
+    `counted` is the type of a weight that is counted if none is named.  `listed` is None unless the longest row of in-neighbours is needed; then it is whether edges are
     directed.
     """
     frame = open_frame(edges, "edges", on_device=True)
@@ -247,9 +266,8 @@ def _look_at(
     known = {*names[0], *names[1]} <= set(frame.names)
     if not known and (source, destination) == ("source", "destination"):
         count = rows // 2 if vertices is None else vertices
-        return _expected(
-            rows, count, (weight is not None or weighted) + _count(attributes), True, None
-        )
+        kind = WEIGHT_TYPES["float64"] if counted is None and weight is not None else counted
+        return _expected(rows, count, kind, _count(attributes), True, None)
     if frame.on_device:
         read = [*names[0], *names[1], *([] if weight is None else [weight])]
         read += [] if isinstance(attributes, int) else _listed(attributes)
@@ -273,19 +291,21 @@ def _look_at(
         vertices = count_distinct(*parts)
     carried = [] if isinstance(attributes, int) else _listed(attributes)
     unnamed = attributes if isinstance(attributes, int) else 0
-    unnamed += weighted and weight is None
-    value_bytes, copied = 8 * unnamed, 0
+    kind = counted if weight is None else None
+    value_bytes, copied = 8 * unnamed + (0 if kind is None else kind.itemsize), 0
+    input_bytes += value_bytes * rows
+    weight_type = WEIGHT_TYPES["float64"] if kind is None else kind
     for name in [*([] if weight is None else [weight]), *carried]:
         values = frame.column(name, "weight" if name == weight else "attributes").values
         input_bytes += _bytes_of(values)
         kind = np.dtype(getattr(values, "dtype", np.int64))
-        each = kind.itemsize if kind.kind == "f" and kind.itemsize in (4, 8) else 8
-        each = 4 if kind == np.float16 else each
-        value_bytes += each
-        copied += 0 if kind in (np.float32, np.float64, np.int64) else each * rows
-    input_bytes += 8 * unnamed * rows
+        stored = "int64" if kind.kind != "f" else "float32" if kind.itemsize <= 4 else "float64"
+        if name == weight:
+            weight_type = WEIGHT_TYPES[stored]
+        value_bytes += WEIGHT_TYPES[stored].itemsize
+        copied += 0 if kind == stored else WEIGHT_TYPES[stored].itemsize * rows
     count = ids[0].distinct if vertices is None else vertices
-    return _Sizes(rows, count, ids, input_bytes, value_bytes, copied, longest)
+    return _Sizes(rows, count, ids, input_bytes, value_bytes, copied, longest, weight_type)
 
 
 def _most_frequent(columns: Sequence[Any]) -> int:

@@ -293,6 +293,8 @@ class Sizes:
     vertices, arcs : int
         Of the graph; an undirected edge is two arcs.
     directed, weighted : bool
+    weight_type : str
+        NumPy name of the type of the weights, as the graph has them.
     id_bytes : float
         Bytes of one id, as listed in results.
     has_csr : bool
@@ -309,6 +311,7 @@ class Sizes:
     arcs: int
     directed: bool
     weighted: bool = False
+    weight_type: str = "float64"
     id_bytes: float = 8
     has_csr: bool = False
     longest: int = 0
@@ -318,6 +321,10 @@ class Sizes:
     def longest_row(self) -> int:
         """Arcs of the longest row of in-neighbours, or 0."""
         return self.longest
+
+    def edge_type(self, name: str) -> str:
+        """Return the NumPy name of the type of the edge column that a program reads as `name`; "" if none."""
+        return self.weight_type if self.weighted else ""
 
     def columns(self, most: int, each: float, *, rest: float = 0) -> int:
         """Return how many columns by vertex a batch has: `most`, as the memory at the time is not known."""

@@ -18,17 +18,26 @@ import numpy.typing as npt
 from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.arrays import edges_of_arrays, edges_of_matrix
+from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
-from cugraph_ws.graph.columns import AUTO, Columns, named_columns, weight_column
 from cugraph_ws.graph.duplicates import Merge
-from cugraph_ws.graph.edges import Duplicates, Loops, check_duplicates, read_edges
+from cugraph_ws.graph.edges import (
+    AUTO,
+    Columns,
+    Duplicates,
+    Loops,
+    check_duplicates,
+    named_columns,
+    read_edges,
+    weight_column,
+)
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
 from cugraph_ws.runtime.device import as_host
-from cugraph_ws.runtime.dispatch import is_dask_frame, provider
+from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs

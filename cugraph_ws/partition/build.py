@@ -23,9 +23,15 @@ from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.frames.ids import IdType, cast_ids, read_ids
 from cugraph_ws.frames.values import read_numbers
 from cugraph_ws.graph.adjacency import index_dtype
-from cugraph_ws.graph.columns import Columns, named_columns
 from cugraph_ws.graph.duplicates import Merge
-from cugraph_ws.graph.edges import Duplicates, Loops, check_duplicates, refuse_loops
+from cugraph_ws.graph.edges import (
+    Columns,
+    Duplicates,
+    Loops,
+    check_duplicates,
+    named_columns,
+    refuse_loops,
+)
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.footprints import MemoryEstimate, check_memory
 from cugraph_ws.graph.vertices import id_columns
@@ -196,7 +202,7 @@ def build_shard(
 def _check_room(comm: Communicator, estimate: MemoryEstimate) -> None:
     """Raise GraphMemoryError if a shard would not fit in this machine's or the worker's memory."""
     check_memory(estimate)
-    room = getattr(comm, "room", None)  # only a Dask worker has such a limit
+    room = comm.room
     if room is not None and estimate.peak > room:
         raise GraphMemoryError(
             f"a worker needs {format_bytes(estimate.peak)} to build its shard of the graph, and "

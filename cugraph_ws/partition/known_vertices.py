@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import is_one_vertex
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import is_frame, open_frame
+from cugraph_ws.frames.base import is_dask_frame, is_frame, open_frame
 from cugraph_ws.frames.ids import IdType
 from cugraph_ws.graph.numbering import DenseIntegers, IdValues
 from cugraph_ws.graph.vertices import Vertices, id_columns, value_column
@@ -33,7 +33,6 @@ from cugraph_ws.program.declarations import (
     VertexValue,
 )
 from cugraph_ws.program.phases import Phases, programs_of
-from cugraph_ws.runtime.dispatch import is_dask_frame
 
 __all__ = ["GIVEN", "SENT", "Directory", "KnownVertices", "NoAnswerError"]
 

@@ -142,6 +142,15 @@ class BoundProgram:
         return goes_by_levels(self.declared, self.facts)
 
     @property
+    def gathers_from_all(self) -> bool:
+        """Whether every superstep must gather from all in-neighbours.
+
+        If messages may be applied in any order, a gather from all and one from active in-neighbours give
+        the same states, and the planner may choose.
+        """
+        return self.program.all_send and not self.order_free
+
+    @property
     def may_gather_from_all(self) -> bool:
         """Whether a superstep may gather from all in-neighbours although only active vertices send."""
         return self.order_free and may_gather_from_all(self.declared, self.facts)
@@ -247,7 +256,8 @@ def bind(
     )
     bounds = _edge_bounds(graph, columns, kinds, missing)
     facts = Facts(tuple(state), kinds_here, bounds, known, phase)
-    if not have_all_bound(program, key, graph):
+    alone = graph.comm.size == 1
+    if key not in program.memory if alone else not have_all_bound(program, key, graph):
         sample = _Sample(graph, constants, columns, kinds, missing, values)
         parameters = tuple(value.dtype.name for value in values)
         program = saturated(program, Kinds(tuple(state), kinds, kinds_here, parameters))
@@ -277,7 +287,8 @@ def bind(
         _doubt(program, tuple(state), inferred, sample, proved=proved)
         _warn_of_senders(declared_program, graph)
         declared_program.memory[key] = program, types, prepares, never_nan
-    keep_bound(declared_program, key, graph)
+    if not alone:
+        keep_bound(declared_program, key, graph)
     program, types, prepares, never_nan = declared_program.memory[key]
     reason = why_in_order(declared_program, facts)
     return BoundProgram(
@@ -533,15 +544,11 @@ def edge_columns(
             )
         columns.append(column)
         missing.append(declared.default if column is None else None)
-        if isinstance(declared.type, ScalarType):
-            kind = declared.type.name
-        elif column is not None:
-            kind = graph.edge_dtype(column).name
+        if column is not None:
+            stored = graph.edge_dtype(column).name
         else:
-            kind = "int64" if isinstance(declared.default, int) else "float64"
-        if isinstance(declared.type, Floating) and kind == "int64":
-            kind = "float64"
-        kinds.append(kind)
+            stored = "int64" if isinstance(declared.default, int) else "float64"
+        kinds.append(declared.seen(stored))
     return tuple(columns), tuple(kinds), tuple(missing)
 
 

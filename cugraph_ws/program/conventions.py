@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.graph.columns import AUTO, WEIGHT, column_names, is_auto, weight_column
+from cugraph_ws.graph.edges import AUTO, WEIGHT, column_names, is_auto, weight_column
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.declarations import Constant
 from cugraph_ws.program.decorator import VertexProgram
@@ -22,6 +22,7 @@ from cugraph_ws.program.phases import Phases, programs_of
 
 __all__ = [
     "columns_read",
+    "declares",
     "names_columns",
     "needs_weight",
     "reads_weights",
@@ -183,7 +184,7 @@ def names_columns(function: Function) -> Function:
         program = named.get("program", options.get("program"))
         graph = named.get("graph", options.get("graph"))
         for name in COLUMNS:
-            if name not in options or _is_graph(graph) or _declares(program, name, options):
+            if name not in options or _is_graph(graph) or declares(program, name, options):
                 continue
             if f"{name}_column" in options:
                 raise InputError(
@@ -196,10 +197,23 @@ def names_columns(function: Function) -> Function:
     return cast(Function, wrapper)
 
 
-def _declares(program: Any, name: str, options: dict[str, Any]) -> bool:
-    """Return whether a program has such a parameter, or an alias for one that is not given."""
+def declares(program: Any, name: str, options: dict[str, Any]) -> bool:
+    """Return whether a program has such a parameter, or an alias for one that is not among `options`.
+
+    Parameters
+    ----------
+    program : Any
+        The first argument of `run`.
+    name : str
+    options : dict
+        The arguments of `run` by name.
+
+    Returns
+    -------
+    bool
+    """
     if isinstance(program, Phases):
-        return any(_declares(member, name, options) for member in program.programs)
+        return any(declares(member, name, options) for member in program.programs)
     if not isinstance(program, PROGRAMS):
         return False
     if name in program.parameters:

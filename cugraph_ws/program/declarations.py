@@ -17,6 +17,7 @@ not accept a call as a type, so in files that they check, assign declarations th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -79,7 +80,7 @@ class ScalarType:
     name: str
     holds_vertex: bool = False
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The type as a NumPy dtype."""
         return np.dtype(self.name)
@@ -139,6 +140,12 @@ class Edge:
     type: ScalarType | Floating | None = None
     default: float | None = None
     least: float | None = None
+
+    def seen(self, stored: str) -> str:
+        """Return the NumPy name of the type that the program sees, given that of the column."""
+        if isinstance(self.type, ScalarType):
+            return self.type.name
+        return "float64" if isinstance(self.type, Floating) and stored == "int64" else stored
 
 
 @dataclass(frozen=True)

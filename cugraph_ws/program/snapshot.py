@@ -56,14 +56,18 @@ class Snapshot(ABC):
         Returns
         -------
         program
-            This one if none has changed since its sources were read.
+            This one if none has changed since its sources were read; always, for the library's own.
 
         Raises
         ------
         ProgramError
             If an outer name now has a value that a compiled function cannot use.
         """
-        if self.frozen or not any(source.has_changed() for source in self.sources.values()):
+        if (
+            self.built_in
+            or self.frozen
+            or not any(source.has_changed() for source in self.sources.values())
+        ):
             return self
         fresh = object.__new__(type(self))
         fresh.__dict__.update(self.__dict__, sources={}, memory={})

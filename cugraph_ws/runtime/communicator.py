@@ -48,6 +48,10 @@ class Communicator(Protocol):
     def request(self) -> str | None:
         """A request from outside to end the run: "interrupt" or "callback"; else None."""
 
+    @property
+    def room(self) -> int | None:
+        """Bytes that this rank may still allocate; None if only the machine's memory limits it."""
+
     def alltoall(self, buffers: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Send arrays to every rank, and return the arrays received.
 
@@ -224,6 +228,7 @@ class SingleRank:
     size = 1
     on_device = True
     request: str | None = None
+    room: int | None = None
 
     def alltoall(self, buffers: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Return this rank's arrays."""

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["PROVIDERS", "is_dask_frame", "provider"]
+__all__ = ["PROVIDERS", "provider"]
 
 PROVIDERS = {
     # frames: `make_frame` and `join_categories`; of cuDF also `CudfFrame` and `device_column`
@@ -64,9 +64,3 @@ def provider(what: str) -> Any:
     module
     """
     return import_module(PROVIDERS[what])
-
-
-def is_dask_frame(frame: Any) -> bool:
-    """Return whether an object is a Dask frame, without importing Dask."""
-    home = type(frame).__module__.partition(".")[0]
-    return home in ("dask", "dask_expr", "dask_cudf") and hasattr(frame, "npartitions")

@@ -136,6 +136,7 @@ class ThreadCommunicator:
 
     on_device = True
     request: str | None = None
+    room: int | None = None
 
     def __init__(self, rank: int, ranks: ThreadRanks) -> None:
         self.rank, self.size, self._ranks = rank, ranks.size, ranks

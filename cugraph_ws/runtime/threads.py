@@ -23,6 +23,8 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.looks import look
 
 __all__ = [
+    "added",
+    "by_pieces",
     "cut_evenly",
     "cut_offsets",
     "number_of_tasks",
@@ -31,6 +33,8 @@ __all__ = [
     "serial",
     "threads_at_most",
 ]
+
+PIECE = 1 << 15  # entries of a vector
 
 VARIABLE = "CUGRAPH_WS_THREADS"
 LEAST_LIMIT = 64  # threads that may be requested on any machine
@@ -207,3 +211,44 @@ def cut_offsets(offsets: npt.NDArray[np.int64], pieces: int) -> list[tuple[int, 
             ranges.append((low, high))
             low = high
     return ranges
+
+
+def by_pieces(loop: Callable[..., Any], size: int, *arguments: Any) -> list[Any]:
+    """Return what a loop returns for each piece of a vector, in their order.
+
+    Pieces do not depend on the number of threads, nor do sums of what is returned.
+
+    Parameters
+    ----------
+    loop : callable
+        Takes `arguments`, and the range of a piece.
+    size : int
+        Number of vertices.
+    *arguments
+        Arguments.
+    """
+    return parallel(
+        loop, [(*arguments, low, min(low + PIECE, size)) for low in range(0, size, PIECE)]
+    )
+
+
+def added(
+    loop: Callable[..., Any], width: int, size: int, *arguments: Any
+) -> npt.NDArray[np.float64]:
+    """Add up what a loop returns for each piece, in their order.
+
+    Parameters
+    ----------
+    loop, size, *arguments
+        As for `by_pieces`.
+    width : int
+        Length of what the loop returns.
+
+    Returns
+    -------
+    ndarray of float64, shape (width,)
+    """
+    sums: npt.NDArray[np.float64] = np.zeros(width)
+    for piece in by_pieces(loop, size, *arguments):
+        sums += piece
+    return sums

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from cuda_cases import CASES, check_same, graph_of
 from emulator.device import emulated
+from plans import planned
 from programs import Hops, Rank
 from shapes import build, random_edges, rmat
 from verify import check_pagerank
@@ -72,11 +73,11 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_gathers_have_the_same_bits(always: None, request: pytest.FixtureRequest) -> None:
     options = {"tol": 0.0, "max_iter": 6, "engine": "cpu"}
     with build(EDGES) as graph:
-        with_tiles = ws.run(Rank, graph, **options)
+        with_tiles = ws.run(Rank, graph, **planned(**options))
     assert "tiles" in with_tiles.rows.layout
     request.getfixturevalue("left_out")
     with build(EDGES) as graph:
-        plain = ws.run(Rank, graph, **options)
+        plain = ws.run(Rank, graph, **planned(**options))
         assert graph.report.choices == {}
         assert "tiles" not in graph.report.layouts
     assert set(plain.rows.layout) == {"csc"}
@@ -142,7 +143,7 @@ def test_what_is_left_out_is_refused_by_name(
         build(random_edges(9, 20, seed=1)) as graph,
         pytest.raises(EngineError, match=words),
     ):
-        ws.run(ws.PageRank, graph, **options)
+        ws.run(ws.PageRank, graph, **planned(**options))
 
 
 def test_a_layout_left_out_has_no_estimate(left_out: None) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from every_engine import the_answer
+from plans import planned
 from shapes import build
 from thread_ranks import on_ranks, share
 from verify import Edges
@@ -37,8 +38,8 @@ def test_widths(directed: bool) -> None:
 @pytest.mark.parametrize("options", [{}, {"engine": "python"}, {"partitions": 2}], ids=str)
 def test_widths_of_the_program(options: dict[str, Any]) -> None:
     with build(edges_of([GREAT, GREAT + 1])) as graph:
-        found = ws.run(ws.WidestPath, graph, start=0, **options).frame
-        away = ws.run(ws.WidestPath, graph, start=1, **options).frame
+        found = ws.run(ws.WidestPath, graph, **planned(start=0, **options)).frame
+        away = ws.run(ws.WidestPath, graph, **planned(start=1, **options)).frame
     assert found.width.tolist() == [2**63 - 1, GREAT, GREAT + 1]
     assert away.width.isna().tolist() == [True, False, True]
 

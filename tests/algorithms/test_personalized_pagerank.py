@@ -110,7 +110,7 @@ def test_a_batch_is_as_many_runs_of_pagerank() -> None:
             found = frame[frame.seed == seed].pagerank.to_numpy()
             at_seed = {seed: 1.0}
             alone = ws.pagerank(
-                graph, 0.7, at_seed, nstart=at_seed, tol=1e-9, extrapolate="never"
+                graph, 0.7, at_seed, nstart=at_seed, tol=1e-9, plan=ws.Plan(extrapolate="never")
             ).pagerank.to_numpy()
             assert np.abs(found - alone).max() < 1e-12
         expected = nx.pagerank(peer, 0.7, {3: 1.0}, tol=1e-12, max_iter=500)

@@ -29,7 +29,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms import triangles
 from cugraph_ws.backends.cpu.loops import triangles as on_cpu
 from cugraph_ws.backends.cuda.loops import triangles as on_gpu
-from cugraph_ws.execution import stop_vote
+from cugraph_ws.execution import stop_requests
 from cugraph_ws.partition import neighbourhoods, oriented
 
 BATTERY = {**SHAPES, "dense": random_edges(30, 220, seed=9), "hub": hub(300)}
@@ -197,7 +197,7 @@ def test_checkpoints_go_from_engine_to_engine(
 def test_checkpoints_go_from_ranks_to_ranks(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triangles, "WORK_A_STEP", 120)
     monkeypatch.setattr(triangles, "TOGETHER", 1)
-    monkeypatch.setattr(stop_vote, "EVERY", 0.0)
+    monkeypatch.setattr(stop_requests, "VOTE_EVERY", 0.0)
     path = tmp_path / "state.parquet"
 
     def begin(comm: Any) -> int:

@@ -26,6 +26,7 @@ from cuda_cases import (
 )
 from emulator.device import emulated
 from hypothesis import strategies as st
+from plans import planned
 from programs import Fading, Hops, Nearest, Paths, Peel, Rank, Widest
 from shapes import SHAPES, column, grid, hub, random_edges, rmat, undirected
 from verify import Edges
@@ -431,7 +432,7 @@ def test_impossible_runs_are_refused(options, told):
     program = options.pop("program")
     given = {"start": 0} if program is Hops else {}
     with emulated(), pytest.raises(ws.InputError, match=told):
-        ws.run(program, medley_graph(), **given, **options)
+        ws.run(program, medley_graph(), **planned(**given, **options))
 
 
 def test_a_checkpoint_of_another_program_is_refused(tmp_path):
@@ -478,11 +479,13 @@ def test_random_graphs(data):
             middle=2,
         )
         expected = ws.run(
-            case.program, graph, engine="python", fused=False, **given, **case.options
+            case.program, graph, **planned(engine="python", fused=False, **given, **case.options)
         )
         with emulated(seed, multiprocessors=1 + seed % 2):
             found = ws.run(
-                case.program, graph, engine="cuda", method=method, **given, **case.options
+                case.program,
+                graph,
+                **planned(engine="cuda", method=method, **given, **case.options),
             )
         check_same(found, expected, case)
 

@@ -12,6 +12,7 @@ from cuda_cases import PUSHES, Case, check_same, graph_of, medley
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans import planned
 from programs import Labels, Nearest, Rank
 from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 from verify import Edges
@@ -139,7 +140,7 @@ def test_a_road_takes_a_superstep_a_level(first):
     with graph_of(edges) as graph, tuned(FIRST_FUSED=first, MOST_FUSED=8):
         arcs = graph.csr.number_of_arcs
         with emulated():
-            found = ws.run(ws.BFS, graph, start=0, engine="cuda", direction="push")
+            found = ws.run(ws.BFS, graph, start=0, engine="cuda", plan=ws.Plan(direction="push"))
     distance = found.arrays["distance"]
     levels = distance.values[distance.valid]
     assert found.iterations == levels.max() + 1
@@ -160,7 +161,7 @@ def test_a_list_overflows_at_its_last_place(leaves):
     )  # fmt: skip
     share = (2 * leaves + 1) // 32
     with graph_of(edges) as graph, tuned(ROOM_SHARE=share, ALONE=0), emulated():
-        found = ws.run(ws.BFS, graph, start=0, engine="cuda", direction="push")
+        found = ws.run(ws.BFS, graph, start=0, engine="cuda", plan=ws.Plan(direction="push"))
     room = (2 * leaves + 1) // share
     assert found.rows.active == [1, leaves, leaves]
     assert found.rows.filter[1:] == ["online" if leaves <= room else "ballot"] * 2
@@ -200,7 +201,7 @@ def test_a_pull_stops_at_the_first_that_settles():
         np.concatenate([middle, np.full(100, 101)]), 102,
     )  # fmt: skip
     with graph_of(edges) as graph, emulated():
-        found = ws.run(ws.BFS, graph, start=0, engine="cuda", direction="pull")
+        found = ws.run(ws.BFS, graph, start=0, engine="cuda", plan=ws.Plan(direction="pull"))
     # Superstep 0: each of the middle reads one arc, and the last vertex the first few of its own.
     assert found.rows.edges[0] >= 200
     assert found.rows.edges[1] <= 1 + 100  # no other vertex is left
@@ -258,7 +259,9 @@ def test_priorities_save_work():
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_no_more_supersteps_than_allowed(most, direction):
     with graph_of(SHAPES["path"]) as graph, emulated(seed=most):
-        found = ws.run(ws.BFS, graph, start=0, engine="cuda", max_iter=most, direction=direction)
+        found = ws.run(
+            ws.BFS, graph, start=0, engine="cuda", max_iter=most, plan=ws.Plan(direction=direction)
+        )
     assert found.iterations == most
     assert not found.converged
     reached = found.arrays["distance"].valid
@@ -289,7 +292,7 @@ def test_one_superstep_a_launch_without_fusing():
         launched = []
         for fused in (True, False):
             before = here.launches
-            ws.run(ws.BFS, graph, start=0, engine="cuda", fused=fused)
+            ws.run(ws.BFS, graph, start=0, engine="cuda", plan=ws.Plan(fused=fused))
             launched.append(here.launches - before)
     assert launched[1] >= launched[0] + 20
 
@@ -306,7 +309,7 @@ def test_one_superstep_a_launch_without_fusing():
 )
 def test_impossible_pushes_are_refused(program, given, options, told):
     with graph_of(medley()) as graph, emulated(), pytest.raises(ws.InputError, match=told):
-        ws.run(program, graph, engine="cuda", direction="push", **given, **options)
+        ws.run(program, graph, **planned(engine="cuda", direction="push", **given, **options))
 
 
 @pytest.mark.parametrize(
@@ -319,13 +322,13 @@ def test_impossible_pushes_are_refused(program, given, options, told):
 )
 def test_filters_that_do_not_apply_are_refused(program, given, options, told):
     with graph_of(medley()) as graph, emulated(), pytest.raises(ws.InputError, match=told):
-        ws.run(program, graph, **given, **options)
+        ws.run(program, graph, **planned(**given, **options))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_nothing_to_do(direction):
     with graph_of(SHAPES["empty"]) as graph, emulated():
-        found = ws.run(Labels, graph, engine="cuda", direction=direction)
+        found = ws.run(Labels, graph, engine="cuda", plan=ws.Plan(direction=direction))
     assert found.iterations == 0
     assert len(found.arrays) == 1
 
@@ -335,7 +338,7 @@ def test_warps_agree_on_the_least_priority():
     n = 2500
     edges = Edges(np.zeros(n - 1, np.int64), np.arange(1, n), n, np.arange(n, 1, -1.0))
     with graph_of(edges) as graph, tuned(DUE_PART=2), emulated(1, multiprocessors=2):
-        found = ws.run(ws.SSSP, graph, source=0, engine="cuda", direction="push")
+        found = ws.run(ws.SSSP, graph, source=0, engine="cuda", plan=ws.Plan(direction="push"))
     assert found.arrays["distance"].values.tolist() == [0.0, *edges.weight]
     assert found.iterations >= 3  # vertices that are not near wait
 

@@ -13,6 +13,7 @@ from cuda_cases import PUSHES, Case, graph_of, medley
 from emulator.device import emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans import planned
 from shapes import grid, random_edges, rmat, undirected
 from test_cuda_frontier import tuned
 from test_cuda_partitioned_frontier import BATTERY
@@ -236,13 +237,13 @@ def test_a_launch_ends_once_a_rank_is_lost():
             arguments = {"start": [0], "engine": "cuda", "direction": "push"}
             if comm.rank == 0:
                 with pytest.raises(WorkerLostError, match="alarm"):
-                    ws.run(ws.BFS, shard, **arguments)
+                    ws.run(ws.BFS, shard, **planned(**arguments))
                 return "raised"
             with (
                 patch.object(CudaPartitionedFrontierExecutor, "superstep", fail),
                 pytest.raises(ZeroDivisionError),
             ):
-                ws.run(ws.BFS, shard, **arguments)
+                ws.run(ws.BFS, shard, **planned(**arguments))
             comm.links.window.alarm[:] = 1
             return "failed"
 

@@ -256,7 +256,7 @@ def test_partitions_that_are_not_linked_do_not_push():
         emulated(),
         pytest.raises(ws.InputError, match="partitions cannot push on the GPU"),
     ):
-        ws.run(Hops, graph, start=0, engine="cuda", partitions=2, direction="push")
+        ws.run(Hops, graph, start=0, engine="cuda", plan=ws.Plan(partitions=2, direction="push"))
 
 
 @pytest.mark.parametrize("direction", ["auto", "push", "pull"])
@@ -269,7 +269,9 @@ def test_a_rank_without_others_searches_as_on_the_whole_graph(direction, tmp_pat
             here, path = share(graph, comm), tmp_path / "one.parquet"
             ws.run(Hops, here, start=0, engine="cuda", max_iter=1, checkpoint=path)
             resumed = ws.run(Hops, here, start=0, engine="cuda", resume=path)
-            return resumed, ws.run(Hops, here, start=0, engine="cuda", direction=direction)
+            return resumed, ws.run(
+                Hops, here, start=0, engine="cuda", plan=ws.Plan(direction=direction)
+            )
 
         with emulated(), tuned():
             ((resumed, found),) = over_links(1, work)

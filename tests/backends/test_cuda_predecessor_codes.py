@@ -11,6 +11,7 @@ from cuda_cases import Case, graph_of, medley
 from emulator.device import EmulatedKernels, emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans import planned
 from shapes import SHAPES, hub, random_edges, rmat, undirected
 from test_cuda_frontier import check as check_whole
 from test_cuda_frontier import tuned
@@ -272,7 +273,7 @@ def test_programs_that_read_arcs(program, given, monkeypatch):
     """They do not settle, or take something from edges: every arc may matter."""
     notes = Notes(monkeypatch)
     with graph_of(medley()) as graph, tuned(), emulated():
-        ws.run(program, graph, engine="cuda", **given)
+        ws.run(program, graph, **planned(engine="cuda", **given))
     assert "choose" in notes.names
     assert "choose_of_least" not in notes.names
 

@@ -13,6 +13,7 @@ from cuda_cases import Case, graph_of
 from emulator.device import EmulatedKernels, emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans import planned
 from shapes import random_edges
 from test_cuda_frontier import tuned
 from test_cuda_partitioned_frontier import check
@@ -519,7 +520,7 @@ def test_the_host_looks_after_many_levels(monkeypatch):
         with graph_of(edges) as graph, emulated() as device, tuned():
 
             def work(comm, graph=graph, given=given):
-                ws.run(ws.SSSP, share(graph, comm), engine="cuda", **given)
+                ws.run(ws.SSSP, share(graph, comm), **planned(engine="cuda", **given))
                 return comm.links.waits
 
             waits[length], downloads[length] = over_links(2, work), device.downloads

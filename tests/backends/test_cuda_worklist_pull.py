@@ -19,7 +19,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import planner as plan
 from cugraph_ws.backends.cuda import worklist_pull
-from cugraph_ws.backends.cuda.frontier import why_not_swapped
+from cugraph_ws.backends.cuda.planner import why_not_swapped
 from cugraph_ws.program.binding import bind
 
 BY_NAME = {case.name: case for case in WORKLISTS}
@@ -156,7 +156,7 @@ def test_arcs_read_by_a_superstep():
     path = np.arange(30)
     edges = Edges(np.concatenate([path, [40, 41]]), np.concatenate([path + 1, [42, 42]]), 43)
     with graph_of(edges) as graph, tuned(), emulated():
-        found = ws.run(Nearest, graph, seeds=[0], engine="cuda", direction="push")
+        found = ws.run(Nearest, graph, seeds=[0], engine="cuda", plan=ws.Plan(direction="push"))
     assert found.rows.active == [1] * 31
     assert found.rows.edges == [2] * 30 + [0]
 
@@ -223,7 +223,7 @@ def test_one_superstep_a_launch_without_fusing():
         launched = []
         for fused in (True, False):
             before = here.launches
-            ws.run(Nearest, graph, seeds=[0], engine="cuda", fused=fused)
+            ws.run(Nearest, graph, seeds=[0], engine="cuda", plan=ws.Plan(fused=fused))
             launched.append(here.launches - before)
     assert launched[1] >= launched[0] + 20
 
@@ -263,7 +263,7 @@ def test_programs_that_gather_from_all_have_no_frontier(program):
         found = ws.run(program, graph, engine="cuda", max_iter=3)
         assert found.rows.direction == ["gather"] * 3
         with pytest.raises(ws.InputError, match="lists no frontier"):
-            ws.run(program, graph, engine="cuda", filter="ballot")
+            ws.run(program, graph, engine="cuda", plan=ws.Plan(filter="ballot"))
 
 
 def test_reasons_against_compare_and_swap():

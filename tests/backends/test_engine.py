@@ -10,6 +10,7 @@ import pytest
 from conftest import COMPILED
 from hypothesis import given
 from hypothesis import strategies as st
+from plans import planned
 from programs import (
     Hops,
     Labels,
@@ -62,7 +63,7 @@ mark_threads = pytest.mark.skipif(
 
 def answer(program: Any, edges: Edges, **options: Any) -> dict[str, list[Any]]:
     with build(edges) as graph:
-        result = ws.run(program, graph, **options)
+        result = ws.run(program, graph, **planned(**options))
     assert result.converged or result.stopped == "max_iter"
     return values_of(result)
 
@@ -156,7 +157,7 @@ def test_partitions_of_dense_programs(exchange):
 
 def test_an_exchange_that_is_not_known():
     with build(SHAPES["path"]) as graph, pytest.raises(ws.InputError, match="exchange='some'"):
-        ws.run(Hops, graph, start=0, partitions=2, exchange="some")
+        ws.run(Hops, graph, start=0, plan=ws.Plan(partitions=2, exchange="some"))
 
 
 def crossing(edges: Edges, cuts: list[int]) -> list[tuple[int, list[int]]]:
@@ -178,7 +179,7 @@ def test_bytes_of_a_search_over_partitions(exchange):
     with build(edges) as graph:
         cuts = even_offsets(graph, 3).tolist()
         options = {"start": [0], "engine": "python", "direction": "pull", "in_place": False}
-        result = ws.run(ws.BFS, graph, partitions=3, exchange=exchange, **options)
+        result = ws.run(ws.BFS, graph, **planned(partitions=3, exchange=exchange, **options))
         level, trace = result.arrays["distance"], result.trace
         reached = np.where(level.valid, level.values, -1)
     expected = []
@@ -206,7 +207,7 @@ def test_bytes_of_a_search_over_partitions(exchange):
 def test_auto_exchange_sends_the_smaller_message(program, given):
     def sent(exchange: str) -> Any:
         options = {"engine": "python", "partitions": 2, "exchange": exchange, **given}
-        return ws.run(program, graph, **options).trace["bytes_sent"].to_numpy()
+        return ws.run(program, graph, **planned(**options)).trace["bytes_sent"].to_numpy()
 
     with build(rmat(6, 4, seed=14)) as graph:
         free, refined, subset = sent("auto"), sent("vr"), sent("ms")
@@ -360,7 +361,7 @@ class TestQuietBackground:
 
     def first_active(self, program, edges, **options):
         with build(edges) as graph:
-            trace = ws.run(program, graph, engine="python", fused=False, **options).trace
+            trace = ws.run(program, graph, **planned(engine="python", fused=False, **options)).trace
         return int(trace["active"].iloc[0])
 
     def test_a_search_starts_from_its_start(self):
@@ -446,7 +447,7 @@ class TestThePlan:
 
     def directions(self, program, edges, *, engine="python", **options):
         with build(edges) as graph:
-            trace = ws.run(program, graph, engine=engine, **options).trace
+            trace = ws.run(program, graph, **planned(engine=engine, **options)).trace
         return list(trace["direction"]), list(trace["filter"]), list(trace["fused"])
 
     def test_a_search_pushes_pulls_and_pushes_again(self, tiny_tasks):
@@ -506,7 +507,7 @@ class TestThePlan:
             build(SHAPES["path"]) as graph,
             pytest.raises(ws.InputError, match=f"direction='{direction}'"),
         ):
-            ws.run(program, graph, direction=direction, **given)
+            ws.run(program, graph, **planned(direction=direction, **given))
 
 
 @ws.vertex_program

@@ -11,6 +11,7 @@ import pytest
 from ci_scripts import of
 from cuda_cases import set_classes
 from emulator.device import EmulatedKernels, emulated
+from plans import planned
 from programs import Hops, Rank
 from shapes import build, rmat
 from thread_ranks import over_links, share, with_ordered_ghosts
@@ -62,7 +63,9 @@ def watched_run(launched, program, ranks, cuts=None, **options):
         return 1000.0 * (after[1] - place)
 
     def work(comm):
-        result = ws.run(program, with_ordered_ghosts(share(graph, comm, cuts)), **options)
+        result = ws.run(
+            program, with_ordered_ghosts(share(graph, comm, cuts)), **planned(**options)
+        )
         return result.frame, result.iterations
 
     with build(GRAPH) as graph, emulated(seed=3):

@@ -200,7 +200,7 @@ class TestContests:
         return contests.Job(name, None, call, **facts)
 
     def test_every_variant_is_timed_and_verified(self, clusters, monkeypatch):
-        job = self.job(lambda graph, options: options.get("exchange") == "all")
+        job = self.job(lambda graph, options: options["plan"].exchange == "all")
         monkeypatch.setattr(contests, "breakdown", lambda client, run: (run(), types.SimpleNamespace(
             computing=0.25, communication=0.75))[1])  # fmt: skip
         section = Section("cluster-exchange", NAME)

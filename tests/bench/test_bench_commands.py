@@ -151,7 +151,7 @@ class TestPrograms:
         program = of("programs").Routes
         with build(rmat(5, 3, seed=3)) as graph:
             expected = ws.run(program, graph, source=0, engine="python").frame
-            found = ws.run(program, graph, source=0, direction="push").frame
+            found = ws.run(program, graph, source=0, plan=ws.Plan(direction="push")).frame
         pd.testing.assert_frame_equal(found, expected)
 
     def test_bytes_of_a_superstep(self):

@@ -183,7 +183,9 @@ def the_graph(**arguments) -> ws.Graph:
         ),
         (
             "pagerank --nstart-file first.csv --dangling-file first.csv --extrapolate never",
-            lambda: ws.pagerank(the_graph(), nstart=FIRST, dangling=FIRST, extrapolate="never"),
+            lambda: ws.pagerank(
+                the_graph(), nstart=FIRST, dangling=FIRST, plan=ws.Plan(extrapolate="never")
+            ),
         ),
         ("weakly-connected-components", lambda: weakly_connected_components(the_graph())),
         ("wcc", lambda: weakly_connected_components(the_graph())),

@@ -178,15 +178,17 @@ def test_a_cache_that_cannot_be_used_is_said(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "engine", "layouts"),
     [
-        ("pagerank", "cpu", [None, "tiles"]),
-        ("pagerank", "cuda", [None] * 2),
-        ("bfs", "cpu", [None]),
+        ("pagerank", "cpu", ["auto", "tiles"]),
+        ("pagerank", "cuda", ["auto"] * 2),
+        ("bfs", "cpu", ["auto"]),
     ],
 )
 def test_large_graphs_need_loops_over_tiles_too(name, engine, layouts):
     """And on a GPU a second call may use what the first has made."""
     asked = []
-    package = SimpleNamespace(**{name: lambda graph, **given: asked.append(given.get("layout"))})
+    package = SimpleNamespace(
+        **{name: lambda graph, plan=ws.Plan(), **options: asked.append(plan.layout)}
+    )
     compile_task(package, Task(name, engine))
     assert asked == layouts
 

@@ -85,8 +85,10 @@ def outside(counts: Counter[str], call: Callable[[], Any]) -> int:
 def test_collectives_outside_supersteps(client, counts, frame, name, number):
     starts = frame["source"].drop_duplicates().tolist()[:4]
     calls = {
-        "pagerank": lambda graph, start: ws.pagerank(graph, extrapolate="never"),
-        "run": lambda graph, start: ws.run(ws.PageRank, graph, extrapolate="never").frame,
+        "pagerank": lambda graph, start: ws.pagerank(graph, plan=ws.Plan(extrapolate="never")),
+        "run": lambda graph, start: (
+            ws.run(ws.PageRank, graph, plan=ws.Plan(extrapolate="never")).frame
+        ),
     }
     call = calls.get(name, lambda graph, start: getattr(ws, name)(graph, start))
     told = dd.from_pandas(frame, npartitions=1).compute()  # Dask has a type of text of its own
@@ -136,7 +138,7 @@ def test_a_graph_keeps_a_few_results_of_binding(client, counts, monkeypatch):
     dampings = (0.5, 0.6, 0.7, 0.8)
 
     def ranks(graph: Any, damping: float) -> Any:
-        return ws.pagerank(graph, alpha=damping, extrapolate="never")
+        return ws.pagerank(graph, alpha=damping, plan=ws.Plan(extrapolate="never"))
 
     with spread(FRAME) as graph, ws.Graph(FRAME) as whole:
         for damping in dampings:

@@ -32,6 +32,7 @@ from clusters import (
 )
 from dask._task_spec import Task
 from distributed import Client, Event, LocalCluster, Worker, wait
+from plans import planned
 from programs import Endless, Nearest, Peel
 from shapes import SHAPES, build, edge_frame, rmat, undirected
 from verify import Edges
@@ -159,8 +160,10 @@ def test_every_exchange(crowd, exchange):
             (ws.SSSP, {"source": 0, "direction": "gather", "max_iter": 500}, {}),
             (Peel, {"k": 3, "engine": "python", "direction": "pull"}, {}),
         ):
-            result = ws.run(program, spread, exchange=exchange, **options)
-            assert_same(result.frame, ws.run(program, whole, **options).frame, **tolerance)
+            result = ws.run(program, spread, **planned(exchange=exchange, **options))
+            assert_same(
+                result.frame, ws.run(program, whole, **planned(**options)).frame, **tolerance
+            )
             assert result.converged
             assert result.stopped == "converged"
             assert result.synchronous == (program is not ws.SSSP or "max_iter" in options)
@@ -189,7 +192,7 @@ def test_a_program_of_the_users_own(crowd):
         def apply(old, gathered):
             return min(max(old.number, gathered), 10_000)
 
-    options = {"steps": 2, "direction": "gather"}
+    options = {"steps": 2, "plan": ws.Plan(direction="gather")}
     with build(SKEWED) as whole, on_workers(SKEWED) as spread:
         for engine in ("cpu", "python"):
             found = ws.run(Farthest, spread, engine=engine, **options)
@@ -252,7 +255,7 @@ def programs_of(dask_worker: Worker) -> dict[int, int]:
 
 
 def test_workers_keep_programs_and_what_they_have_found_out(pair):
-    options = {"engine": "python", "max_iter": 3, "direction": "gather"}
+    options = {"engine": "python", "max_iter": 3, "plan": ws.Plan(direction="gather")}
     with build(SHAPES["path"]) as whole, on_workers(SHAPES["path"]) as spread:
         known = {}
         for further in (one_further, two_further, one_further, one_further):
@@ -591,7 +594,7 @@ def test_ctrl_c_is_not_lost(pair, monkeypatch):
         lambda g: ws.pagerank(g, personalization={10_000: 1.0}),
         lambda g: ws.sssp(g, 0, weight="other"),
         lambda g: ws.run(ws.SSSP, g, source=0, no_such=3),
-        lambda g: ws.run(ws.BFS, g, start=0, exchange="sometimes"),
+        lambda g: ws.run(ws.BFS, g, start=0, plan=ws.Plan(exchange="sometimes")),
         lambda g: ws.heat(g, {0: 1.0}),
         lambda g: ws.circuit(g, {10_000: 1.0}),
         lambda g: ws.bfs(g, 0, directed=False),

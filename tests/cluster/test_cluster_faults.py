@@ -189,7 +189,7 @@ def test_minima_of_a_resumed_search_are_equal_bit_by_bit(
     crowd, graph, whole, tmp_path, seconds, seed
 ):
     crowd.wait_for(SIZE)
-    options = {"source": 0, "fused": False, "direction": "push"}
+    options = {"source": 0, "plan": ws.Plan(fused=False, direction="push")}
     expected = ws.run(ws.SSSP, whole, **options).frame
     with Killer(crowd, seed, seconds / 3, number=2):
         result = ws.run(ws.SSSP, graph, **options, checkpoint=tmp_path / "state", every=1)

@@ -361,11 +361,11 @@ def test_owners_of_ids_send_their_numbers(where, kind):
 
 OTHERS = {
     "program", "graph", "alpha", "coupling", "cutoff", "damping", "degree_type", "depth_limit", "directed",
-    "direction", "destination", "destination_column", "engine", "every", "exchange", "extrapolate", "checkpoint",
-    "fail_on_nonconvergence", "filter", "fused", "in_place", "k", "max_iter", "method", "options",
-    "parameters", "partitions", "predecessors", "priorities", "progress", "resume", "return_predecessors",
-    "seed", "shard_bytes", "source", "source_column", "timeout", "tol", "unreachable", "weight", "weight_column",
-    "beta", "center", "endpoints", "format", "hierarchy", "layout", "max_level", "normalized", "radius", "resolution",
+    "destination", "destination_column", "engine", "every", "checkpoint",
+    "fail_on_nonconvergence", "k", "max_iter", "method", "options",
+    "parameters", "plan", "predecessors", "progress", "resume", "return_predecessors",
+    "seed", "source", "source_column", "timeout", "tol", "unreachable", "weight", "weight_column",
+    "beta", "center", "endpoints", "format", "hierarchy", "max_level", "normalized", "radius", "resolution",
     "threshold", "top", "at_least", "use_weight", "weighted", "wf_improved", "distance", "random_state", "theta", "undirected",
 }  # fmt: skip
 # As long as a frame: the ranks read them in any case, and name what they do not know.

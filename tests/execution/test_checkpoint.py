@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from plans import planned
 from programs import Fading, Nearest, Paths, Peel, Rank, Reached, Widest, values_of
 from shapes import SHAPES, build, grid, random_edges, rmat
 from stopping import EndsAfter
@@ -90,7 +91,7 @@ def test_vertex_programs(program, given, mode, tmp_path):
 
         def make(**options):
             more = {"engine": "python", "fused": False, **given, **mode, **options}
-            return ws.run(program, graph, **more)
+            return ws.run(program, graph, **planned(**more))
 
         check(make, tmp_path / "state.parquet")
 
@@ -100,7 +101,9 @@ def test_any_superstep_will_do(stop_after, tmp_path):
     with build(LONG) as graph:
 
         def make(**options):
-            return ws.run(ws.SSSP, graph, source=0, engine="python", fused=False, **options)
+            return ws.run(
+                ws.SSSP, graph, **planned(source=0, engine="python", fused=False, **options)
+            )
 
         check(make, tmp_path / "state.parquet", stop_after)
 
@@ -109,7 +112,7 @@ def test_compiled(tmp_path):
     with build(SPARSE) as graph:
 
         def make(**options):
-            return ws.run(Nearest, graph, seeds=[1, 9], fused=False, **options)
+            return ws.run(Nearest, graph, **planned(seeds=[1, 9], fused=False, **options))
 
         check(make, tmp_path / "state.parquet")
 
@@ -149,7 +152,7 @@ def test_loops_of_their_own(name, tmp_path):
             return
 
         def make(**options):
-            return ws.run(loop(), graph, **options)
+            return ws.run(loop(), graph, **planned(**options))
 
         check(make, tmp_path / "state.parquet", 1)
 
@@ -183,8 +186,7 @@ def test_a_run_may_go_on_in_another_way(mode, tmp_path):
     with build(LONG) as graph:
         whole = ws.run(ws.SSSP, graph, source=0, engine="python")
         stopped = ws.run(
-            ws.SSSP, graph, source=0, engine="cpu", direction="push", fused=False, checkpoint=path,
-            progress=lambda update: reports.append(update) or len(reports) < 7,
+            ws.SSSP, graph, source=0, engine="cpu", plan=ws.Plan(direction="push", fused=False), checkpoint=path, progress=lambda update: reports.append(update) or len(reports) < 7,
         )  # fmt: skip
         assert not stopped.synchronous
         assert stopped.stopped == "callback"
@@ -192,7 +194,9 @@ def test_a_run_may_go_on_in_another_way(mode, tmp_path):
         assert np.count_nonzero(queue == -1) > 3, "vertices wait"
         assert np.count_nonzero(queue > 0) == 1, "and one is active"
         resumed = ws.run(
-            ws.SSSP, graph, source=0, resume=path, **{"engine": "cpu", "fused": False, **mode}
+            ws.SSSP,
+            graph,
+            **planned(source=0, resume=path, **{"engine": "cpu", "fused": False, **mode}),
         )
     assert resumed.stopped == "converged"
     assert values_of(resumed) == values_of(whole)
@@ -211,7 +215,7 @@ def test_frequency_of_checkpoints(tmp_path, monkeypatch):
             graph,
             start=40,
             engine="python",
-            fused=False,
+            plan=ws.Plan(fused=False),
             checkpoint=tmp_path / "x",
             every=4,
         )
@@ -240,7 +244,7 @@ class TestAnotherRun:
 
     def refuse(self, path, edges, program=ws.SSSP, **given):
         with build(edges) as graph, pytest.raises(ws.InputError, match=r"resume="):
-            ws.run(program, graph, engine="python", resume=path, **given)
+            ws.run(program, graph, **planned(engine="python", resume=path, **given))
 
     def test_another_program(self, path):
         self.refuse(path, SPARSE, Widest, start=0)
@@ -320,7 +324,9 @@ class TestAnotherRun:
             ws.bfs(graph, 0, checkpoint=tmp_path / "b")
             with pytest.raises(ws.InputError, match="the limit of this run is 2"):
                 ws.bfs(graph, 0, depth_limit=2, resume=tmp_path / "b")
-            first = ws.run(ws.SSSP, graph, source=0, direction="push", checkpoint=tmp_path / "c")
+            first = ws.run(
+                ws.SSSP, graph, source=0, plan=ws.Plan(direction="push"), checkpoint=tmp_path / "c"
+            )
             assert not first.synchronous
             assert not ws.run(
                 ws.SSSP, graph, source=0, engine="python", resume=tmp_path / "c"
@@ -332,7 +338,9 @@ class TestAnotherRun:
         """In place a label travels any number of edges in a superstep."""
         with build(LONG) as graph:
             path = tmp_path / "least"
-            done = ws.run(Least, graph, direction="gather", in_place=True, checkpoint=path)
+            done = ws.run(
+                Least, graph, plan=ws.Plan(direction="gather", in_place=True), checkpoint=path
+            )
             assert not done.synchronous
             with pytest.raises(ws.InputError, match="out of order"):
                 ws.run(Least, graph, max_iter=500, resume=path)
@@ -388,8 +396,7 @@ class TestFiles:
         updates = []
         with build(LONG) as graph, pytest.raises(ws.FileError, match="checkpoint="):
             ws.run(
-                ws.BFS, graph, start=0, engine="python", fused=False,
-                checkpoint=tmp_path / where, progress=updates.append,
+                ws.BFS, graph, start=0, engine="python", plan=ws.Plan(fused=False), checkpoint=tmp_path / where, progress=updates.append,
             )  # fmt: skip
         assert not any(update.superstep for update in updates)
         assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]

@@ -53,7 +53,7 @@ def test_options_of_runs_are_taken() -> None:
     frame = ws.pagerank(EDGES, engine="python", max_iter=3, fail_on_nonconvergence=False)
     assert len(frame) == 3
     with pytest.raises(ws.InputError, match=r"^partitions: core_number has a loop of its own"):
-        ws.core_number(EDGES, partitions=2)
+        ws.core_number(EDGES, plan=ws.Plan(partitions=2))
 
 
 def test_parameters_of_a_loop_are_given_when_it_is_made() -> None:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
 import inspect
 import pickle
 import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from plans import planned
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms.registry import ALGORITHMS, described
 from cugraph_ws.cli import main as cli
-from cugraph_ws.execution.options import Options, RunOptions, declared, shows_options
-from cugraph_ws.execution.run import Run
+from cugraph_ws.cli.options import summary
+from cugraph_ws.execution import options
+from cugraph_ws.execution.options import Choice, Options, Plan, RunOptions, declared, options_of
 from cugraph_ws.frames.readers import read_frame
 
-TYPES = {one.name: one.type for one in dataclasses.fields(Options)}
+TYPES = {entry.name: entry.type for entry in dataclasses.fields(Options)}
 EDGES = pa.table({"source": [0, 1, 2], "destination": [1, 2, 3]})
 FUNCTIONS = {
     name: function
@@ -63,25 +68,32 @@ def keywords(function):
 # --- the declaration ----------------------------------------------------------------------------
 
 
-def test_run_shows_every_option_with_its_default_type_and_description():
-    expected = {name: (one.default, TYPES[name]) for name, one in declared().items()}
+def test_run_has_every_option_with_its_default_and_type():
+    expected = {name: (option.default, TYPES[name]) for name, option in options_of(Options).items()}
     assert keywords(ws.run) == expected
-    for name, one in declared().items():
-        entry = re.search(rf"^    {name} : (.*)\n((?: {{8}}.*\n)+)", ws.run.__doc__, re.MULTILINE)
-        assert entry is not None, name
-        assert entry[1] == one.kind.word + (", optional" if one.default is None else "")
-        assert entry[2].split() == one.help.split()
 
 
-def test_type_checkers_see_the_same_options_at_run():
-    assert keywords(Run.__call__) == keywords(ws.run)
-    own = inspect.signature(ws.run).parameters
-    assert list(inspect.signature(Run.__call__).parameters)[1:] == list(own)
+@pytest.mark.parametrize("documented", [ws.run, ws.Plan])
+def test_every_option_is_described(documented):
+    options = options_of(Plan if documented is ws.Plan else Options)
+    text = inspect.getdoc(documented)
+    for name, option in options.items():
+        assert described(text, name).endswith("."), name
+        kind = re.search(rf"^{name} : (.*)$", text, re.MULTILINE)[1]
+        assert kind.endswith(", optional") == (option.default is None), name
+        if isinstance(option.kind, Choice):
+            assert re.findall(r'"([^"]+)"', kind) == list(option.kind.words)
+
+
+def test_the_example_of_a_plan_runs():
+    outcome = doctest.testmod(options)
+    assert outcome.attempted > 3
+    assert not outcome.failed
 
 
 def test_type_checkers_see_the_same_options_at_functions():
-    seen = {name: one.__forward_arg__ for name, one in RunOptions.__annotations__.items()}
-    assert seen == {name: TYPES[name] for name in declared("run")}
+    seen = {name: entry.__forward_arg__ for name, entry in RunOptions.__annotations__.items()}
+    assert seen == {name: TYPES[name] for name in (*declared("run"), "plan")}
 
 
 # Functions that refuse some options, or do not need them, and say so
@@ -98,6 +110,8 @@ def test_functions_name_the_options_that_they_take(name):
     listed = re.search(r"^\*\*options\n    (.*): see `run`([.;])", text, re.MULTILINE)
     assert listed is not None
     expected = set(declared("run"))
+    if ALGORITHMS[name].program is not None:
+        expected.add("plan")
     if name in WITHOUT_CHECKPOINTS:
         expected -= {"checkpoint", "every", "resume"}
         assert listed[2] == ";"
@@ -112,15 +126,6 @@ def test_functions_on_graphs_take_options():
     assert {"bfs", "pagerank", "k_core"} <= set(FUNCTIONS)
 
 
-def test_a_function_without_a_docstring_can_show_options():
-    def bare(graph, **parameters):
-        return graph, parameters
-
-    assert shows_options(bare) is bare
-    assert bare.__doc__ is None
-    assert set(declared()) < set(inspect.signature(bare).parameters)
-
-
 # --- values -------------------------------------------------------------------------------------
 
 
@@ -129,11 +134,21 @@ def test_options_are_checked_when_they_are_made():
     with pytest.raises(ws.InputError, match=r"^max_iter=-1 must be a whole number, 0 or more"):
         Options(max_iter=-1)
     with pytest.raises(ws.InputError, match=r"^priorities=None must be True or False"):
-        Options(priorities=None)
+        Options(plan=ws.Plan(priorities=None))
     with pytest.raises(dataclasses.FrozenInstanceError):
         Options().every = 3
     with pytest.raises(ws.InputError, match="every=0 must be"):
         dataclasses.replace(Options(), every=0)
+    with pytest.raises(ws.InputError, match="partitions=0 must be"):
+        dataclasses.replace(Plan(), partitions=0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Plan().fused = False
+
+
+def test_a_plan_shows_what_is_chosen():
+    assert repr(Plan()) == "Plan()"
+    assert repr(Plan(direction="push", fused=False)) == "Plan(direction='push', fused=False)"
+    assert {Plan(partitions=2): 1}[Plan(partitions=2)] == 1
 
 
 @pytest.mark.parametrize(
@@ -149,19 +164,69 @@ def test_options_are_checked_when_they_are_made():
 def test_an_unknown_word_is_refused_wherever_it_is_given(name, choices):
     message = rf"^{name}='none' is not known; choose {choices}$"
     with pytest.raises(ws.InputError, match=message):
-        ws.run(ws.BFS, EDGES, start=0, **{name: "none"})
+        ws.run(ws.BFS, EDGES, **planned(start=0, **{name: "none"}))
     with pytest.raises(ws.InputError, match=message):
-        ws.run(ws.WeaklyConnectedComponents(), EDGES, **{name: "none"})
+        ws.run(ws.WeaklyConnectedComponents(), EDGES, **planned(**{name: "none"}))
 
 
 def test_options_are_sorted_out_of_arguments():
-    options, others = Options.taken_from({"start": 3, "every": 2, "fused": False})
-    assert (options, others) == (Options(every=2, fused=False), {"start": 3})
-    assert options.given() == {"fused": False, "every": 2}
-    assert options.given("run") == {"every": 2}
+    plan = Plan(fused=False)
+    options, others = Options.taken_from({"start": 3, "every": 2, "plan": plan})
+    assert (options, others) == (Options(every=2, plan=plan), {"start": 3})
+    assert options.chosen() == {"plan": plan, "every": 2}
+    assert options.chosen("run") == {"every": 2}
+    assert options.for_programs() == {"fused": False}
     options, others = Options.taken_from({"every": 2, "max_iter": 5}, "run")
-    assert (options.given(), others) == ({"every": 2}, {"max_iter": 5})
+    assert (options.chosen(), others) == ({"every": 2}, {"max_iter": 5})
     assert pickle.loads(pickle.dumps(options)) == options
+
+
+# --- what was an argument of its own before there were plans ------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **more: ws.run(ws.BFS, EDGES, start=0, **more).frame,
+        lambda **more: ws.bfs(EDGES, 0, **more),
+        lambda **more: ws.sssp(EDGES, 0, **more),  # decorated twice
+        lambda **more: pd.DataFrame(EDGES.to_pydict()).ws.bfs(0, **more),
+    ],
+    ids=["run", "bfs", "sssp", "accessor"],
+)
+def test_earlier_names_are_taken_with_one_warning(call):
+    with pytest.warns(FutureWarning) as caught:
+        frame = call(direction="push", fused=False)
+    assert [str(warning.message).partition(": ")[2] for warning in caught] == [
+        "direction=, fused= will be refused in a later version; give plan=ws.Plan(direction='push', "
+        "fused=False)"
+    ]
+    assert caught[0].filename == __file__
+    assert frame.equals(call(plan=Plan(direction="push", fused=False)))
+    with pytest.raises(ws.InputError, match=r"direction= and plan= are both given; give all in"):
+        call(direction="push", plan=Plan(fused=False))
+    with pytest.raises(ws.InputError, match=r"^direction='up' is not known; choose 'auto', 'push'"):
+        call(direction="up")
+
+
+def test_a_program_may_have_a_parameter_of_an_earlier_name():
+    @ws.vertex_program
+    class Filtered:
+        x: ws.float64
+        filter = ws.parameter(ws.float64, default=1.0)
+        combine = sum
+        max_iter = 1
+
+        def init():
+            return 0.0
+
+        def compute(src):
+            return src.x
+
+        def apply(gathered, p):
+            return gathered + p.filter
+
+    assert ws.run(Filtered, EDGES, filter=3.0).frame["x"].to_pylist() == [3.0] * 4
 
 
 @pytest.mark.parametrize(
@@ -177,7 +242,7 @@ def test_options_are_sorted_out_of_arguments():
 def test_options_of_vertex_programs_are_refused_by_other_loops(given):
     assert set(given) <= set(declared("program", "gpu"))
     with pytest.raises(ws.InputError, match=f"^{next(iter(given))}: .* has a loop of its own"):
-        ws.run(ws.WeaklyConnectedComponents(), EDGES, **given)
+        ws.run(ws.WeaklyConnectedComponents(), EDGES, **planned(**given))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +251,7 @@ def test_options_of_vertex_programs_are_refused_by_other_loops(given):
 def test_gpu_options_are_refused_on_a_cpu(name, value):
     assert name in declared("gpu")
     with pytest.raises(ws.InputError, match=rf"^{name}={value!r} is a .* of engine='cuda'"):
-        ws.run(ws.BFS, EDGES, start=0, engine="cpu", **{name: value})
+        ws.run(ws.BFS, EDGES, **planned(start=0, engine="cpu", **{name: value}))
 
 
 # --- the command line ---------------------------------------------------------------------------
@@ -200,10 +265,14 @@ def flags(command):
 
 def test_run_has_a_flag_for_every_option():
     shown = flags("run")
-    for name, one in declared().items():
+    for name in declared():
         assert name in shown
         if name != "progress":  # by default it is shown on terminals
-            assert shown[name] == one.summary.replace("`", "")
+            assert shown[name] == summary(name)
+    assert shown["direction"] == "The direction of every superstep."
+    assert shown["fused"].startswith(
+        "Whether one call, or one launch on a GPU, may run several supersteps,"
+    )
 
 
 @pytest.mark.parametrize("command", ["pagerank", "weakly-connected-components", "sssp", "k-core"])

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import reference
 from fuzz.programs import quick_loops
+from plans import planned
 from shapes import random_edges
 
 import cugraph_ws as ws
@@ -121,12 +122,12 @@ def test_each_pair(name: str, graph: ws.Graph, tmp_path: Path, monkeypatch: Any)
         limit: reference.run(program, PLAIN, given, max_iter=limit, message=int)
         for limit in (0, 2, None)
     }
-    ws.run(program, graph, max_iter=2, checkpoint="begun.parquet", **arguments)
+    ws.run(program, graph, **planned(max_iter=2, checkpoint="begun.parquet", **arguments))
     compared = 0
     for pair in EACH:
         options = dict(pair)
         try:
-            result = ws.run(program, graph, **arguments, **options)
+            result = ws.run(program, graph, **planned(**arguments, **options))
         except (ws.InputError, ws.EngineError) as error:
             if not any(f"{option}=" in str(error) for option in options):
                 pytest.fail(f"{pair}: the error names neither: {error}")

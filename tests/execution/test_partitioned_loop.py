@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from emulator.device import emulated
+from plans import planned
 from programs import Hops, Nearest, Rank
 from shapes import rmat
 from thread_ranks import on_ranks, share
@@ -49,16 +50,15 @@ class Raises:
 def test_an_error_in_a_program_is_the_programs_own(graph, partitions):
     """The first vertex that counts so far is the last one, of the last rank."""
     with pytest.raises(ws.ProgramError, match=r"Raises.apply, line .* shifts by -1 bits"):
-        ws.run(Raises, graph, engine="python", max_iter=9, partitions=partitions)
-    again = ws.run(Hops, graph, start=0, partitions=3)
+        ws.run(Raises, graph, engine="python", max_iter=9, plan=ws.Plan(partitions=partitions))
+    again = ws.run(Hops, graph, start=0, plan=ws.Plan(partitions=3))
     pd.testing.assert_frame_equal(again.frame, ws.run(Hops, graph, start=0).frame)
 
 
 def test_progress_is_reported_in_the_callers_thread(graph):
     threads = []
     ws.run(
-        Rank, graph, partitions=3, max_iter=4, tol=0.0,
-        progress=lambda update: threads.append((threading.get_ident(), update.superstep)),
+        Rank, graph, plan=ws.Plan(partitions=3), max_iter=4, tol=0.0, progress=lambda update: threads.append((threading.get_ident(), update.superstep)),
     )  # fmt: skip
     assert threads == [(threading.get_ident(), number) for number in (1, 2, 3, 4)]
 
@@ -72,22 +72,22 @@ def test_an_interrupted_run_gives_the_state_so_far(graph):
     found = []
     for partitions in (1, 3):
         with pytest.raises(ws.Interrupted, match="after 2 supersteps") as caught:
-            ws.run(Rank, graph, partitions=partitions, **options)
+            ws.run(Rank, graph, **planned(partitions=partitions, **options))
         found.append(caught.value.result.frame)
     pd.testing.assert_frame_equal(*found)
 
 
 def test_a_run_out_of_time_ends(graph):
-    result = ws.run(Rank, graph, partitions=2, timeout=1e-9)
+    result = ws.run(Rank, graph, plan=ws.Plan(partitions=2), timeout=1e-9)
     assert (result.stopped, result.iterations) == ("timeout", 0)
 
 
 def test_shards_are_kept_for_runs_over_as_many_partitions(graph):
-    ws.run(Hops, graph, start=0, partitions=3)
+    ws.run(Hops, graph, start=0, plan=ws.Plan(partitions=3))
     first = [shard.csc for shard in graph._shards]
-    ws.run(Nearest, graph, seeds=[0], partitions=3)
+    ws.run(Nearest, graph, seeds=[0], plan=ws.Plan(partitions=3))
     assert all(shard.csc is rows for shard, rows in zip(graph._shards, first, strict=True))
-    ws.run(Hops, graph, start=0, partitions=2)
+    ws.run(Hops, graph, start=0, plan=ws.Plan(partitions=2))
     assert len(graph._shards) == 2
 
 
@@ -95,7 +95,7 @@ def test_shards_are_part_of_the_graphs_memory_and_closed_with_it(graph):
     before = graph.report.bytes
     with emulated():
         expected = ws.run(Hops, graph, start=0, engine="cuda").frame
-        found = ws.run(Hops, graph, start=0, engine="cuda", partitions=2)
+        found = ws.run(Hops, graph, start=0, engine="cuda", plan=ws.Plan(partitions=2))
         pd.testing.assert_frame_equal(found.frame, expected)
         assert graph.report.bytes > before
         held = [weakref.ref(shard) for shard in graph._shards]
@@ -109,7 +109,9 @@ def test_a_graph_can_run_in_partitions_from_several_threads(graph):
     expected = ws.run(Rank, graph, max_iter=20, tol=0.0).frame["rank"]
 
     def run(number):
-        return ws.run(Rank, graph, max_iter=20, tol=0.0, partitions=2 + number % 2).frame["rank"]
+        return ws.run(
+            Rank, graph, max_iter=20, tol=0.0, plan=ws.Plan(partitions=2 + number % 2)
+        ).frame["rank"]
 
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(run, range(8)):
@@ -119,6 +121,6 @@ def test_a_graph_can_run_in_partitions_from_several_threads(graph):
 def test_a_shard_is_not_cut_again(graph):
     def work(comm):
         with pytest.raises(ws.InputError, match=r"partitions=2: a graph on a cluster"):
-            ws.run(Hops, share(graph, comm), start=0, partitions=2)
+            ws.run(Hops, share(graph, comm), start=0, plan=ws.Plan(partitions=2))
 
     on_ranks(2, work)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from plans import planned
 from shapes import (
     FRAME_KINDS,
     build,
@@ -33,7 +34,7 @@ def some_steps(program: ws.VertexProgram, argument: str) -> Callable[..., Any]:
 
     def call(graph: ws.Graph, value: Any, **options: Any) -> Any:
         values = {argument: value}
-        return ws.run(program, graph, tol=0.0, max_iter=20, **values, **options).frame
+        return ws.run(program, graph, **planned(tol=0.0, max_iter=20, **values, **options)).frame
 
     return call
 
@@ -236,8 +237,8 @@ def test_forced_choices_do_not_matter(search, edges, choices):
     assume(search != "bfs" or choices.get("direction") != "gather")  # refused: see below
     assume(choices.get("engine") != "python" or not choices.get("in_place"))  # refused as well
     with build(edges) as graph:
-        forced = ws.run(program, graph, **start, **choices).frame
-        free = ws.run(program, graph, **start).frame
+        forced = ws.run(program, graph, **planned(**start, **choices)).frame
+        free = ws.run(program, graph, **planned(**start)).frame
     pd.testing.assert_frame_equal(forced, free)
 
 
@@ -249,12 +250,11 @@ def test_forced_choices_do_not_matter_on_larger_graphs(search, direction):
         with build(edges) as graph:
             if (search, direction) == ("bfs", "gather"):
                 with pytest.raises(ws.InputError, match="gather"):
-                    ws.run(program, graph, **start, direction=direction)
+                    ws.run(program, graph, **planned(**start, direction=direction))
                 continue
-            free = ws.run(program, graph, **start)
+            free = ws.run(program, graph, **planned(**start))
             for fused, in_place in ((True, None), (False, False), (False, True)):
-                forced = ws.run(program, graph, **start, direction=direction, fused=fused,
-                                in_place=in_place)  # fmt: skip
+                forced = ws.run(program, graph, **planned(**start, direction=direction, fused=fused, in_place=in_place))  # fmt: skip
                 pd.testing.assert_frame_equal(forced.frame, free.frame)
 
 
@@ -299,8 +299,10 @@ def test_threads_that_race_give_one_answer(search, monkeypatch, pytestconfig):
     edges = undirected(rmat(scale, 16, seed=23))
     with build(edges) as graph:
         monkeypatch.setenv("CUGRAPH_WS_THREADS", "1")
-        alone = ws.run(program, graph, **start).frame
+        alone = ws.run(program, graph, **planned(**start)).frame
         monkeypatch.setenv("CUGRAPH_WS_THREADS", "4")
         for direction in ("auto", "push", "pull") * 3:
-            together = ws.run(program, graph, **start, direction=direction, fused=False).frame
+            together = ws.run(
+                program, graph, **planned(**start, direction=direction, fused=False)
+            ).frame
             pd.testing.assert_frame_equal(together, alone)

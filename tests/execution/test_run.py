@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from emulator.device import emulated
+from plans import planned
 from programs import Hops, Paths, Peel, Rank, values_of
 from shapes import SHAPES, build, edge_frame, rmat
 from verify import Edges
@@ -26,7 +27,7 @@ PATH = SHAPES["path"]
 def search(edges: Edges = PATH, **options) -> ws.Result:
     options.setdefault("engine", "python")
     with build(edges) as graph:
-        return ws.run(ws.BFS, graph, start=0, fused=False, **options)
+        return ws.run(ws.BFS, graph, **planned(start=0, fused=False, **options))
 
 
 class TestHowRunsEnd:
@@ -43,7 +44,9 @@ class TestHowRunsEnd:
     @pytest.mark.parametrize("fused", [True, False])
     def test_max_iter(self, most, fused, engine):
         with build(PATH) as graph:
-            result = ws.run(ws.BFS, graph, start=0, fused=fused, max_iter=most, engine=engine)
+            result = ws.run(
+                ws.BFS, graph, start=0, plan=ws.Plan(fused=fused), max_iter=most, engine=engine
+            )
         assert result.stopped == "max_iter"
         assert result.iterations == most
         assert not result.converged
@@ -128,7 +131,7 @@ class TestHowRunsEnd:
     def test_an_empty_graph(self, engine):
         with build(SHAPES["empty"]) as graph:
             for program, given in ((Rank, {}), (Peel, {})):
-                result = ws.run(program, graph, engine=engine, **given)
+                result = ws.run(program, graph, **planned(engine=engine, **given))
                 assert result.converged
                 assert result.iterations == 0
                 assert len(result.frame) == 0
@@ -219,7 +222,14 @@ class TestInterrupts:
                 monkeypatch.setattr(Frontier, "set_list", stuck)
 
             with pytest.raises(KeyboardInterrupt):
-                ws.run(ws.BFS, graph, start=0, engine="python", fused=False, progress=callback)
+                ws.run(
+                    ws.BFS,
+                    graph,
+                    start=0,
+                    engine="python",
+                    plan=ws.Plan(fused=False),
+                    progress=callback,
+                )
             assert len(loop_begun) == 1
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -328,7 +338,9 @@ class TestSupersteps:
 
         with build(PATH) as graph:
             for options in ({}, {"fused": False}, {"direction": "gather"}):
-                result = ws.run(When, graph, start=0, engine=engine, max_iter=100, **options)
+                result = ws.run(
+                    When, graph, **planned(start=0, engine=engine, max_iter=100, **options)
+                )
                 assert values_of(result)["when"] == list(range(50)), options
 
     def test_an_aggregate_is_of_the_superstep_before(self, engine):
@@ -359,7 +371,7 @@ class TestSupersteps:
             labels = np.minimum(labels, np.concatenate([[0], labels[:-1]]))
         with build(PATH) as graph:
             for options in ({}, {"fused": False}):
-                found = ws.run(Cap, graph, engine=engine, **options)
+                found = ws.run(Cap, graph, **planned(engine=engine, **options))
                 assert found.arrays["label"].tolist() == labels.tolist()
 
 
@@ -374,7 +386,7 @@ class TestSupersteps:
 )  # fmt: skip
 def test_arguments_that_make_no_sense(argument, value):
     with build(PATH) as graph, pytest.raises(ws.InputError, match=argument):
-        ws.run(Rank, graph, **{"engine": "python", argument: value})
+        ws.run(Rank, graph, **planned(**{"engine": "python", argument: value}))
 
 
 def test_a_tol_without_a_residual_is_refused():
@@ -389,7 +401,7 @@ def test_a_tol_without_a_residual_is_refused():
 )  # fmt: skip
 def test_a_loop_of_its_own_takes_nothing_that_it_would_ignore(given):
     with build(PATH) as graph, pytest.raises(ws.InputError, match=next(iter(given))):
-        ws.run(ws.WeaklyConnectedComponents(), graph, **given)
+        ws.run(ws.WeaklyConnectedComponents(), graph, **planned(**given))
 
 
 LOOPS = {

@@ -167,12 +167,6 @@ def test_results_of_more_rows_than_vertices_are_refused(monkeypatch: Any) -> Non
         assert len(few) == 1000
 
 
-class Limited(ThreadCommunicator):
-    """A rank on a worker that has so many bytes of memory left."""
-
-    room: int | None = None
-
-
 @pytest.mark.parametrize("limited", ["worker", "variable"])
 def test_a_run_on_ranks_is_refused_before_it_starts(limited: str, monkeypatch: Any) -> None:
     """Rank 1 lacks memory for its share: both ranks are told so, and nothing is computed."""
@@ -180,7 +174,7 @@ def test_a_run_on_ranks_is_refused_before_it_starts(limited: str, monkeypatch: A
     frame = pd.DataFrame(dict(zip(("source", "destination"), ends, strict=True)))
 
     def on_rank(comm: Any) -> None:
-        own = Limited(comm.rank, comm.size, comm._board, comm._barrier)
+        own = ThreadCommunicator(comm.rank, comm.size, comm._board, comm._barrier)
         share = [frame[:150_000], frame[150_000:]][comm.rank]
         shard = build_shard(own, [(comm.rank, share)], ["source"], ["destination"])
         comm.allgather(None)
@@ -208,7 +202,11 @@ def test_partitions_of_a_process_are_refused(program: str, monkeypatch: Any) -> 
     graph, _ = small("bfs")
     monkeypatch.setenv(LIMIT, "1000")
     with pytest.raises(GraphMemoryError, match=r"needs .*iB beside the graph and 1000 B are"):
-        ws.run(ws.PageRank if program == "vertices" else zoo_edges.Triangles, graph, partitions=2)
+        ws.run(
+            ws.PageRank if program == "vertices" else zoo_edges.Triangles,
+            graph,
+            plan=ws.Plan(partitions=2),
+        )
     graph.close()
 
 

@@ -17,11 +17,15 @@ import cugraph_ws as ws
 from cugraph_ws.execution import stop_requests
 from cugraph_ws.execution.loop import Loop, Step
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
-from cugraph_ws.execution.stop_requests import EVERY, LEAST_START, StopRequests
-from cugraph_ws.execution.stop_vote import StopVote
+from cugraph_ws.execution.stop_requests import (
+    EVERY,
+    LEAST_START,
+    HeldInterrupts,
+    StopRequests,
+    StopVote,
+)
 from cugraph_ws.kernels.cpu.jit import jit
 from cugraph_ws.runtime import threads
-from cugraph_ws.runtime.interrupts import HeldInterrupts
 from cugraph_ws.runtime.looks import StepAbandoned, look, look_together, watched_by, without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.threads import parallel, serial

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from plans import planned
 from programs import Hops, Peel, Rank
 from shapes import SHAPES, build, rmat
 
@@ -19,7 +20,7 @@ COLUMNS = [
 
 def trace_of(program, edges, *, engine="python", **options):
     with build(edges) as graph:
-        result = ws.run(program, graph, engine=engine, **options)
+        result = ws.run(program, graph, **planned(engine=engine, **options))
         return result, result.trace
 
 

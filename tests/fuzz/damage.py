@@ -43,6 +43,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from plans import planned
 from stopping import EndsAfter
 
 import cugraph_ws as ws
@@ -150,29 +151,33 @@ def runs() -> dict[str, tuple[Any, Callable[..., Any], int]]:
     several = list(range(12))
     run = partial
     return {
-        "bfs": (one, run(ws.run, ws.BFS, start=0, fused=False), 2),
-        "sssp": (one, run(ws.run, ws.SSSP, source=0, fused=False), 2),
-        "widest": (one, run(ws.run, ws.WidestPath, source=0, partitions=3), 2),
+        "bfs": (one, run(ws.run, ws.BFS, start=0, plan=ws.Plan(fused=False)), 2),
+        "sssp": (one, run(ws.run, ws.SSSP, source=0, plan=ws.Plan(fused=False)), 2),
+        "widest": (one, run(ws.run, ws.WidestPath, source=0, plan=ws.Plan(partitions=3)), 2),
         "pagerank": (one, run(ws.run, ws.PageRank), 5),
         "components": (
             both,
-            lambda g, **more: ws.run(ws.WeaklyConnectedComponents(), g, **more),
+            lambda g, **more: ws.run(ws.WeaklyConnectedComponents(), g, **planned(**more)),
             1,
         ),
-        "cores": (both, lambda g, **more: ws.run(ws.CoreNumber(), g, **more), 1),
+        "cores": (both, lambda g, **more: ws.run(ws.CoreNumber(), g, **planned(**more)), 1),
         "matching": (
             sides,
-            lambda g, **more: ws.run(ws.MaximalBipartiteMatching(list(range(80))), g, **more),
+            lambda g, **more: ws.run(
+                ws.MaximalBipartiteMatching(list(range(80))), g, **planned(**more)
+            ),
             1,
         ),
         "belief": (
             both,
-            lambda g, **more: ws.run(ws.BeliefPropagation(priors, coupling), g, **more),
+            lambda g, **more: ws.run(ws.BeliefPropagation(priors, coupling), g, **planned(**more)),
             3,
         ),
         "searches": (
             one,
-            lambda g, **more: ws.run(ws.MultiSource(ws.BFS, "start", several), g, **more),
+            lambda g, **more: ws.run(
+                ws.MultiSource(ws.BFS, "start", several), g, **planned(**more)
+            ),
             1,
         ),
         "on shares": (one, on_shares, 2),
@@ -189,7 +194,9 @@ def on_shares(graph: ws.Graph, **more: Any) -> Any:
         calls = [] if stop is None else [0]
         progress = None if stop is None else (lambda _: calls.append(1) or len(calls) < 3)
         shard = share(graph, comm)
-        return ws.run(ws.SSSP, shard, source=0, fused=False, progress=progress or False, **more)
+        return ws.run(
+            ws.SSSP, shard, **planned(source=0, fused=False, progress=progress or False, **more)
+        )
 
     parts = on_ranks(3, work)
     return [one.arrays for one in parts]
@@ -344,7 +351,7 @@ def answer():
     rng = np.random.default_rng(3)
     edges = pa.table({"source": rng.integers(0, 60, 200), "destination": rng.integers(0, 60, 200)})
     with ws.Graph(edges) as graph:
-        return ws.run(Least, graph, direction="gather").arrays["label"].tobytes()
+        return ws.run(Least, graph, plan=ws.Plan(direction="gather")).arrays["label"].tobytes()
 
 if __name__ == "__main__":
     sys.stdout.buffer.write(answer())

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import reference
 from emulator.device import emulated
+from plans import planned
 from reference_edges import edges_of, run_pairs
 from zoo import difference
 
@@ -218,7 +219,7 @@ def check_edges(case: EdgeCase, tally: Tally) -> None:
             given["pairs"] = pa.table(dict(zip(names, columns, strict=True)))
         for options in case.runs:
             try:
-                found = ws.run(program, graph, **given, **options).frame.to_pydict()
+                found = ws.run(program, graph, **planned(**given, **options)).frame.to_pydict()
             except ws.ProgramError:
                 tally.refused_programs += 1
                 return

@@ -21,6 +21,7 @@ import phased
 import pyarrow as pa
 import reference
 from emulator.device import emulated
+from plans import planned
 from zoo import difference, found_by, remembering, shown
 
 import cugraph_ws as ws
@@ -148,7 +149,7 @@ def _compare(
         limit = 6
         outcome = phased.run(phases, graph, max_iter=limit, messages=messages)
     try:
-        result = ws.run(phases, made, max_iter=limit, timeout=PATIENCE, **options)
+        result = ws.run(phases, made, **planned(max_iter=limit, timeout=PATIENCE, **options))
     except ws.InputError as error:
         if REFUSED.match(str(error)):
             tally.refused_runs += 1

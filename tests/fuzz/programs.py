@@ -36,6 +36,7 @@ if __name__ == "__main__":  # not this folder, where a module has the name of an
 import numpy as np
 import pyarrow as pa
 import reference
+from plans import planned
 from zoo import difference, edges_found, edges_shown, found_by, remembering, shown
 
 import cugraph_ws as ws
@@ -625,7 +626,9 @@ def _compare(
             program, case.graph, given, max_iter=limit, message=case.frame.message
         )
     try:
-        result = ws.run(program, graph, max_iter=limit, timeout=PATIENCE, **options, **given)
+        result = ws.run(
+            program, graph, **planned(max_iter=limit, timeout=PATIENCE, **options, **given)
+        )
     except ws.InputError as error:
         if REFUSED.match(str(error)):
             tally.refused_runs += 1

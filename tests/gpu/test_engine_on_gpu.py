@@ -27,6 +27,7 @@ from cuda_cases import (
     set_classes,
     stable,
 )
+from plans import planned
 from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached
 from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 
@@ -118,7 +119,9 @@ def test_programs(case, small, monkeypatch):
 def test_jumps(program, name, partitions):
     graph = zoo.graph_of(LARGE[name])
     expected = ws.run(program, graph, engine="cpu", max_iter=6).frame
-    found = ws.run(program, graph, engine="cuda", max_iter=6, partitions=partitions).frame
+    found = ws.run(
+        program, graph, engine="cuda", max_iter=6, plan=ws.Plan(partitions=partitions)
+    ).frame
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
@@ -170,7 +173,7 @@ def test_methods_on_a_large_graph(place, method):
 
 def test_a_long_road_takes_a_superstep_a_level():
     with graph_of(grid(700, 40, drop=0.2, seed=6)) as graph:
-        found = ws.run(ws.BFS, graph, start=0, engine="cuda", direction="push")
+        found = ws.run(ws.BFS, graph, start=0, engine="cuda", plan=ws.Plan(direction="push"))
         expected = ws.run(ws.BFS, graph, start=0, engine="cpu")
     check_same(found, expected, Case("", ws.BFS))
     distance = found.arrays["distance"]
@@ -234,10 +237,17 @@ def test_sums_of_a_frontier_are_the_same_each_time():
 @pytest.mark.parametrize("layout", ["csc", "windows"])
 def test_extrapolated_ranks_are_within_the_bound_and_the_same_each_time(layout):
     graph, tol = graph_of(grid(200, 200, drop=0.3, seed=6)), 1e-6
-    plain = ws.run(ws.PageRank, graph, engine="cpu", tol=1e-12, max_iter=1000, extrapolate="never")
+    plain = ws.run(
+        ws.PageRank,
+        graph,
+        engine="cpu",
+        tol=1e-12,
+        max_iter=1000,
+        plan=ws.Plan(extrapolate="never"),
+    )
     given = {"engine": "cuda", "tol": tol, "layout": layout}
-    slow = ws.run(ws.PageRank, graph, extrapolate="never", **given)
-    runs = [ws.run(ws.PageRank, graph, extrapolate="always", **given) for _ in range(3)]
+    slow = ws.run(ws.PageRank, graph, **planned(extrapolate="never", **given))
+    runs = [ws.run(ws.PageRank, graph, **planned(extrapolate="always", **given)) for _ in range(3)]
     ranks = [as_host(one.arrays["pagerank"]) for one in runs]
     assert {one.tobytes() for one in ranks} == {ranks[0].tobytes()}
     assert np.abs(ranks[0] - as_host(plain.arrays["pagerank"])).sum() <= 6 * tol
@@ -297,7 +307,7 @@ def test_predecessors_without_reading_all_arcs(name, giving, monkeypatch):
 def _walk_roads(times: int) -> int:
     with graph_of(grid(300, 30, drop=0.2, seed=6)) as graph:
         return sum(
-            ws.run(ws.BFS, graph, start=0, engine="cuda", direction="push").iterations
+            ws.run(ws.BFS, graph, start=0, engine="cuda", plan=ws.Plan(direction="push")).iterations
             for _ in range(times)
         )
 

@@ -83,7 +83,9 @@ def test_functions(function: str, name: str, ranks: int) -> None:
 @pytest.mark.parametrize("direction", ["push", "pull", "gather", "auto"])
 def test_ways_of_a_search(direction: str, exchange: str) -> None:
     def search(shard: Any) -> Any:
-        return ws.run(ws.SSSP, shard, source=0, direction=direction, exchange=exchange).frame
+        return ws.run(
+            ws.SSSP, shard, source=0, plan=ws.Plan(direction=direction, exchange=exchange)
+        ).frame
 
     found = of_members("rmat", 2, search)
     pd.testing.assert_frame_equal(found, answer_of("rmat", "sssp"), check_dtype=False)

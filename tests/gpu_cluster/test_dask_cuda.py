@@ -181,7 +181,7 @@ def test_matching(client: Any, frame: Any) -> None:
 def test_programs(
     program: Any, options: dict[str, Any], exchange: str, spread: Any, whole: Any
 ) -> None:
-    found = ws.run(program, spread, exchange=exchange, **options)
+    found = ws.run(program, spread, plan=ws.Plan(exchange=exchange), **options)
     expected = ws.run(program, whole, **options)
     assert_same(found.frame, expected.frame)
     assert found.trace["bytes_sent"].sum() > 0

@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "components": (ws.weakly_connected_components, {}),
     "cores": (ws.core_number, {}),
 }
-WITHOUT = ("components", "cores")  # functions that take no exchange=
+WITHOUT = ("components", "cores")  # functions that take no plan
 
 
 def started() -> AbstractContextManager[Client]:
@@ -123,7 +123,7 @@ def test_a_hub_is_made_and_leaves_no_names(client: Any, graphs: Any) -> None:
 )
 def test_answers(graphs: Any, expected: Any, say: Any, name: str, exchange: str) -> None:
     function, options = FUNCTIONS[name]
-    given = {} if name in WITHOUT else {"exchange": exchange}
+    given = {} if name in WITHOUT else {"plan": ws.Plan(exchange=exchange)}
     begun = time.monotonic()
     found = function(graphs("hub"), **options, **given)
     say(f"{name} after {time.monotonic() - begun:.2f} s")

@@ -13,6 +13,7 @@ import pytest
 import stand_in_cudf
 from distributed import Client, LocalCluster
 from emulator.device import emulated
+from plans import planned
 from thread_ranks import on_ranks, over_links
 
 import cugraph_ws as ws
@@ -202,14 +203,14 @@ def test_a_subgraph_keeps_the_attributes_of_its_vertices() -> None:
 def test_a_mask_works_on_partitions_and_other_engines() -> None:
     frame = edges_of(5)
     with ws.Graph(frame, weight="weight", attributes=["row"]) as graph:
-        before = ws.run(ws.SSSP, graph, start=0, partitions=2).frame
+        before = ws.run(ws.SSSP, graph, start=0, plan=ws.Plan(partitions=2)).frame
         masked = graph.mask(graph.edge_frame()["row"] % 3 > 0)
         expected = ws.run(ws.SSSP, masked, start=0, engine="python").frame
-        same(ws.run(ws.SSSP, masked, start=0, partitions=2).frame, expected)
+        same(ws.run(ws.SSSP, masked, start=0, plan=ws.Plan(partitions=2)).frame, expected)
         with emulated():
             same(ws.run(ws.SSSP, masked, start=0, engine="cuda").frame, expected)
         masked.close()
-        same(ws.run(ws.SSSP, graph, start=0, partitions=2).frame, before)
+        same(ws.run(ws.SSSP, graph, start=0, plan=ws.Plan(partitions=2)).frame, before)
 
 
 @ws.vertex_program
@@ -240,7 +241,9 @@ def test_what_a_graph_has_kept_is_not_its_masks(partitions: int) -> None:
             rows = some.edge_frame()
             with ws.Graph(rows, vertices=LABELS) as fresh:
                 options: Any = {"engine": "python", "partitions": partitions}
-                same(ws.run(program, some, **options).frame, ws.run(program, fresh).frame)
+                same(
+                    ws.run(program, some, **planned(**options)).frame, ws.run(program, fresh).frame
+                )
                 same(ws.degrees(some), ws.degrees(fresh))
                 assert some.least_edge_value("row")[0] == rows["row"].min()
 

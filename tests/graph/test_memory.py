@@ -16,7 +16,9 @@ from verify import Edges
 
 import cugraph_ws as ws
 from bench.cpu import estimates
+from cugraph_ws.algorithms import rows_of_runs
 from cugraph_ws.errors import GraphMemoryError, InputError
+from cugraph_ws.execution.run_memory import sizes_of
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.graph import interning
 from cugraph_ws.graph.estimates import estimate_memory
@@ -103,6 +105,39 @@ def test_columns_are_counted_as_they_are_stored():
         InputError, match=r"source='A': edges has no such column; its columns are 'a'"
     ):
         estimate_memory(frame, source="A", destination="b")
+
+
+def test_weights_that_a_program_reads_as_floats_are_copied_and_counted():
+    sizes = {"number_of_edges": 1_000_000, "number_of_vertices": 1000}
+
+    def told(weighted, program="katz_centrality", **more):
+        return estimate_memory(**sizes, weighted=weighted, program=program, **more)
+
+    assert told("float64") == told(True)
+    assert told("int64").run - told(True).run == 8_000_000
+    assert told("int64", "sssp").run == told(True, "sssp").run  # which keeps integers
+    assert told("float32").values == 4_000_000
+    assert told("int64", engine="cuda").run == told(True, engine="cuda").run
+    with pytest.raises(InputError, match="weighted='int32': choose one of 'int64', 'float32'"):
+        told("int32")
+
+
+def test_integer_weights_of_a_frame_or_a_graph_are_counted_too():
+    rng = np.random.default_rng(2)
+    ends = rng.integers(0, 1000, (2, 200_000))
+    frame = pd.DataFrame(
+        {"source": ends[0], "destination": ends[1], "weight": rng.integers(1, 9, 200_000)}
+    )
+    as_floats = frame.assign(weight=frame.weight.astype(float))
+    of_integers, of_floats = (
+        estimate_memory(edges, program="katz_centrality").run for edges in (frame, as_floats)
+    )
+    assert of_integers - of_floats == 8 * len(frame)
+    integers, floats = (
+        rows_of_runs.loop_of("katz_centrality", 1).memory(sizes_of(ws.Graph(edges)))
+        for edges in (frame, as_floats)
+    )
+    assert integers - floats == 8 * len(frame)
 
 
 def test_a_frame_without_the_usual_columns_is_read_for_its_rows():

@@ -22,7 +22,7 @@ NAMED = re.compile(
 # Public words: names and values of options, of a program's declaration, of columns of the trace
 PUBLIC = {
     "cugraph_ws.algorithms.hits": {"extrapolated"},
-    "cugraph_ws.algorithms.pagerank": {"extrapolate", "extrapolation"},
+    "cugraph_ws.algorithms.pagerank": {"extrapolation"},
     "cugraph_ws.backends.planner": {"tiles", "gshards", "windows"},
     "cugraph_ws.cli.algorithms": {"extrapolate"},
     "cugraph_ws.cli.warm_up": {"extrapolate"},
@@ -31,7 +31,6 @@ PUBLIC = {
     "cugraph_ws.execution.loop": {"extrapolated"},
     "cugraph_ws.execution.options": {"extrapolate"},
     "cugraph_ws.execution.phased_loop": {"extrapolate"},
-    "cugraph_ws.execution.run": {"extrapolate"},
     "cugraph_ws.execution.trace": {"extrapolated"},
     "cugraph_ws.execution.vertex_loop": {"extrapolated"},
     "cugraph_ws.graph.estimates": {"gshards", "windows"},

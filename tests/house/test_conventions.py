@@ -17,7 +17,7 @@ import cugraph_ws as ws
 from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.cli.main import commands
 from cugraph_ws.cli.options import Settings
-from cugraph_ws.graph.columns import column_names, weight_column
+from cugraph_ws.graph.edges import column_names, weight_column
 from cugraph_ws.program.conventions import columns_read
 
 EDGES = pd.DataFrame(

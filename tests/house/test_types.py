@@ -100,7 +100,7 @@ def calls(roads: pd.DataFrame, lanes: pl.DataFrame, many: dd.DataFrame, rows: An
         assert_type(result.iterations, int)
         assert_type(ws.shortest_path(result, ["munich"]), pd.DataFrame)
     assert_type(ws.Graph.from_arrays([0], [1]), ws.Graph[Any])
-    assert_type(ws.run(Strict, lanes, alpha=0.9, direction="gather").trace, pl.DataFrame)
+    assert_type(ws.run(Strict, lanes, alpha=0.9, plan=ws.Plan(direction="gather")).trace, pl.DataFrame)
     assert_type(ws.run(ws.PageRank, many, alpha=0.9).frame, dd.DataFrame)
     assert_type(ws.run(ws.CoreNumber(), roads).frame, pd.DataFrame)
     assert_type(ws.check(Strict, roads), ws.CheckReport)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plans import planned
 from programs import Labels, Nearest, Peel, Rank
 from shapes import SHAPES, build, random_edges, rmat, undirected
 from thread_ranks import ThreadCommunicator, on_ranks, share
@@ -48,7 +49,9 @@ def history(
 
         def work(comm: ThreadCommunicator) -> tuple[list[Any], list[State]]:
             loop = VertexLoop(
-                program, arguments, Options(engine="python", exchange=exchange, **options)
+                program,
+                arguments,
+                Options(**planned(engine="python", exchange=exchange, **options)),
             )
             loop.start(share(graph, comm, cuts))
             steps, states = [], [copied(loop)]
@@ -198,10 +201,7 @@ def test_the_trace_has_them(exchange):
             result = ws.run(
                 program,
                 share(graph, comm),
-                engine="python",
-                exchange=exchange,
-                **arguments,
-                **options,
+                **planned(engine="python", exchange=exchange, **arguments, **options),
             )
             trace = result.trace
             return list(zip(trace["bytes_sent"], trace["bytes_useful"], strict=True))

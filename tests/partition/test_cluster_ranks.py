@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from emulator.device import emulated
+from plans import planned
 from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached, Widest
 from shapes import SHAPES, build, rmat, undirected
 from thread_ranks import ThreadCommunicator, on_ranks, over_links, share
@@ -18,7 +19,7 @@ import cugraph_ws as ws
 from cugraph_ws.dask.nccl import INLINE, NcclCommunicator
 from cugraph_ws.dask.worker import DaskCommunicator
 from cugraph_ws.execution import progress
-from cugraph_ws.execution.stop_vote import StopVote
+from cugraph_ws.execution.stop_requests import StopVote
 from cugraph_ws.runtime.communicator import RunAbandonedError, SingleRank
 
 GRAPHS = {
@@ -54,10 +55,10 @@ def test_same_as_on_one_machine(name: str, kind: str) -> None:
     program, options = PROGRAMS[name]
     exchange = ["vr", "ms", "all", "auto"][len(name + kind) % 4]
     with build(GRAPHS[kind]) as graph:
-        whole = ws.run(program, graph, **options)
+        whole = ws.run(program, graph, **planned(**options))
 
         def work(comm: ThreadCommunicator) -> tuple[Any, int, str]:
-            result = ws.run(program, share(graph, comm), exchange=exchange, **options)
+            result = ws.run(program, share(graph, comm), **planned(exchange=exchange, **options))
             return result.frame, result.iterations, result.stopped
 
         results = on_ranks(ranks, work)
@@ -70,12 +71,14 @@ def test_same_as_on_one_machine(name: str, kind: str) -> None:
 def test_on_gpus(name: str, exchange: str) -> None:
     program, options = PROGRAMS[name]
     with build(GRAPHS["rmat"]) as graph, emulated(seed=3, multiprocessors=2):
-        whole = ws.run(program, graph, **options).frame
+        whole = ws.run(program, graph, **planned(**options)).frame
         parts = on_ranks(
             2,
             lambda comm: (
                 ws.run(
-                    program, share(graph, comm), engine="cuda", exchange=exchange, **options
+                    program,
+                    share(graph, comm),
+                    **planned(engine="cuda", exchange=exchange, **options),
                 ).frame
             ),
         )

@@ -22,6 +22,7 @@ from cuda_cases import (
 )
 from emulator.device import emulated
 from hypothesis import strategies as st
+from plans import planned
 from programs import Fading, Hops, Labels, Nearest, Paths, Peel, Rank, Widest
 from shapes import SHAPES, grid, random_edges, rmat, undirected
 from verify import Edges
@@ -31,7 +32,7 @@ from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.partition.cut import even_offsets, own_constants, shards_of
 from cugraph_ws.partition.exchange import NoExchange, Traffic
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.program.binding import bind
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
@@ -220,7 +221,7 @@ def history_of(monkeypatch, program, graph, **options):
 
     with monkeypatch.context() as patch:
         patch.setattr(PartitionedLoop, "step", step)
-        result = ws.run(program, graph, **options)
+        result = ws.run(program, graph, **planned(**options))
     return result.trace, states
 
 
@@ -309,7 +310,9 @@ def test_a_superstep_is_read_once_by_each_executor():
     with graph_of(BATTERY["rmat"]) as graph:
         for most in (1, 1, 2, 6):  # the first run lays the shards out
             with emulated() as device:
-                ws.run(Rank, graph, engine="cuda", partitions=3, max_iter=most, tol=0.0)
+                ws.run(
+                    Rank, graph, engine="cuda", plan=ws.Plan(partitions=3), max_iter=most, tol=0.0
+                )
                 counted[most] = device.downloads
     assert counted[2] - counted[1] == 3
     assert counted[6] - counted[2] == 12
@@ -575,7 +578,7 @@ def test_impossible_runs_are_refused(options, told):
         emulated(),
         pytest.raises(ws.InputError, match=told),
     ):
-        ws.run(Hops, graph, start=0, engine="cuda", partitions=2, **options)
+        ws.run(Hops, graph, **planned(start=0, engine="cuda", partitions=2, **options))
 
 
 def test_one_partition_exchanges_nothing():

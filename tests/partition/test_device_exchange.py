@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from cuda_cases import Rumour, Steps, set_classes
 from emulator.device import emulated
+from plans import planned
 from programs import Fading, Hops, Nearest, Peel, Rank
 from shapes import SHAPES, build, rmat
 from thread_ranks import on_ranks, over_hub, over_links, share, with_ordered_ghosts
@@ -51,7 +52,7 @@ def runs_of(graph, ranks, program, options, cuts=None):
     """Run a program over links, and over the host alone; return every rank's results of both."""
 
     def work(comm):
-        result = ws.run(program, share(graph, comm, cuts), engine="cuda", **options)
+        result = ws.run(program, share(graph, comm, cuts), **planned(engine="cuda", **options))
         return result.frame, result.trace[list(WHOLE)], result.stopped
 
     return over_links(ranks, work), on_ranks(ranks, work)
@@ -141,9 +142,9 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
     def work(comm):
         path = tmp_path / "state"
         graph_here = share(graph, comm)
-        whole = ws.run(Rank, graph_here, max_iter=4, **options)
-        ws.run(Rank, graph_here, max_iter=2, checkpoint=path, **options)
-        resumed = ws.run(Rank, graph_here, max_iter=4, resume=path, **options)
+        whole = ws.run(Rank, graph_here, **planned(max_iter=4, **options))
+        ws.run(Rank, graph_here, **planned(max_iter=2, checkpoint=path, **options))
+        resumed = ws.run(Rank, graph_here, **planned(max_iter=4, resume=path, **options))
         assert resumed.iterations == 4
         pd.testing.assert_frame_equal(resumed.frame, whole.frame)
 
@@ -161,7 +162,7 @@ def test_a_superstep_has_one_wait_and_no_download(exchange, monkeypatch):
                 given = {"max_iter": most, "tol": 0.0, "exchange": exchange, "engine": "cuda"}
 
                 def work(comm, given=given):
-                    ws.run(Rank, share(graph, comm), **given)
+                    ws.run(Rank, share(graph, comm), **planned(**given))
                     return comm.links.waits
 
                 waits[most] = over_links(2, work)
@@ -265,7 +266,7 @@ def test_few_changes_are_listed_without_predictions(hub, monkeypatch):
             runs = (over_hub if hub else over_links)(
                 2,
                 lambda comm: ws.run(
-                    Hops, share(graph, comm), engine="cuda", exchange="auto", start=0
+                    Hops, share(graph, comm), engine="cuda", plan=ws.Plan(exchange="auto"), start=0
                 ),
             )
         columns = [*WHOLE, "exchange"]
@@ -316,9 +317,8 @@ def still(exchange="auto"):
             Still,
             share(graph, comm),
             engine="cuda",
-            direction="gather",
+            plan=ws.Plan(direction="gather", exchange=exchange),
             max_iter=16,
-            exchange=exchange,
         )
         return result.trace.drop(columns="milliseconds"), result.frame
 
@@ -362,7 +362,7 @@ def test_most_leaves_before_a_superstep_ends(name, cuts, exchange, monkeypatch):
 
     def work(comm):
         shard = with_ordered_ghosts(share(graph, comm, cuts))
-        result = ws.run(program, shard, **given)
+        result = ws.run(program, shard, **planned(**given))
         return result.frame, result.trace[list(WHOLE)], result.stopped
 
     with build(GRAPH) as graph, emulated(seed=3):
@@ -370,7 +370,7 @@ def test_most_leaves_before_a_superstep_ends(name, cuts, exchange, monkeypatch):
         mailed = on_ranks(
             len(cuts) - 1,
             lambda comm: (
-                (found := ws.run(program, share(graph, comm, cuts), **given)).frame,
+                (found := ws.run(program, share(graph, comm, cuts), **planned(**given))).frame,
                 found.trace[list(WHOLE)],
                 found.stopped,
             ),
@@ -383,7 +383,7 @@ def test_progress_stops_all_ranks():
     def work(comm):
         report = (lambda update: update.superstep < 2) if comm.rank == 0 else False
         given = {"max_iter": 1000, "tol": 0.0, "engine": "cuda", "progress": report}
-        result = ws.run(Rank, share(graph, comm), **given)
+        result = ws.run(Rank, share(graph, comm), **planned(**given))
         return result.stopped, result.iterations
 
     with build(SHAPES["path"]) as graph, emulated():

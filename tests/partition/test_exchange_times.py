@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from plans import planned
 from programs import Rank
 from shapes import build, rmat, undirected
 from thread_ranks import ThreadCommunicator, on_ranks, share
@@ -168,7 +169,7 @@ def test_the_best_of_three_on_a_cluster_with_given_rates(case, monkeypatch):
     with build(edges) as graph:
         for method in (*METHODS, "auto"):
             given = {"engine": "python", "partitions": 4, "exchange": method, **options}
-            result = ws.run(program, graph, **given)
+            result = ws.run(program, graph, **planned(**given))
             took[method] = result.trace["predicted"].iloc[2:].sum()
             ways[method] = result.trace["exchange"].iloc[2:].str.split("+").explode()
             frames[method] = result.frame

@@ -13,6 +13,7 @@ import pytest
 from cuda_cases import PUSHES, graph_of, medley, set_classes
 from emulator.device import emulated
 from hub_workers import ProcessQueue
+from plans import planned
 from programs import Rank
 from shapes import build, rmat, undirected
 from test_cuda_frontier import SETTINGS, tuned
@@ -121,7 +122,7 @@ def test_the_same_as_from_gpu_to_gpu(small_classes, name, exchange):
     with build(GRAPH) as graph, emulated(seed=3):
 
         def run(shard):
-            return ws.run(program, shard, engine="cuda", exchange=exchange, **options)
+            return ws.run(program, shard, **planned(engine="cuda", exchange=exchange, **options))
 
         found = results(run, graph, ranks, ordered=exchange == "ms", room=ROOMS[ranks % 2])
         assert_same(*found, traced=exchange != "all")
@@ -161,7 +162,7 @@ def test_an_outbox_leaves_its_gpu_once(ranks, exchange):
         shard, at = share(graph, comm), []
         for most in (1, 1, 2):  # the first prepares
             before = copied()
-            result = ws.run(Rank, shard, max_iter=most, **given)
+            result = ws.run(Rank, shard, **planned(max_iter=most, **given))
             at.append(copied() - before)
         return result.trace["bytes_sent"].tolist(), at[2] - at[1]
 
@@ -184,7 +185,7 @@ def test_nothing_leaves_beforehand_and_nothing_is_predicted_to(monkeypatch):
 
     def work(comm):
         given = {"max_iter": 3, "tol": 0.0, "exchange": "ms", "engine": "cuda"}
-        return ws.run(Rank, share(graph, comm), **given).rows
+        return ws.run(Rank, share(graph, comm), **planned(**given)).rows
 
     with build(GRAPH) as graph, emulated():
         rows = over_hub(2, work)[0]

@@ -52,7 +52,7 @@ def test_a_false_declaration_is_found_with_vertex_superstep_and_values():
         report
     )
     runs = {one.configuration for one in report.differences} - {"asynchronous"}
-    assert runs == {"engine='cpu', direction='auto'"} | {
+    assert runs == {"engine='cpu', plan=Plan()"} | {
         one for one in report.configurations if one in runs
     }, "messages one by one are what a push does"
 

@@ -38,7 +38,7 @@ PROGRAM = """
             return max(old.value, gathered)
 
     edges = pd.DataFrame({{"source": [3, 2, 1], "destination": [2, 1, 0]}})
-    print(ws.run(Spread, edges, max_iter=4, direction="gather").frame["value"].tolist())
+    print(ws.run(Spread, edges, max_iter=4, plan=ws.Plan(direction="gather")).frame["value"].tolist())
 """
 
 

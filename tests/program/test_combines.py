@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import zoo
 from emulator.device import emulated
+from plans import planned
 from shapes import random_edges
 from thread_ranks import over_links, share
 
@@ -199,9 +200,9 @@ def test_a_message_out_of_range_is_an_error(combine: Any, contributors: str) -> 
     directions = ("push", "pull") if contributors == "active" else ("auto",)
     for engine, partitions, direction in itertools.product(("python", "cpu"), (1, 3), directions):
         options: dict[str, Any] = {"engine": engine, "partitions": partitions}
-        assert ws.run(program, EDGES, max_iter=1, **options).iterations == 1
+        assert ws.run(program, EDGES, **planned(max_iter=1, **options)).iterations == 1
         with pytest.raises(ws.ProgramError) as raised:
-            ws.run(program, EDGES, max_iter=3, direction=direction, **options)
+            ws.run(program, EDGES, **planned(max_iter=3, direction=direction, **options))
         assert words in str(raised.value)
         assert "Sender.compute (" in str(raised.value)
 
@@ -223,9 +224,12 @@ def test_a_message_out_of_range_on_an_emulated_gpu(contributors: str, options: A
     for combine in RANGED[::2]:
         program, words = too_great(combine, contributors=contributors)
         with emulated(seed=2):
-            assert ws.run(program, EDGES, engine="cuda", max_iter=1, **options).iterations == 1
+            assert (
+                ws.run(program, EDGES, **planned(engine="cuda", max_iter=1, **options)).iterations
+                == 1
+            )
             with pytest.raises(ws.ProgramError) as raised:
-                ws.run(program, EDGES, engine="cuda", max_iter=4, **options)
+                ws.run(program, EDGES, **planned(engine="cuda", max_iter=4, **options))
         assert words in str(raised.value)
 
 

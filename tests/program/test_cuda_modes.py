@@ -133,7 +133,9 @@ def check(
     graph = ws.Graph(frame, attributes=["weight"])
     for engine, parts in (("python", 1), ("cuda", partitions)):
         with emulated(seed=6):
-            result = ws.run(program, graph, label=given, engine=engine, partitions=parts)
+            result = ws.run(
+                program, graph, label=given, engine=engine, plan=ws.Plan(partitions=parts)
+            )
         got = result.frame["got"].to_numpy()
         np.testing.assert_array_equal(got, wanted)
         if got.dtype == np.float64:

@@ -9,6 +9,7 @@ import pytest
 import zoo
 from cuda_cases import CASES, METHODS, check_same, graph_of, medley, set_classes
 from emulator.device import emulated
+from plans import planned
 from reference import run as reference_run
 from shapes import SHAPES, hub, random_edges, undirected
 from thread_ranks import over_links, share
@@ -89,9 +90,9 @@ def test_a_checkpoint_in_between(tmp_path):
     saved = tmp_path / "state.parquet"
     given = next(one for one in ENTRIES if one.program is zoo.UpToTheLimit).given(9)
     with zoo.graph_of(random_edges(9, 24, seed=5)) as graph:
-        whole = ws.run(zoo.UpToTheLimit, graph, max_iter=6, **given)
-        ws.run(zoo.UpToTheLimit, graph, max_iter=2, checkpoint=saved, **given)
-        resumed = ws.run(zoo.UpToTheLimit, graph, max_iter=6, resume=saved, **given)
+        whole = ws.run(zoo.UpToTheLimit, graph, **planned(max_iter=6, **given))
+        ws.run(zoo.UpToTheLimit, graph, **planned(max_iter=2, checkpoint=saved, **given))
+        resumed = ws.run(zoo.UpToTheLimit, graph, **planned(max_iter=6, resume=saved, **given))
     assert zoo.found_by(zoo.UpToTheLimit, resumed) == zoo.found_by(zoo.UpToTheLimit, whole)
 
 
@@ -208,7 +209,7 @@ def test_it_is_not_proved_to_be_free_of_order():
         assert "compute takes dst" in str(bind(define(), graph, {}).in_order)
         assert ws.run(define(), graph).synchronous
         with pytest.raises(ws.InputError, match=r"direction='push': Above gathers .* takes dst"):
-            ws.run(define(), graph, direction="push")
+            ws.run(define(), graph, plan=ws.Plan(direction="push"))
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu", "cuda"])
@@ -220,7 +221,7 @@ def test_in_place(engine):
             ws.InputError, match=r"in_place=True: Above.compute takes `dst`.*leave it out"
         ),
     ):
-        ws.run(define(), graph, engine=engine, in_place=True)
+        ws.run(define(), graph, engine=engine, plan=ws.Plan(in_place=True))
 
 
 @pytest.mark.parametrize("layout", ["gshards", "windows"])
@@ -232,7 +233,7 @@ def test_shards(layout):
             ws.InputError, match=rf"layout='{layout}': Above.compute takes `dst`.*leave it"
         ),
     ):
-        ws.run(define(), graph, engine="cuda", layout=layout)
+        ws.run(define(), graph, engine="cuda", plan=ws.Plan(layout=layout))
 
 
 def unknown(src, dst):

@@ -16,6 +16,7 @@ import stand_in_cudf
 import zoo_edges
 from clusters import workers
 from emulator.device import emulated
+from plans import planned
 from reference_edges import edges_of, run_pairs
 from shapes import SHAPES, frame, random_edges, undirected, vertex_frame
 from thread_ranks import over_links
@@ -96,7 +97,9 @@ def check(entry: EdgeEntry, name: str, given: bool, **options: Any) -> ws.Result
     named = {}
     if given:
         named["pairs"] = pd.DataFrame(pairs, columns=["first", "second"], dtype=np.int64)
-    result = ws.run(entry.program, graph(name), **entry.given(edges.n), **named, **options)
+    result = ws.run(
+        entry.program, graph(name), **planned(**entry.given(edges.n), **named, **options)
+    )
     rows = result.frame
     where = f"{entry} on {name}, {'pairs' if given else 'edges'}, {options}"
     assert list(rows) == ["first", "second", *entry.program.state], where
@@ -159,8 +162,8 @@ def test_on_a_mask(name: str) -> None:
     )
     with emulated(seed=3):
         for entry, options in zip(EDGE_ZOO, ways, strict=False):
-            ws.run(entry.program, graph(name), **entry.given(n), **options)
-            found = ws.run(entry.program, masked, **entry.given(n), **options)
+            ws.run(entry.program, graph(name), **planned(**entry.given(n), **options))
+            found = ws.run(entry.program, masked, **planned(**entry.given(n), **options))
             values = run_pairs(entry.program, kept, entry.given(n), message=entry.message)
             expected = shown(entry.program, values, n)
             wrong = difference(columns_of(found, entry.program), expected, entry.tolerance)
@@ -203,7 +206,7 @@ def test_built_in_functions_agree() -> None:
                 (zoo_edges.Jaccard, ws.jaccard, "jaccard_coeff"),
                 (zoo_edges.AdamicAdar, ws.adamic_adar, "adamic_adar_coeff"),
             ):
-                mine = ws.run(program, built, **named).frame
+                mine = ws.run(program, built, **planned(**named)).frame
                 theirs = function(built, given)
                 assert mine[["first", "second"]].equals(theirs[["first", "second"]])
                 values = mine[next(iter(program.state))]
@@ -258,7 +261,9 @@ def test_workers(name: str, on_workers: ws.Graph) -> None:
     ends = edges_of(reference_graph(GRAPHS["random"]))
     for given in (None, pairs, dd.from_pandas(pairs, npartitions=2, sort=False)):
         named = {} if given is None else {"pairs": given}
-        result = ws.run(entry.program, on_workers, engine="python", **entry.given(n), **named)
+        result = ws.run(
+            entry.program, on_workers, **planned(engine="python", **entry.given(n), **named)
+        )
         rows = result.frame.compute().reset_index(drop=True)
         wanted = some_pairs("random") if named else ends
         expected = expected_of(place, "random", bool(named))
@@ -295,11 +300,17 @@ def test_shards_on_gpus(program: Any) -> None:
             shard = build_shard(
                 comm, [(comm.rank, own)], attributes=list(columns), directed=directed  # noqa: B023
             )  # fmt: skip
-            return ws.run(program, shard, engine="cuda", **arguments).frame.to_arrow().to_pandas()
+            return (
+                ws.run(program, shard, **planned(engine="cuda", **arguments))
+                .frame.to_arrow()
+                .to_pandas()
+            )
 
         with emulated(seed=2), stand_in_cudf.installed():
             found = pd.concat(over_links(2, work), ignore_index=True)
-        expected = ws.run(program, rows, directed=directed, engine="python", **arguments).frame
+        expected = ws.run(
+            program, rows, **planned(directed=directed, engine="python", **arguments)
+        ).frame
         pd.testing.assert_frame_equal(found, expected)
 
 
@@ -311,7 +322,7 @@ def test_right_programs_pass_the_check(program: Any) -> None:
     report = ws.check(program, graph("random"))
     assert report, str(report)
     assert not report.sampled
-    assert "engine='cpu', partitions=4" in report.configurations
+    assert "engine='cpu', plan=Plan(partitions=4)" in report.configurations
     assert "engine='cpu', by pair" in report.configurations
     some = ws.check(program, graph("random"), max_edges=7, pairs=some_frame(12))
     assert some, str(some)

@@ -15,6 +15,7 @@ import zoo
 from clusters import workers
 from cuda_cases import CASES, METHODS, Friction, check_same, graph_of, medley, set_classes
 from emulator.device import emulated
+from plans import planned
 from shapes import SHAPES, random_edges, undirected
 from thread_ranks import over_links, share
 
@@ -129,10 +130,10 @@ class Kept:
 def test_all_send_whichever_vertices_start(engine, direction):
     frame = pd.DataFrame({"source": [3, 0, 2, 1], "destination": [0, 1, 1, 3]})
     with emulated():
-        result = ws.run(Kept, frame, engine=engine, direction=direction)
+        result = ws.run(Kept, frame, engine=engine, plan=ws.Plan(direction=direction))
         assert result.arrays["x"].tolist() == [0, 10, 2, 30]
         with pytest.raises(ws.InputError, match="Kept gathers from all in-neighbours"):
-            ws.run(Kept, frame, engine=engine, direction="push")
+            ws.run(Kept, frame, engine=engine, plan=ws.Plan(direction="push"))
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -322,7 +323,7 @@ def test_workers(tmp_path):
     with workers(2):
         graph = ws.Graph(dd.from_pandas(frame, npartitions=3, sort=False))
         options = {"engine": "python", "checkpoint": saved}
-        ws.run(Friction, graph, max_iter=2, **options)
+        ws.run(Friction, graph, **planned(max_iter=2, **options))
         result = ws.run(Friction, graph, max_iter=4, resume=saved, engine="python")
         ranks, found = result.frame.compute(), result.edges.compute()
         plain = ws.run(ws.PageRank, graph, max_iter=1, engine="python")
@@ -450,4 +451,4 @@ def test_runs(options):
         emulated(),
         pytest.raises(ws.InputError, match=rf"{name}='?{value}'?: Kept .* state on edges"),
     ):
-        ws.run(define(), graph, **options)
+        ws.run(define(), graph, **planned(**options))

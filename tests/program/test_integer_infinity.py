@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from emulator.device import emulated
+from plans import planned
 
 import cugraph_ws as ws
 from cugraph_ws.program.infinity import INFINITY, TEXTS
@@ -131,7 +132,7 @@ def columns(program: Any, **options: Any) -> dict[str, list[Any]]:
     graph = ws.Graph(EDGES, attributes=["f"])
     if program.max_iter is not None:
         options.pop("max_iter", None)
-    frame = ws.run(program, graph, start=1 if program is Total else 0, **options).frame
+    frame = ws.run(program, graph, **planned(start=1 if program is Total else 0, **options)).frame
     return {
         name: [None if pd.isna(value) else value for value in frame[name]] for name in program.state
     }

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import zoo
 from emulator.device import emulated
+from plans import planned
 from shapes import SHAPES, grid, random_edges
 from thread_ranks import on_ranks, over_links, share
 from zoo import found_by, graph_of, remembering
@@ -76,7 +77,7 @@ def test_jumping_halves_paths() -> None:
     vertices = pd.DataFrame({"vertex": range(n), "above": np.maximum(np.arange(n) - 1, 0)})
     graph = ws.Graph(edges, vertices=vertices)
     for options in ({"engine": "python"}, {"engine": "cpu"}, {"engine": "cpu", "partitions": 4}):
-        result = ws.run(Roots, graph, above="above", **options)
+        result = ws.run(Roots, graph, **planned(above="above", **options))
         assert result.frame["parent"].tolist() == [0] * n
         assert result.iterations == 7  # log2 of the longest path, and one without a change
         assert result.synchronous
@@ -95,7 +96,7 @@ def test_hooking_and_jumping_find_components(name: str) -> None:
         duplicates="first",
     )
     for options in ({}, {"partitions": min(3, edges.n)}):
-        found = ws.run(zoo.Hooking, graph, engine="python", **options)
+        found = ws.run(zoo.Hooking, graph, **planned(engine="python", **options))
         assert found.frame["parent"].tolist() == [least[v] for v in range(edges.n)], options
 
 
@@ -114,7 +115,7 @@ def test_results_repeat_bit_by_bit(entry: Any) -> None:
         graph = graph_of(SMALL)
         expected = found_by(entry, ws.run(entry, graph, engine="python"))
         for options in WAYS:
-            found = found_by(entry, ws.run(entry, graph, **options))
+            found = found_by(entry, ws.run(entry, graph, **planned(**options)))
             assert repr(found) == repr(expected), options
 
 
@@ -142,7 +143,7 @@ def test_pointers_out_of_range_are_refused(way: dict[str, Any]) -> None:
         "or -1 for none"
     )
     with emulated(), pytest.raises(ws.ProgramError, match=message):
-        ws.run(Wandering, graph, **way)
+        ws.run(Wandering, graph, **planned(**way))
     with pytest.raises(ws.ProgramError, match=message):
         ws.check(Wandering, graph)
 
@@ -194,10 +195,10 @@ def test_phases_have_jumps_of_their_own(way: dict[str, Any]) -> None:
     frame = pd.DataFrame(pairs, columns=["source", "destination"])
     program = ws.phases(Hook, Halve)
     with emulated(), ws.Graph(frame, directed=False) as graph:
-        found = ws.run(program, graph, **way).frame
+        found = ws.run(program, graph, **planned(**way)).frame
         assert found["parent"].tolist() == [0, 0, 0, 0, 5, 5, 5, 5, 11, 11, 11]
         with pytest.raises(ws.InputError, match="no parameter 'grand'"):
-            ws.run(program, graph, grand=3, **way)
+            ws.run(program, graph, **planned(grand=3, **way))
 
 
 def test_check_compares_every_run() -> None:
@@ -215,8 +216,8 @@ def test_runs_are_resumed(tmp_path: Any) -> None:
     graph, path = graph_of(SMALL), tmp_path / "state.parquet"
     expected = ws.run(zoo.Hooking, graph, engine="python").frame
     for options in ({"engine": "python"}, {"engine": "python", "partitions": 2}):
-        ws.run(zoo.Hooking, graph, max_iter=1, checkpoint=path, **options)
-        again = ws.run(zoo.Hooking, graph, resume=path, **options)
+        ws.run(zoo.Hooking, graph, **planned(max_iter=1, checkpoint=path, **options))
+        again = ws.run(zoo.Hooking, graph, **planned(resume=path, **options))
         pd.testing.assert_frame_equal(again.frame, expected)
 
 
@@ -256,7 +257,7 @@ def test_folds_are_the_same_on_the_gpu(kind: str, dtype: Any) -> None:
 
 def test_layouts_that_keep_copies_are_refused() -> None:
     with emulated(), pytest.raises(ws.InputError, match="shards keep copies of what vertices read"):
-        ws.run(zoo.Hooking, graph_of(SMALL), engine="cuda", layout="gshards")
+        ws.run(zoo.Hooking, graph_of(SMALL), engine="cuda", plan=ws.Plan(layout="gshards"))
 
 
 def test_jumps_are_no_arguments() -> None:

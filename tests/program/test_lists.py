@@ -13,6 +13,7 @@ import zoo
 from clusters import workers
 from cuda_cases import set_classes
 from emulator.device import emulated
+from plans import planned
 from shapes import random_edges, undirected
 from thread_ranks import over_links, share
 from verify import Edges
@@ -53,7 +54,9 @@ def in_digits(messages):
 
 
 def after(program: Any, frame: Any = EDGES, engine: str = "python", **options: Any) -> list[Any]:
-    values: list[Any] = ws.run(program, frame, engine=engine, **options).frame["x"].tolist()
+    values: list[Any] = (
+        ws.run(program, frame, **planned(engine=engine, **options)).frame["x"].tolist()
+    )
     return values
 
 
@@ -191,7 +194,7 @@ def test_on_an_emulated_gpu(program: Any, monkeypatch: pytest.MonkeyPatch) -> No
         plain = zoo.found_by(program, ws.run(program, given, engine="python", max_iter=3))
         for options in ({}, {"partitions": 2}):
             with emulated(seed=4):
-                result = ws.run(program, given, engine="cuda", max_iter=3, **options)
+                result = ws.run(program, given, **planned(engine="cuda", max_iter=3, **options))
             assert zoo.found_by(program, result) == plain
 
 
@@ -266,7 +269,7 @@ def test_in_phases_along_edges_and_against_them(options: dict[str, Any]) -> None
                 for v, row in enumerate(rows)
             ]
         with emulated(seed=3):
-            assert ws.run(phases, graph, **options).frame["x"].tolist() == x
+            assert ws.run(phases, graph, **planned(**options)).frame["x"].tolist() == x
 
 
 def _digits(messages: list[int]) -> int:
@@ -387,7 +390,7 @@ def test_mode_takes_a_bool() -> None:
 )
 def test_options_that_do_not_go_with_lists(options: dict[str, Any], words: str) -> None:
     with emulated(), pytest.raises(ws.InputError) as raised:
-        ws.run(program_of(combine=ws.mode()), EDGES, **{"engine": "python", **options})
+        ws.run(program_of(combine=ws.mode()), EDGES, **planned(**{"engine": "python", **options}))
     assert words in str(raised.value)
 
 

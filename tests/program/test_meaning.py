@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from plans import planned
 from programs import Labels, Reached
 from shapes import build, rmat
 
@@ -62,7 +63,7 @@ class Limited:
 def test_a_threshold_in_apply_sees_all_messages_of_a_superstep(way):
     frame = pd.DataFrame({"source": ["a", "b"], "destination": ["d", "d"]})
     first, limit = {"a": 50.0, "b": 900.0, "d": 10.0}, {"a": 0.0, "b": 0.0, "d": 500.0}
-    result = ws.run(Limited, frame, first=first, limit=limit, **way)
+    result = ws.run(Limited, frame, **planned(first=first, limit=limit, **way))
     assert result.arrays["x"].tolist() == [50.0, 900.0, 10.0]
     assert result.synchronous
 
@@ -77,7 +78,7 @@ def test_a_message_travels_one_edge_per_superstep(way, limit):
         for u, v in zip(edges.source.tolist(), edges.destination.tolist(), strict=True):
             labels[v] = min(labels[v], before[u])
     with build(edges) as graph:
-        result = ws.run(Labels, graph, max_iter=limit, **way)
+        result = ws.run(Labels, graph, **planned(max_iter=limit, **way))
     assert result.arrays["label"].numbers.tolist() == labels
     assert result.iterations == limit
     assert result.synchronous
@@ -87,14 +88,18 @@ def test_a_fixpoint_may_be_reached_out_of_order_and_says_so():
     with build(rmat(7, 4, seed=11)) as graph:
         assert not ws.run(Labels, graph).synchronous
         assert ws.run(Labels, graph, engine="python").synchronous
-        assert ws.run(Labels, graph, direction="gather").synchronous
+        assert ws.run(Labels, graph, plan=ws.Plan(direction="gather")).synchronous
         assert ws.run(Labels, graph, max_iter=100).synchronous
-        stopped = ws.run(Labels, graph, progress=lambda update: update.superstep < 1, fused=False)
+        stopped = ws.run(
+            Labels, graph, progress=lambda update: update.superstep < 1, plan=ws.Plan(fused=False)
+        )
         assert not stopped.synchronous
         with pytest.raises(ws.ConvergenceError, match="supersteps are not comparable"):
             stopped.require_convergence("labels")
         assert ws.run(ws.BFS, graph, start=0).synchronous, "a search goes by levels in any case"
-        assert not ws.run(Labels, graph, direction="gather", in_place=True).synchronous
+        assert not ws.run(
+            Labels, graph, plan=ws.Plan(direction="gather", in_place=True)
+        ).synchronous
 
 
 def test_a_direction_that_needs_the_proof_says_what_is_missing():
@@ -103,7 +108,7 @@ def test_a_direction_that_needs_the_proof_says_what_is_missing():
     with pytest.raises(
         ws.InputError, match=r"not proved .*\(apply is not plainly max.*asynchronous"
     ):
-        ws.run(Limited, frame, direction="push", **given)
+        ws.run(Limited, frame, **planned(direction="push", **given))
 
 
 @ws.vertex_program
@@ -158,7 +163,7 @@ def test_arcs_between_partitions_count_for_the_active_start(way):
     n = 60
     path = pd.DataFrame({"source": np.arange(n - 1), "destination": np.arange(1, n)})
     first = (np.arange(n) < n // 2).astype(np.int64)
-    result = ws.run(Greatest, path, first=first, **way)
+    result = ws.run(Greatest, path, **planned(first=first, **way))
     assert result.arrays["x"].sum() == n
     assert result.converged
 
@@ -189,7 +194,7 @@ class Dues:
 @pytest.mark.parametrize("way", WAYS, ids=name)
 def test_a_message_has_the_type_of_all_paths_and_arguments_go_by_name(way):
     frame = pd.DataFrame({"source": [0, 1], "destination": [2, 2], "amount": [5.0, 250.0]})
-    assert ws.run(Dues, frame, **way).arrays["due"].tolist() == [0.0, 0.0, 0.25]
+    assert ws.run(Dues, frame, **planned(**way)).arrays["due"].tolist() == [0.0, 0.0, 0.25]
 
 
 def test_sums_are_added_up_in_the_type_of_the_state():
@@ -320,7 +325,7 @@ def silence(kind, how, contributes=None):
 )
 def test_a_vertex_without_in_edges(kind, how, contributes, expected, way):
     frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2]})
-    result = ws.run(silence(kind, how, contributes), frame, **way)
+    result = ws.run(silence(kind, how, contributes), frame, **planned(**way))
     assert result.arrays["x"].tolist() == [expected, 7, 7]
 
 
@@ -331,7 +336,7 @@ def test_a_vertex_without_in_edges(kind, how, contributes, expected, way):
 def test_any_of_flags_is_whether_one_is_set(way):
     """A message that is not set comes first: it does not hide the one that is."""
     frame = pd.DataFrame({"source": [0, 1, 2], "destination": [2, 2, 3]})
-    result = ws.run(Reached, frame, start=[1], **way)
+    result = ws.run(Reached, frame, **planned(start=[1], **way))
     assert result.arrays["reached"].tolist() == [False, True, True, True]
 
 
@@ -368,13 +373,13 @@ class Scaled:
 def test_globals_are_read_when_a_run_begins(way, monkeypatch, tmp_path):
     frame = pd.DataFrame({"source": [0, 1], "destination": [2, 2]})
     state = tmp_path / "state.parquet"
-    assert ws.run(Scaled, frame, checkpoint=state, **way).arrays["x"][2] == 10.0
+    assert ws.run(Scaled, frame, **planned(checkpoint=state, **way)).arrays["x"][2] == 10.0
     monkeypatch.setitem(globals(), "FACTOR", 7)
-    assert ws.run(Scaled, frame, **way).arrays["x"][2] == 14.0
+    assert ws.run(Scaled, frame, **planned(**way)).arrays["x"][2] == 14.0
     with pytest.raises(ws.InputError, match="program"):
-        ws.run(Scaled, frame, resume=state, **way)
+        ws.run(Scaled, frame, **planned(resume=state, **way))
     monkeypatch.setitem(globals(), "FACTOR", 5)
-    assert ws.run(Scaled, frame, **way).arrays["x"][2] == 10.0
+    assert ws.run(Scaled, frame, **planned(**way)).arrays["x"][2] == 10.0
 
 
 def test_closures_are_read_when_a_run_begins():
@@ -441,7 +446,9 @@ def test_without_priorities_nothing_is_filed_for_later():
     frame = pd.DataFrame({"source": source, "destination": destination, "w": rng.random(m) + 0.01})
     with ws.Graph(frame, weight="w", directed=False) as graph:
         found = [
-            ws.run(ws.SSSP, graph, start=int(source[0]), priorities=given).arrays["distance"]
+            ws.run(ws.SSSP, graph, start=int(source[0]), plan=ws.Plan(priorities=given)).arrays[
+                "distance"
+            ]
             for given in (False, True, False)
         ]
     assert (found[0].values == found[1].values).all()
@@ -452,7 +459,7 @@ def test_without_priorities_nothing_is_filed_for_later():
 def test_priorities_with_an_infinite_sum(way):
     frame = pd.DataFrame({"source": [0, 1, 2, 0], "destination": [1, 2, 0, 2], "weight": 9e307})
     with ws.Graph(frame, weight="weight") as graph:
-        result = ws.run(ws.WidestPath, graph, start=0, **way)
+        result = ws.run(ws.WidestPath, graph, **planned(start=0, **way))
     assert result.converged
     assert result.arrays["width"].values.tolist() == [math.inf, 9e307, 9e307]
 
@@ -512,5 +519,5 @@ def test_shapes_mean_the_same_in_every_way(tiny_shape):
         for way in WAYS_OF_FRONTIERS:
             if way.get("partitions", 1) > max(1, tiny_shape.n):
                 continue
-            result = ws.run(Labels, graph, max_iter=3, **way)
+            result = ws.run(Labels, graph, **planned(max_iter=3, **way))
             assert result.arrays["label"].numbers.tolist() == labels, name(way)

@@ -89,7 +89,7 @@ def test_the_same_in_every_order(name: str) -> None:
         expected = shown(program, outcome.states, edges.n)
         assert not any(map(math.isnan, expected["x"]))
         for engine, partitions in itertools.product(("python", "cpu"), (1, 3)):
-            result = ws.run(program, graph, engine=engine, partitions=partitions)
+            result = ws.run(program, graph, engine=engine, plan=ws.Plan(partitions=partitions))
             assert not difference(found_by(program, result), expected, 0.0), (engine, partitions)
         with emulated(seed=5):
             result = ws.run(program, graph, engine="cuda")
@@ -134,7 +134,9 @@ def test_relaxations_along_unknown_edges() -> None:
         for direction, engine in itertools.product(
             ("push", "pull", "gather"), ("python", "cpu", "cuda")
         ):
-            found.append(ws.run(Nearest, graph, direction=direction, engine=engine).frame)
+            found.append(
+                ws.run(Nearest, graph, plan=ws.Plan(direction=direction), engine=engine).frame
+            )
     assert np.isfinite(found[0].x).sum() > 2
     assert found[0].x.notna().all()
     for one in found[1:]:
@@ -272,7 +274,7 @@ def test_a_phase_may_begin_with_nan() -> None:
         assert not loop.loops[1].bound.never_nan
         expected = ws.run(program, graph, engine="python").frame
         for partitions in (1, 3):
-            found = ws.run(program, graph, engine="cpu", partitions=partitions).frame
+            found = ws.run(program, graph, engine="cpu", plan=ws.Plan(partitions=partitions)).frame
             pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 

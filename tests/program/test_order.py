@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from cuda_cases import set_classes
 from emulator.device import emulated
+from plans import planned
 from program import test_zoo
 from program.whole_zoo import all_in_order, in_order
 from programs import Hops, Labels, Nearest, Peel, Reached, Widest
@@ -21,7 +22,7 @@ from zoo import Entry, remembering
 from zoo_meetings import HYPOTHESES, MEETINGS, write
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda.planner import CudaPlan
+from cugraph_ws.backends.cuda.planner import CudaPlanner
 from cugraph_ws.program import binding, combines, declarations, decorator, jumps, lists, ranges
 from cugraph_ws.program.binding import BoundProgram, bind
 from cugraph_ws.program.infinity import STORED
@@ -46,7 +47,7 @@ def answers(
     with emulated():
         for way in [*WAYS, *({**way, "engine": "cuda"} for way in WAYS if "engine" not in way)]:
             try:
-                result = ws.run(program, frame, **given, **way)
+                result = ws.run(program, frame, **planned(**given, **way))
             except ws.InputError as refusal:
                 if CANNOT not in str(refusal):
                     raise
@@ -75,7 +76,12 @@ def test_vertices_that_do_not_start_send_nothing_before_they_change() -> None:
 def test_nor_in_phases(way: dict[str, Any]) -> None:
     phases = ws.phases(SHOPS, rounds=1)
     with emulated():
-        assert ws.run(phases, SHOP_EDGES, **PRICES, **way).arrays["x"].tolist() == [7, 3, 7, 7]
+        assert ws.run(phases, SHOP_EDGES, **planned(**PRICES, **way)).arrays["x"].tolist() == [
+            7,
+            3,
+            7,
+            7,
+        ]
 
 
 @pytest.mark.parametrize("starts", [{}, {"starts": "state.cost == 0.0"}], ids=str)
@@ -367,7 +373,7 @@ def test_programs_of_the_library_and_of_the_tests_keep_their_ways() -> None:
             )
             bound = bind(program, graph, given)
             assert bound.accumulates, program
-            plan = CudaPlan(bound, 10**9)
+            plan = CudaPlanner(bound, 10**9)
             assert plan.strategy.schedule in ("frontier", "worklist"), program
             gathers = program.combine in ("min", "max")
             assert bound.may_gather_from_all is gathers, program
@@ -471,7 +477,7 @@ def test_in_place_is_refused_where_it_would_change_the_meaning(
                 ws.InputError, match=rf"in_place=True: {program.name}.*{reason}.*leave it out"
             ),
         ):
-            ws.run(program, frame, in_place=True, **given, **more)
+            ws.run(program, frame, **planned(in_place=True, **given, **more))
 
 
 def test_a_program_that_allows_it_runs_in_place_where_nothing_changes() -> None:
@@ -496,7 +502,7 @@ def test_a_program_that_allows_it_runs_in_place_where_nothing_changes() -> None:
         return Allowed
 
     path = pd.DataFrame({"source": range(9), "destination": range(1, 10)})
-    free = ws.run(define(min), path, direction="gather")
+    free = ws.run(define(min), path, plan=ws.Plan(direction="gather"))
     assert not free.synchronous
     assert free.arrays["x"].tolist() == [0] * 10
     for program, limit in ((define(min), 2), (define(sum), None)):
@@ -516,8 +522,7 @@ def test_what_was_computed_in_place_is_not_resumed_with_a_limit(tmp_path: Path) 
     kept = tmp_path / "kept.parquet"
     with ws.Graph(path) as graph:
         stopped = ws.run(
-            Labels, graph, direction="gather", in_place=True, checkpoint=kept, every=1,
-            progress=lambda update: update.superstep < 2,
+            Labels, graph, plan=ws.Plan(direction="gather", in_place=True), checkpoint=kept, every=1, progress=lambda update: update.superstep < 2,
         )  # fmt: skip
         assert stopped.iterations == 2
         with pytest.raises(
@@ -550,7 +555,7 @@ def test_sums_of_active_vertices_by_virtual_warps() -> None:
     frame = pd.DataFrame({"source": [0, *range(1, 7)], "destination": [7, *range(2, 7), 1]})
     with emulated():
         for options in ({"engine": "python"}, {"engine": "cuda", "method": "vwc-4"}):
-            result = ws.run(program, frame, max_iter=1, **options)
+            result = ws.run(program, frame, **planned(max_iter=1, **options))
             assert result.arrays["x"].tolist() == [0, 1, 2, 3, 4, 5, 6, 8]
 
 

@@ -14,6 +14,7 @@ import pytest
 import reference
 from emulator.device import emulated
 from fuzz.programs import load, quick_loops
+from plans import planned
 from shapes import random_edges
 from verify import Edges
 from zoo import difference, edges_found, edges_shown, found_by, shown
@@ -66,8 +67,8 @@ def masked(edges: Edges) -> Any:
     graph, plain = built(edges)
     for program in (PROGRAMS[0][2], load(features.text_of("gather_list", "edge_state"))):
         for options in ({}, {"partitions": 2}):
-            ws.run(program, graph, engine="python", **options)
-            ws.run(BOTH_WAYS, graph, engine="python", **options)
+            ws.run(program, graph, **planned(engine="python", **options))
+            ws.run(BOTH_WAYS, graph, **planned(engine="python", **options))
         with emulated():
             ws.run(program, graph, engine="cuda")
     kept = plain.attributes["k"] != 2
@@ -120,7 +121,7 @@ def test_what_they_mean_on_every_kind_of_graph(which: str) -> None:
             options = WAYS[place % len(WAYS)]
             limit, message = options.get("max_iter"), features.message_of(combine)
             outcome = reference.run(program, plain, max_iter=limit, message=message)
-            same(program, ws.run(program, graph, **options), outcome, plain.n)
+            same(program, ws.run(program, graph, **planned(**options)), outcome, plain.n)
 
 
 @pytest.mark.parametrize(("first", "second"), features.REFUSED)
@@ -152,7 +153,7 @@ def test_what_they_mean_as_phases(which: str) -> None:
             )
             messages = (features.message_of(combine), int)
             outcome = phased.run(both, plain, messages=messages)
-            result = ws.run(both, graph, **{**WAYS[place % len(WAYS)], "max_iter": None})
+            result = ws.run(both, graph, **planned(**{**WAYS[place % len(WAYS)], "max_iter": None}))
             same(both, result, outcome, plain.n)
 
 
@@ -166,7 +167,7 @@ def test_a_run_that_is_resumed_after_each_superstep(tmp_path: Any) -> None:
             for limit in (1, 2, 3, 4):
                 options = WAYS[(place + limit) % len(WAYS)] | {"max_iter": limit}
                 options["resume"] = file if limit > 1 else None
-                result = ws.run(program, graph, checkpoint=file, every=1, **options)
+                result = ws.run(program, graph, **planned(checkpoint=file, every=1, **options))
             pd.testing.assert_frame_equal(result.frame, expected.frame)
             assert result.iterations == expected.iterations
             if program.edge_state:

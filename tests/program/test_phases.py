@@ -18,6 +18,7 @@ from clusters import workers
 from cuda_cases import set_classes
 from emulator.device import emulated
 from phased import PHASED, Along, Authorities, Distance, Entry, Hubs, Return, Settle
+from plans import planned
 from shapes import SHAPES, frame, random_edges, undirected, vertex_frame
 from stopping import EndsAfter
 from thread_ranks import over_links, share
@@ -94,7 +95,9 @@ def check(entry: Entry, name: str, limit: int | None, **options: Any) -> None:
     """Compare one run with the reference."""
     outcome, edges = expected_of(ALL.index(entry), name, limit), GRAPHS[name]
     assert limit is not None or outcome.converged or entry.program.until is not None
-    result = ws.run(entry.program, graph(name), max_iter=limit, **entry.given(edges.n), **options)
+    result = ws.run(
+        entry.program, graph(name), **planned(max_iter=limit, **entry.given(edges.n), **options)
+    )
     where = f"{entry} on {name}, max_iter={limit}, {options}"
     expected = shown(entry.program, outcome.states, edges.n)
     wrong = difference(found_by(entry.program, result), expected, entry.tolerance)
@@ -184,7 +187,7 @@ def test_ranks_with_a_gpu_each(
 
     def work(comm: Any) -> Any:
         part = gpu_shard(GRAPHS["random"], comm) if built else share(graph("random"), comm)
-        found = ws.run(entry.program, part, engine="cuda", exchange=exchange, **given)
+        found = ws.run(entry.program, part, **planned(engine="cuda", exchange=exchange, **given))
         rows = pd.DataFrame({name: list(found.frame[name]) for name in found.frame.columns})
         return rows, found.converged, list(found.trace["phase"]), found.synchronous
 
@@ -233,10 +236,10 @@ def test_rounds_without_until_converge_and_with_it_give_up() -> None:
     assert (found.iterations, found.converged, found.stopped) == (3, True, "converged")
     never = ws.phases(halves, rounds=3, until=ws.max_norm("value"), tol=0.01)
     for options in ({}, {"partitions": 2}):
-        found = ws.run(never, graph("cycle"), engine="python", **options)
+        found = ws.run(never, graph("cycle"), **planned(engine="python", **options))
         assert (found.iterations, found.converged, found.stopped) == (3, False, "max_iter")
         assert found.residual == 3.0 / 8
-        found = ws.run(never, graph("cycle"), engine="python", tol=0.8, **options)
+        found = ws.run(never, graph("cycle"), **planned(engine="python", tol=0.8, **options))
         assert (found.iterations, found.converged, found.residual) == (2, True, 0.75)
 
 
@@ -269,8 +272,13 @@ def test_rounds_that_repeat_are_given_up(options: dict[str, Any]) -> None:
     with pytest.raises(
         ws.ConvergenceError, match=r"after 4 rounds its states are those of 2 rounds"
     ):
-        ws.run(endless, graph("cycle"), engine="python", **options)
-    assert ws.run(endless, graph("cycle"), engine="python", max_iter=5, **options).iterations == 5
+        ws.run(endless, graph("cycle"), **planned(engine="python", **options))
+    assert (
+        ws.run(
+            endless, graph("cycle"), **planned(engine="python", max_iter=5, **options)
+        ).iterations
+        == 5
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"partitions": 3}], ids=str)
@@ -279,12 +287,14 @@ def test_a_run_resumes_in_every_phase(
     entry: Entry, options: dict[str, Any], tmp_path: Path
 ) -> None:
     given = {**entry.given(9), "engine": "python", **options}
-    whole = ws.run(entry.program, graph("random"), max_iter=LONG, **given)
+    whole = ws.run(entry.program, graph("random"), **planned(max_iter=LONG, **given))
     for stop in range(0, whole.iterations + 1, 1 + whole.iterations // 6):
         path = tmp_path / f"{stop}.parquet"
-        ws.run(entry.program, graph("random"), max_iter=stop, checkpoint=path, **given)
+        ws.run(entry.program, graph("random"), **planned(max_iter=stop, checkpoint=path, **given))
         given["partitions"] = 2 if stop % 2 else 1  # of another number of partitions
-        again = ws.run(entry.program, graph("random"), max_iter=LONG, resume=path, **given)
+        again = ws.run(
+            entry.program, graph("random"), **planned(max_iter=LONG, resume=path, **given)
+        )
         assert (again.iterations, again.converged) == (whole.iterations, whole.converged)
         pd.testing.assert_frame_equal(again.frame, whole.frame)
         rest = whole.trace["phase"].tolist()[stop:]
@@ -456,9 +466,10 @@ def test_columns_that_programs_read_are_kept() -> None:
 def test_check_passes(entry: Entry) -> None:
     report = ws.check(entry.program, graph("random"), **entry.given(9))
     assert report, report
-    assert {"engine='cpu', direction='auto'", "engine='cpu', partitions=4, exchange='ms'"} <= {
-        *report.configurations
-    }
+    assert {
+        "engine='cpu', plan=Plan()",
+        "engine='cpu', plan=Plan(partitions=4, exchange='ms')",
+    } <= {*report.configurations}
     assert report.supersteps == expected_of(ALL.index(entry), "random", None).supersteps
 
 
@@ -528,7 +539,9 @@ def check_on_workers(
 ) -> Any:
     outcome, edges = expected_of(ALL.index(entry), name, limit), GRAPHS[name]
     given = entry.given(edges.n)
-    found = ws.run(entry.program, spread, engine="python", max_iter=limit, **given, **options)
+    found = ws.run(
+        entry.program, spread, **planned(engine="python", max_iter=limit, **given, **options)
+    )
     rows = found.frame.compute().sort_values("vertex")
     expected = shown(entry.program, outcome.states, edges.n)
     columns = {

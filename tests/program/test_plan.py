@@ -7,7 +7,7 @@ from programs import Hops, Labels, Peel, Rank, Reached
 from shapes import SHAPES, build
 
 import cugraph_ws as ws
-from cugraph_ws.backends.planner import FUSED_ARCS, PULL_SHARE, Plan
+from cugraph_ws.backends.cpu.setup import FUSED_ARCS, PULL_SHARE, CpuPlanner
 from cugraph_ws.contract import Counts
 from cugraph_ws.program.binding import bind
 
@@ -15,12 +15,12 @@ ARCS = 100 * FUSED_ARCS
 EVERYTHING = 1 << 62
 
 
-def plan_for(program, *, direction="auto", fused=True, arcs=ARCS, **given) -> Plan:
+def plan_for(program, *, direction="auto", fused=True, arcs=ARCS, **given) -> CpuPlanner:
     with build(SHAPES["path"]) as graph:
-        return Plan(bind(program, graph, given), arcs, direction=direction, fused=fused)
+        return CpuPlanner(bind(program, graph, given), arcs, direction=direction, fused=fused)
 
 
-def choices(plan: Plan, *arcs: int) -> list[str]:
+def choices(plan: CpuPlanner, *arcs: int) -> list[str]:
     """Return the directions for supersteps whose frontiers have so many arcs."""
     return [
         plan.choose(Counts(active=max(count // 10, 1), arcs=count), number, EVERYTHING).direction

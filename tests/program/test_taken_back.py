@@ -157,7 +157,7 @@ def test_every_run_is_right(name: str) -> None:
     case = CASES[name]
     report = case.check()
     assert report, str(report)
-    assert not {"engine='cpu', direction='auto'", "engine='cuda', direction='auto'"} - set(
+    assert not {"engine='cpu', plan=Plan()", "engine='cuda', plan=Plan()"} - set(
         report.configurations
     )
     result = ws.run(case.make(), pd.DataFrame(case.edges), engine="python", **case.arguments)

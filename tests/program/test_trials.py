@@ -11,6 +11,7 @@ import warnings
 import pandas as pd
 import pytest
 from emulator.device import emulated
+from plans import planned
 from programs import values_of
 from thread_ranks import on_ranks, share
 from zoo_meetings import write
@@ -191,7 +192,7 @@ def test_a_run_without_an_end_warns_once(options, monkeypatch):
         return updates[-1].superstep < 4
 
     with emulated(), pytest.warns(ws.GraphWarning) as caught:
-        result = ws.run(Endless, CIRCLE, progress=stop, **options)
+        result = ws.run(Endless, CIRCLE, **planned(progress=stop, **options))
     assert result.stopped == "callback"
     (warning,) = caught
     text = str(warning.message)

@@ -17,6 +17,7 @@ import zoo_trials
 from clusters import workers
 from cuda_cases import set_classes
 from emulator.device import emulated
+from plans import planned
 from shapes import SHAPES, frame, random_edges, undirected, vertex_frame
 from verify import Edges
 from zoo import (
@@ -122,7 +123,9 @@ def check(entry: Entry, name: str, limit: int | None, **options: Any) -> bool:
     edges = GRAPHS[name]
     try:
         result = ws.run(
-            entry.program, graph(name), max_iter=given_limit, **arguments(entry, edges), **options
+            entry.program,
+            graph(name),
+            **planned(max_iter=given_limit, **arguments(entry, edges), **options),
         )
     except ws.InputError as error:
         if options.get("direction", "auto") != "auto" and CANNOT.match(str(error)):
@@ -222,7 +225,9 @@ def test_workers(program: Any, on_workers: dict[str, Any]) -> None:
         for limit in (1, 2, None):
             outcome, given_limit = expected_of(place, name, limit)
             given = arguments(entry, GRAPHS[name])
-            result = ws.run(program, spread, engine="python", max_iter=given_limit, **given)
+            result = ws.run(
+                program, spread, **planned(engine="python", max_iter=given_limit, **given)
+            )
             rows = result.frame.compute().sort_values("vertex")
             expected = shown(program, outcome.states, GRAPHS[name].n)
             found = {

@@ -26,6 +26,7 @@ if __name__ == "__main__":  # not this folder, of which this module is a part
 from conftest import COMPILED
 from emulator.device import emulated
 from phased import Entry as PhasedEntry
+from plans import planned
 from program import test_edge_programs, test_phases, test_zoo
 from zoo import Entry, remembering
 from zoo_edges import EDGE_ZOO, EdgeEntry
@@ -87,7 +88,7 @@ def in_order(entry: Entry, name: str, engine: str, **options: Any) -> bool:
     graph, given = test_zoo.graph(name), entry.given(test_zoo.GRAPHS[name].n)
 
     def run(**how: Any) -> ws.Result:
-        return ws.run(entry.program, graph, max_iter=limit, **given, **how)
+        return ws.run(entry.program, graph, **planned(max_iter=limit, **given, **how))
 
     try:
         result = run(engine=engine, **options)

@@ -8,6 +8,7 @@ import pathlib
 import numpy as np
 import pandas as pd
 import pytest
+from plans import planned
 
 import cugraph_ws as ws
 from cugraph_ws.arguments import check_count, check_number, check_path, shown
@@ -43,13 +44,13 @@ def test_a_run_refuses(argument, value):
     given = {"program": ws.PageRank, "graph": EDGES, argument: value}
     name = argument.removesuffix("_column")
     with pytest.raises(ws.InputError, match=f"^{name}="):
-        ws.run(**given)
+        ws.run(**planned(**given))
 
 
 def test_partitions_up_to_the_bound_and_numpys_flags_are_fine():
     with ws.Graph(EDGES) as graph:
-        whole = ws.run(ws.SSSP, graph, start=0, priorities=np.bool_(True))
-        parts = ws.run(ws.SSSP, graph, start=0, partitions=np.int64(5), fused=False)
+        whole = ws.run(ws.SSSP, graph, start=0, plan=ws.Plan(priorities=np.bool_(True)))
+        parts = ws.run(ws.SSSP, graph, start=0, plan=ws.Plan(partitions=np.int64(5), fused=False))
         assert parts.frame.equals(whole.frame)
 
 

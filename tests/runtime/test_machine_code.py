@@ -74,7 +74,7 @@ class Spread:
 
 edges = pa.table({{"source": [0, 1, 2], "destination": [1, 2, 0]}})
 if __name__ == "__main__":
-    print(ws.run(Spread, edges, direction="gather").arrays["value"].tolist())
+    print(ws.run(Spread, edges, plan=ws.Plan(direction="gather")).arrays["value"].tolist())
 """
 ANSWER = "[1.0, 2.0, 0.0]"
 
@@ -536,7 +536,7 @@ EDGES = pa.table({"source": [0, 1], "destination": [1, 0]})
 
 
 def answer(program: Any) -> float:
-    return float(ws.run(program, EDGES, direction="gather").arrays["value"][0])
+    return float(ws.run(program, EDGES, plan=ws.Plan(direction="gather")).arrays["value"][0])
 
 
 @needs_compiler

@@ -11,7 +11,7 @@ import cugraph_ws.program.declarations as ws
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.run import run
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.program.decorator import vertex_program
@@ -57,4 +57,4 @@ def earliest(
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
-    return run(Earliest, opened, **options).require_convergence("earliest").frame
+    return run_on(Earliest, opened, **options).require_convergence("earliest").frame

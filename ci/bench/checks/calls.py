@@ -113,10 +113,10 @@ def program_call(
     program: Any, name: str, arguments: Any = lambda picks: {}, *, near: bool = False, weight: str = "weight",
     on_gpu: Mapping[str, Any] = {}, **options: Any,
 ) -> Call:  # fmt: skip
-    """Return a call that runs a program with some options of `run`, and further ones on a GPU."""
+    """Return a call that runs a program with some options of `run`, and a plan on a GPU."""
 
     def run(graph: Any, engine: str, **more: Any) -> Any:
-        extra = on_gpu if engine == "cuda" else {}
+        extra = {"plan": ws.Plan(**on_gpu)} if engine == "cuda" and on_gpu else {}
         return ws.run(program, graph, engine=engine, **options, **extra, **more).frame
 
     run.__name__ = name
@@ -202,7 +202,7 @@ CALLS = (
         ws.pagerank,
         lambda p: {
             **TIGHT,
-            "extrapolate": "never",
+            "plan": ws.Plan(extrapolate="never"),
             "personalization": p.one_of(None, p.values(20)),
             "dangling": p.one_of(None, p.values(5)),
         },

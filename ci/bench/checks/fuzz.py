@@ -213,7 +213,7 @@ def _workers() -> Iterator[Place]:
 
     def options(rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
         of_graph = {"links": str(rng.choice(known))}
-        return of_graph, {"exchange": str(rng.choice(["auto", "vr", "ms", "all"]))}
+        return of_graph, {"plan": ws.Plan(exchange=str(rng.choice(["auto", "vr", "ms", "all"])))}
 
     with ws.local_cluster():
         # Searches from all vertices of a path take a superstep for each vertex, each with an exchange.

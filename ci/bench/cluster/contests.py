@@ -260,7 +260,12 @@ class Contest:
         digest_of = digest if variant.gpus == 1 else owner.digest
 
         def run() -> tuple[Any, Any]:
-            answer = job.call(graph, start, owner.values, **variant.options)
+            answer = job.call(
+                graph,
+                start,
+                owner.values,
+                **({"plan": ws.Plan(**variant.options)} if variant.options else {}),
+            )
             return (answer, answer.frame) if hasattr(answer, "iterations") else (None, answer)
 
         def check(answer: tuple[Any, Any]) -> float:

@@ -116,7 +116,7 @@ def main() -> None:
     for case in gpu_cases([graph], None):
         ws.run(
             work.program, case.ours(work.weights), predecessors=False, **arguments_of(case, work),
-            **work.stop(SUPERSTEPS), **{option: value},
+            **work.stop(SUPERSTEPS), plan=ws.Plan(**{option: value}),
         )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ def entrant(
     each: bool = True,
     **options: Any,
 ) -> Entrant:
-    """Return a run of a program with options of `ws.run`; its graph is built, and its arguments made, before.
+    """Return a run of a program with fields of `ws.Plan`; its graph is built, and its arguments made, before.
 
     Parameters
     ----------
@@ -97,7 +97,12 @@ def entrant(
 
     def run() -> tuple[ws.Result, Any]:
         result = ws.run(
-            work.program, graph, predecessors=False, **arguments, **work.stop(supersteps), **options
+            work.program,
+            graph,
+            predecessors=False,
+            **arguments,
+            **work.stop(supersteps),
+            plan=ws.Plan(**options),
         )
         return result, result.frame if each else None
 

@@ -144,7 +144,7 @@ def frontiers(case: Case, section: Section, repeats: int) -> None:
         check = _as_the_first(lambda result, column=column: result.arrays[column])
         entrants = [
             Entrant(
-                name, partial(ws.run, program, graph, **arguments, **options), check,
+                name, partial(ws.run, program, graph, **arguments, plan=ws.Plan(**options)), check,
                 edges=lambda result: sum(result.rows.edges),
             )
             for name, options in VARIANTS["called"].options.items()
@@ -198,7 +198,7 @@ def extrapolation(case: Case, section: Section, repeats: int) -> None:
 
         entrants = [
             Entrant(
-                name, partial(ws.run, ws.PageRank, graph, tol=tol, max_iter=500, **options),
+                name, partial(ws.run, ws.PageRank, graph, tol=tol, max_iter=500, plan=ws.Plan(**options)),
                 lambda result, name=name, counted=counted: counted(result, name),
             )
             for name, options in VARIANTS["extrapolation"].options.items()
@@ -240,9 +240,8 @@ def shards(case: Case, section: Section, repeats: int) -> None:
 
 
 def _pagerank(graph: ws.Graph, layout: Any, **stop: Any) -> ws.Result:
-    return ws.run(
-        ws.PageRank, graph, layout=layout, engine="cuda", **(stop or {"max_iter": 1, "tol": 0.0})
-    )
+    stop = stop or {"max_iter": 1, "tol": 0.0}
+    return ws.run(ws.PageRank, graph, plan=ws.Plan(layout=layout), engine="cuda", **stop)
 
 
 def _space(case: Case) -> dict[str, int]:

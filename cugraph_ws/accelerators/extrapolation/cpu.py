@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cpu.loops.pieces import added
 from cugraph_ws.kernels.accelerators.extrapolation import cpu as kernels
+from cugraph_ws.runtime.threads import added
 
 __all__ = ["combine", "products"]
 

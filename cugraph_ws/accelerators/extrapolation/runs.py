@@ -69,7 +69,7 @@ def extrapolation_of(
     max_iter: int | None,
 ) -> ExtrapolationOfRun | None:
     """Return the extrapolation of a run, or None; see `cugraph_ws.contract.BetweenSupersteps`."""
-    wanted, why_not = options.extrapolate, _why_not(program, in_place=in_place)
+    wanted, why_not = options.plan.extrapolate, _why_not(program, in_place=in_place)
     if why_not is not None and wanted == "always":
         raise InputError(f"extrapolate='always': {why_not}; leave it out")
     # With `tol` of 0 or None, the run is to do `max_iter` supersteps

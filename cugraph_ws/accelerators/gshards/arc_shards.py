@@ -21,7 +21,7 @@ from cugraph_ws.backends.cuda.schedule import BLOCKS_A_MULTIPROCESSOR
 from cugraph_ws.contract import LayoutCost, LayoutName
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE, SKEW_BITS
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.decorator import VertexProgram
 from cugraph_ws.runtime.device import Device, KernelModule

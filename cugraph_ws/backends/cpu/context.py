@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.errors import NumbaError
 
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.codegen import Types, compiled_module, python_module
 from cugraph_ws.program.inference import compile_error

@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cpu.context import Array, Context, running
-from cugraph_ws.backends.cpu.frontier import Frontier, on_words
+from cugraph_ws.backends.cpu.frontier import Frontier, declared_frontier, first_frontier, on_words
 from cugraph_ws.backends.cpu.predecessors import PredecessorTrees
 from cugraph_ws.backends.cpu.queues import Queues
-from cugraph_ws.backends.cpu.start import declared_frontier, first_frontier
-from cugraph_ws.backends.planner import gathers_from_all
 from cugraph_ws.contract import (
     BoundaryUpdate,
     Choice,
@@ -30,7 +28,7 @@ from cugraph_ws.contract import (
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.arcs import Order
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import cut_evenly
@@ -114,7 +112,7 @@ class CpuExecutor:
         # Where kernels record an error: a message, or an index of a list, that is out of range
         self._beyond = (np.zeros(1, np.int64),) * bound.program.notes_errors
         self._hubs: list[int] | None = None  # rows that are split among all threads
-        self._gathered = gathers_from_all(bound)  # whether the last superstep was dense
+        self._gathered = bound.gathers_from_all  # whether the last superstep was dense
         self._changed: npt.NDArray[np.bool_] | None = None  # changed in the last superstep; cached
         self._did = Counts()
 
@@ -143,7 +141,7 @@ class CpuExecutor:
             np.copyto(column, columns[name], casting="same_kind")
         context.number = 0
         self._queues = self._changed = None
-        self._gathered = gathers_from_all(context.bound)
+        self._gathered = context.bound.gathers_from_all
         if self._gathered:  # no frontier has to be counted
             arcs = len(self._part.csc.indices)
             self._did = Counts(active=self._part.owned, arcs=arcs)

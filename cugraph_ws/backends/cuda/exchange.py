@@ -32,7 +32,7 @@ from cugraph_ws.partition.exchange_times import (
     Offer,
     bit_of,
 )
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.partition.refinement import ExchangeMethod, Refinement
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Links

@@ -39,7 +39,7 @@ from cugraph_ws.backends.cuda.start import mark_starters
 from cugraph_ws.contract import BoundaryUpdate, Choice, ChooseWay, Counts
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda import layout
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Device, Prepared, device
 

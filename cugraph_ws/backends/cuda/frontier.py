@@ -20,11 +20,11 @@ from cugraph_ws.backends.cuda.schedule import launch_shape, room_for_long_rows
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Prepared
 
-__all__ = ["CudaFrontierExecutor", "why_not_swapped"]
+__all__ = ["CudaFrontierExecutor"]
 
 BLOCK = layout.FRONTIER_BLOCK
 PUSH_BLOCK = 256  # threads
@@ -56,27 +56,6 @@ MODES = {  # direction and filter, by the bits in a record
     layout.ALONE + layout.BALLOT: ("push", "ballot"),
 }
 _DIRECTIONS = {"auto": layout.AUTO, "push": layout.PUSH, "pull": layout.PULL}
-
-
-def why_not_swapped(bound: BoundProgram) -> str | None:
-    """Return why a program's states cannot be changed by compare-and-swap, or None if they can.
-
-    Parameters
-    ----------
-    bound : BoundProgram
-        The program and its types.
-
-    Returns
-    -------
-    str or None
-    """
-    if not bound.accumulates:
-        return "its apply may differ for messages taken one by one, or twice"
-    if len(bound.types.state) != 1 or np.dtype(bound.types.state[0]).itemsize < 4:
-        return "its state is not one number of 4 or 8 bytes, so compare-and-swap cannot change it"
-    if bound.program.aggregates:
-        return "its aggregates would have to be added up within the launch"
-    return None
 
 
 def _large_push(arcs: int) -> int:

@@ -18,7 +18,7 @@ from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.contract import BoundaryUpdate
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Hub, Links
 from cugraph_ws.runtime.device import device

@@ -13,7 +13,7 @@ from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.backends.cuda.sorted_runs import SORTING, SortedRuns, sort_rows
 from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.lists import Listing
 from cugraph_ws.runtime.device import Device, KernelModule

@@ -25,7 +25,7 @@ from cugraph_ws.backends.cuda.tree_growth import DividedTreeGrowth
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.device import Prepared

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cugraph_ws.backends.cuda import frontier
-from cugraph_ws.backends.cuda.frontier import LONGEST, why_not_swapped
+from cugraph_ws.backends.cuda.frontier import LONGEST
 from cugraph_ws.backends.planner import (
     WantedDirection,
     WantedLayout,
-    gathers_from_all,
     gathers_only,
 )
 from cugraph_ws.contract import Choice, Counts, Direction, Strategy
@@ -15,7 +16,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["CudaPlan"]
+__all__ = ["CudaPlanner", "why_not_swapped"]
 
 FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as many each time
 MOST = RECORDS // 2
@@ -34,7 +35,7 @@ ROUNDS = 7  # supersteps with large frontiers in a sequence of launches
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
 
-class CudaPlan:
+class CudaPlanner:
     """Chooses how a program runs, and how many supersteps are queued before the host reads counts.
 
     A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
@@ -163,7 +164,7 @@ class CudaPlan:
                 if self._linked:  # later most messages change nothing, and are cheap in any launch
                     self._left = min(self._heavy, max(LEAST_BY_HOST, arcs // PART_BY_HOST))
             return
-        dense = gathers_from_all(bound)
+        dense = bound.gathers_from_all
         free_hand = in_place is None and not scheduled and not divided
         if direction in ("auto", "push") and not dense and free_hand:
             self.strategy = Strategy(
@@ -225,7 +226,7 @@ class CudaPlan:
         """Raise if a push is requested that the program does not allow."""
         if direction != "push":
             return
-        if gathers_from_all(bound):
+        if bound.gathers_from_all:
             raise gathers_only(bound, direction)
         if in_place is not None and (not in_place or why_not_swapped(bound) is not None):
             raise InputError(
@@ -269,3 +270,24 @@ class CudaPlan:
             self._direction, min(batch, left), number, leave, left <= batch, self._rounds,
             large and self._linked,
         )  # fmt: skip
+
+
+def why_not_swapped(bound: BoundProgram) -> str | None:
+    """Return why a program's states cannot be changed by compare-and-swap, or None if they can.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its types.
+
+    Returns
+    -------
+    str or None
+    """
+    if not bound.accumulates:
+        return "its apply may differ for messages taken one by one, or twice"
+    if len(bound.types.state) != 1 or np.dtype(bound.types.state[0]).itemsize < 4:
+        return "its state is not one number of 4 or 8 bytes, so compare-and-swap cannot change it"
+    if bound.program.aggregates:
+        return "its aggregates would have to be added up within the launch"
+    return None

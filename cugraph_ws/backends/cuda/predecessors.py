@@ -20,7 +20,7 @@ from cugraph_ws.kernels.cuda.layout import (
     WAITERS_LEFT,
     WAITING,
 )
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
 from cugraph_ws.runtime.masks import count_true
 

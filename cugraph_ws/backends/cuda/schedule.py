@@ -9,7 +9,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.kernels.cuda.layout import PIECE
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.runtime.device import Device, device
 
 __all__ = [

@@ -12,13 +12,13 @@ from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.hub_exchange import HubRankExchange
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
-from cugraph_ws.backends.cuda.planner import CudaPlan
+from cugraph_ws.backends.cuda.planner import CudaPlanner
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
 from cugraph_ws.contract import DeviceLayouts, Executor, Setup, Strategy
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.dispatch import provider
@@ -61,44 +61,48 @@ def set_up(
     """
     accelerators = provider("accelerators")
     others = accelerators.layouts(on_device=True)
-    if options.layout not in ("auto", "csc", *others):
+    if options.plan.layout not in ("auto", "csc", *others):
         raise EngineError(
-            f"layout={options.layout!r} is not available with engine='cuda'; leave it out, or use engine='cpu'"
+            f"layout={options.plan.layout!r} is not available with engine='cuda'; leave it out, or use engine='cpu'"
         )
-    if options.shard_bytes is not None and options.layout not in others:
+    if options.plan.shard_bytes is not None and options.plan.layout not in others:
         named = " and ".join(f"layout={name!r}" for name in others)
         raise InputError(
-            f"shard_bytes={options.shard_bytes} is for {named}; give one of them, or leave it out"
+            f"shard_bytes={options.plan.shard_bytes} is for {named}; give one of them, or leave it out"
         )
     divided = graph.comm.size > 1
     window = _window_of(graph, options)
     make_plan = partial(
-        CudaPlan,
+        CudaPlanner,
         bound,
         graph.on_device().arcs if graph.whole else graph.number_of_arcs,
-        direction=options.direction,
+        direction=options.plan.direction,
         in_place=in_place,
-        fused=options.fused,
-        priorities=options.priorities,
-        scheduled=options.method != "auto",
+        fused=options.plan.fused,
+        priorities=options.plan.priorities,
+        scheduled=options.plan.method != "auto",
         divided=divided,
         linked=_links_of(graph) is not None,
         capacity=0 if window is None else window.capacity,
-        in_bits=options.exchange == "auto",
+        in_bits=options.plan.exchange == "auto",
     )
-    layouts, scheduled = accelerators.device_layouts(), options.method != "auto"
-    if options.layout in others:
+    layouts, scheduled = accelerators.device_layouts(), options.plan.method != "auto"
+    if options.plan.layout in others:
         layouts.check(
-            bound, options.direction, options.layout, in_place=in_place, scheduled=scheduled
+            bound,
+            options.plan.direction,
+            options.plan.layout,
+            in_place=in_place,
+            scheduled=scheduled,
         )
-    plan = make_plan(layout=options.layout)
-    free = options.layout == "auto" and not scheduled and graph.whole and not divided
+    plan = make_plan(layout=options.plan.layout)
+    free = options.plan.layout == "auto" and not scheduled and graph.whole and not divided
     if layouts is not None and free:
         plan = _with_layout(plan, make_plan, layouts, bound, graph.on_device(), options, tol)
     strategy = plan.strategy
-    if strategy.schedule == "dense" and options.filter != "auto":
+    if strategy.schedule == "dense" and options.plan.filter != "auto":
         raise InputError(
-            f"filter={options.filter!r}: {bound.program.name} lists no frontier; leave it out"
+            f"filter={options.plan.filter!r}: {bound.program.name} lists no frontier; leave it out"
         )
     part = ProgramPart(graph, bound, on_device=True)
     exchange: Exchange = NoExchange()
@@ -109,14 +113,14 @@ def set_up(
 
 
 def _with_layout(
-    plan: CudaPlan,
-    make_plan: Callable[..., CudaPlan],
+    plan: CudaPlanner,
+    make_plan: Callable[..., CudaPlanner],
     layouts: DeviceLayouts,
     bound: BoundProgram,
     graph: DeviceGraph,
     options: Options,
     tol: float | None,
-) -> CudaPlan:
+) -> CudaPlanner:
     """Return the plan over the layout that pays, if every superstep gathers from all in-neighbours."""
     strategy = plan.strategy
     if strategy.schedule != "dense" or strategy.active_only or strategy.in_place:
@@ -137,7 +141,7 @@ def _executor(
     window: Window | None,
 ) -> Executor:
     """Return the executor of a strategy on a partition."""
-    wanted: dict[str, Any] = {"wanted": options.direction, "filter": options.filter}
+    wanted: dict[str, Any] = {"wanted": options.plan.direction, "filter": options.plan.filter}
     if strategy.schedule == "worklist":
         return CudaWorklistExecutor(bound, part, **wanted)
     if strategy.schedule == "frontier" and divided:
@@ -150,8 +154,8 @@ def _executor(
         frontier=strategy.active_only,
         in_place=strategy.in_place,
         layout_name=strategy.layout,
-        method=options.method,
-        shard_bytes=options.shard_bytes,
+        method=options.plan.method,
+        shard_bytes=options.plan.shard_bytes,
         tol=tol,
     )
 
@@ -164,7 +168,7 @@ def _among_gpus(
     if links is None:
         return RankExchange(
             graph,
-            method=options.exchange,
+            method=options.plan.exchange,
             dense=not strategy.active_only,
             boundaries=part.boundaries,
             ghosts=part.ghosts,
@@ -177,7 +181,7 @@ def _among_gpus(
         links,
         swaps=swaps,
         figures=FRONTIER_FIGURES if swaps else FIGURES + len(bound.program.aggregates),
-        method=options.exchange,
+        method=options.plan.exchange,
         frontier=strategy.active_only,
         in_place=strategy.in_place and not swaps,
     )
@@ -191,8 +195,13 @@ def _links_of(graph: Any) -> Any:
 def _window_of(graph: Any, options: Options) -> Window | None:
     """Return the window between the GPUs of all ranks, if there is one and the options allow its use."""
     links = _links_of(graph)
-    plain = options.filter == "auto" and options.exchange in ("auto", "vr")
-    if links is None or not plain or not options.fused or options.direction in ("pull", "gather"):
+    plain = options.plan.filter == "auto" and options.plan.exchange in ("auto", "vr")
+    if (
+        links is None
+        or not plain
+        or not options.plan.fused
+        or options.plan.direction in ("pull", "gather")
+    ):
         return None
     found: Window | None = links.window
     return found

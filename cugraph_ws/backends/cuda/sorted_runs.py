@@ -9,7 +9,7 @@ import numpy as np
 from cugraph_ws.backends.cuda.order import sort_ends
 from cugraph_ws.backends.cuda.schedule import launch_shape
 from cugraph_ws.kernels.cuda.layout import LOWEST, UNCHOSEN
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.runtime.device import Device, KernelModule
 
 __all__ = ["SORTING", "SortedRuns", "sort_rows"]

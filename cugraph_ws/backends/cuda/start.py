@@ -1,4 +1,4 @@
-"""Find the first active vertices on the device; see `cugraph_ws.backends.cpu.start`."""
+"""Find the first active vertices on the device; see `cugraph_ws.backends.cpu.frontier`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.backends.cpu.start import FEW, FEW_SHARE, common_place, may_be_quiet, sampled
+from cugraph_ws.backends.cpu.frontier import FEW, FEW_SHARE, common_place, may_be_quiet, sampled
 from cugraph_ws.backends.cuda.schedule import launch_shape
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.device import Device
 

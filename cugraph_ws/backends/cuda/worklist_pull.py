@@ -22,7 +22,7 @@ from cugraph_ws.backends.cuda.schedule import room_for_long_rows
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 
 __all__ = ["CudaWorklistExecutor"]

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import stand_in_cudf
 from emulator.device import emulated
+from plans import planned
 from programs import Nearest, Paths, Peel, Widest
 from thread_ranks import ThreadCommunicator, on_ranks, over_links
 
@@ -61,7 +62,7 @@ def shard_of(frame: pd.DataFrame, comm: Any, **options: Any) -> Any:
 
 def whole(frame: pd.DataFrame, program: Any, **options: Any) -> Any:
     with ws.Graph(frame, **IDS, attributes=["source"]) as graph:
-        return ws.run(program, graph, **options).frame
+        return ws.run(program, graph, **planned(**options)).frame
 
 
 def assert_same(parts: list[Any], expected: Any) -> None:
@@ -82,7 +83,7 @@ def test_the_same_answers(name: str, ranks: int) -> None:
 
     def work(comm: ThreadCommunicator) -> Any:
         shard = shard_of(frame, comm)
-        runs = [ws.run(program, shard, **options) for _ in range(2)]
+        runs = [ws.run(program, shard, **planned(**options)) for _ in range(2)]
         return [(run.frame, run.trace, run.iterations, run.stopped) for run in runs]
 
     results = on_ranks(ranks, work)
@@ -108,7 +109,7 @@ def test_on_gpus(name: str, on_gpu: bool) -> None:
 
     def work(comm: Any) -> Any:
         shard = shard_of(frame, comm, on_gpu=on_gpu)
-        run = ws.run(program, shard, engine="cuda", **options)
+        run = ws.run(program, shard, **planned(engine="cuda", **options))
         return run.frame, run.trace
 
     expected = whole(frame, program, **options)
@@ -122,7 +123,11 @@ def supersteps_of(frame: pd.DataFrame, program: Any, **options: Any) -> list[int
     """Return in how many shards each superstep was computed, on two ranks."""
 
     def work(comm: ThreadCommunicator) -> Any:
-        return ws.run(program, shard_of(frame, comm), **options).trace["partitions"].tolist()
+        return (
+            ws.run(program, shard_of(frame, comm), **planned(**options))
+            .trace["partitions"]
+            .tolist()
+        )
 
     first, second = on_ranks(2, work)
     assert first == second
@@ -207,7 +212,7 @@ def test_a_coalesced_run_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None
             return len(told) < 6
 
         named = {"progress": report if comm.rank == 0 else False}
-        run = ws.run(ws.BFS, shard_of(frame, comm), start=1, fused=False, **named)
+        run = ws.run(ws.BFS, shard_of(frame, comm), **planned(start=1, fused=False, **named))
         return run.stopped, run.trace["partitions"].tolist()[-1], run.iterations
 
     results = on_ranks(2, work)

@@ -10,6 +10,7 @@ import oracles
 import pandas as pd
 import pytest
 from emulator.device import emulated
+from plans import planned
 from programs import Rank
 from shapes import build, random_edges, undirected
 from thread_ranks import on_ranks, over_links, share, with_ordered_ghosts
@@ -53,7 +54,7 @@ def on_small_graphs_too(monkeypatch):
 
 def ran(edges: Edges, extrapolate: str, **options) -> ws.Result:
     with build(edges) as graph:
-        return ws.run(PageRank, graph, extrapolate=extrapolate, **{**LATE, **options})
+        return ws.run(PageRank, graph, **planned(extrapolate=extrapolate, **{**LATE, **options}))
 
 
 def ranks_of(result) -> np.ndarray:
@@ -135,7 +136,10 @@ def test_ranks_of_a_cluster_extrapolate_together():
     expected = ran(edges, "auto")
     with build(edges) as graph:
         parts = on_ranks(
-            3, lambda comm: ws.run(PageRank, share(graph, comm), extrapolate="auto", **LATE)
+            3,
+            lambda comm: ws.run(
+                PageRank, share(graph, comm), **planned(extrapolate="auto", **LATE)
+            ),
         )
     assert [marked(one) for one in parts] == [marked(expected)] * 3
     found = np.concatenate([ranks_of(one) for one in parts])
@@ -151,7 +155,9 @@ def test_gpus_that_send_before_a_superstep_ends(cuts, exchange, monkeypatch):
 
     def work(comm, linked=True):
         shard = share(graph, comm, cuts)
-        result = ws.run(PageRank, with_ordered_ghosts(shard) if linked else shard, **given)
+        result = ws.run(
+            PageRank, with_ordered_ghosts(shard) if linked else shard, **planned(**given)
+        )
         return ranks_of(result), marked(result), result.iterations
 
     with build(edges) as graph, emulated():
@@ -319,7 +325,9 @@ def test_ranks_go_on_from_a_checkpoint(tmp_path):
         def parts(size, **options):
             return on_ranks(
                 size,
-                lambda comm: ws.run(PageRank, share(graph, comm), extrapolate="auto", **options),
+                lambda comm: ws.run(
+                    PageRank, share(graph, comm), **planned(extrapolate="auto", **options)
+                ),
             )
 
         whole = parts(2, **LATE)
@@ -402,20 +410,20 @@ def test_no_combination_of_vectors_that_are_not_finite(monkeypatch):
 def test_what_cannot_be_extrapolated_is_refused_if_it_is_asked_for():
     with build(SLOW) as graph:
         with pytest.raises(InputError, match="extrapolate='always': Rank does not declare"):
-            ws.run(Rank, graph, extrapolate="always")
+            ws.run(Rank, graph, plan=ws.Plan(extrapolate="always"))
         with pytest.raises(InputError, match="extrapolate='always': supersteps in place"):
-            ws.run(PageRank, graph, extrapolate="always", in_place=True)
+            ws.run(PageRank, graph, plan=ws.Plan(extrapolate="always", in_place=True))
         with pytest.raises(InputError, match="extrapolate='sometimes' is not known"):
-            ws.pagerank(graph, extrapolate="sometimes")
+            ws.pagerank(graph, plan=ws.Plan(extrapolate="sometimes"))
         with pytest.raises(InputError, match="in_place=True: PageRank: the answer would depend"):
-            ws.run(PageRank, graph, in_place=True)
+            ws.run(PageRank, graph, plan=ws.Plan(in_place=True))
 
 
 def test_phases_are_plain():
     twice = ws.phases(PageRank, rounds=2)
     with build(SLOW) as graph:
         with pytest.raises(InputError, match=r"extrapolate='always': .* runs in phases"):
-            ws.run(twice, graph, extrapolate="always")
+            ws.run(twice, graph, plan=ws.Plan(extrapolate="always"))
         result = ws.run(twice, graph)
     assert marked(result) == []
     assert result.iterations > 20
@@ -424,7 +432,8 @@ def test_phases_are_plain():
 def test_pagerank_takes_it():
     with build(SLOW) as graph:
         plain, fewer = (
-            ws.pagerank(graph, tol=1e-8, extrapolate=mode)["pagerank"] for mode in ("never", "auto")
+            ws.pagerank(graph, tol=1e-8, plan=ws.Plan(extrapolate=mode))["pagerank"]
+            for mode in ("never", "auto")
         )
     assert 0.0 < np.abs(plain - fewer).sum() <= 2 * LATE["tol"] * ALPHA / (1 - ALPHA)
 

@@ -10,6 +10,7 @@ import pytest
 from cuda_cases import CASES, SUMS, Case, check_same, graph_of, medley, stable
 from emulator.device import emulated
 from hypothesis import strategies as st
+from plans import planned
 from programs import Hops, Rank
 from shapes import SHAPES, hub, random_edges, rmat, undirected
 from test_cuda_engine import BATTERY, small_classes  # noqa: F401 - a fixture
@@ -128,8 +129,8 @@ def test_functions_take_a_layout(layout):
     options = {"max_iter": 2, "fail_on_nonconvergence": False, "nstart": {0: 1.0, 3: 2.0}}
     with graph_of(medley((7, 5, 4, 3, 1), 15)) as graph:
         with emulated(5):
-            found = ws.pagerank(graph, engine="cuda", layout=layout, **options)
-        expected = ws.pagerank(graph, engine="cpu", **options)
+            found = ws.pagerank(graph, **planned(engine="cuda", layout=layout, **options))
+        expected = ws.pagerank(graph, **planned(engine="cpu", **options))
         np.testing.assert_allclose(found["pagerank"], expected["pagerank"], 1e-6)
 
 
@@ -211,7 +212,12 @@ def test_ranks(ranks, layout):
 
         def work(comm):
             result = ws.run(
-                Rank, share(graph, comm), engine="cuda", layout=layout, max_iter=2, tol=0.0
+                Rank,
+                share(graph, comm),
+                engine="cuda",
+                plan=ws.Plan(layout=layout),
+                max_iter=2,
+                tol=0.0,
             )
             return result.frame
 
@@ -238,10 +244,10 @@ def test_weights_hubs_both_ways_and_partitions_together(layout):
         ranks = {"max_iter": 2, "tol": 0.0, "engine": "cuda"}
         with emulated(2):
             found, whole = (
-                ws.run(ws.PageRank, graph, layout=layout, **ranks, **options).frame
+                ws.run(ws.PageRank, graph, **planned(layout=layout, **ranks, **options)).frame
                 for options in ({"partitions": 2}, {})
             )
-        expected = ws.run(ws.PageRank, graph, **{**ranks, "engine": "python"}).frame
+        expected = ws.run(ws.PageRank, graph, **planned(**{**ranks, "engine": "python"})).frame
         np.testing.assert_allclose(found["pagerank"], expected["pagerank"], 1e-6)
         np.testing.assert_allclose(whole["pagerank"], expected["pagerank"], 1e-6)
 
@@ -373,9 +379,9 @@ def test_the_cpu_refuses_shards(layout):
         graph_of(SHAPES["star"]) as graph,
         pytest.raises(EngineError, match=rf"layout='{layout}' is not available .* leave it out"),
     ):
-        ws.run(Rank, graph, engine="cpu", layout=layout)
+        ws.run(Rank, graph, engine="cpu", plan=ws.Plan(layout=layout))
     with graph_of(SHAPES["star"]) as graph:
-        found = ws.run(Rank, graph, engine="cpu", layout="csc", max_iter=1)
+        found = ws.run(Rank, graph, engine="cpu", plan=ws.Plan(layout="csc"), max_iter=1)
         assert found.rows.layout == ["csc"]
 
 
@@ -403,7 +409,7 @@ def test_too_little_memory():
         graph.on_device()
         device.memory = 100
         with pytest.raises(GraphMemoryError, match=r"layout='windows' needs .* leave layout= out"):
-            ws.run(Rank, graph, engine="cuda", layout="windows", max_iter=1)
+            ws.run(Rank, graph, engine="cuda", plan=ws.Plan(layout="windows"), max_iter=1)
 
 
 def test_rows_are_a_layout():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from cuda_cases import CASES, graph_of
 from emulator.device import emulated
+from plans import planned
 from programs import Rank
 from shapes import random_edges, rmat
 
@@ -46,7 +47,7 @@ def graphs_are_large(monkeypatch):
 
 
 def layouts_of(program, graph, **options):
-    result = ws.run(program, graph, engine="cuda", **{"tol": 0.0, **options})
+    result = ws.run(program, graph, **planned(engine="cuda", **{"tol": 0.0, **options}))
     return set(result.rows.layout), graph.report.choices[program.name]
 
 
@@ -109,7 +110,7 @@ def test_programs_that_cannot_have_shards_and_wishes():
         case.run(graph, engine="cuda", max_iter=10)
         assert "takes `dst`" in graph.report.choices[case.program.name]
         for wish in ({"layout": "csc"}, {"method": "vwc-8"}, {"partitions": 2}):
-            result = ws.run(Rank, graph, engine="cuda", max_iter=10, tol=0.0, **wish)
+            result = ws.run(Rank, graph, **planned(engine="cuda", max_iter=10, tol=0.0, **wish))
             assert set(result.rows.layout) == {"csc"}
         assert Rank.name not in graph.report.choices
 

@@ -283,7 +283,7 @@ def test_combines_that_keep_to_rows(program, words, monkeypatch):
     pay_always(monkeypatch)
     with graph_of(undirected(random_edges(12, 30, seed=2))) as graph:
         with pytest.raises(EngineError, match=words):
-            ws.run(program, graph, engine="cpu", layout="tiles")
+            ws.run(program, graph, engine="cpu", plan=ws.Plan(layout="tiles"))
         assert set(ws.run(program, graph, engine="cpu").rows.layout) == {"csc"}
 
 
@@ -293,4 +293,4 @@ def test_the_gpu_refuses_tiles():
         graph_of(SHAPES["star"]) as graph,
         pytest.raises(EngineError, match=r"layout='tiles' is not available with engine='cuda'"),
     ):
-        ws.run(Hops, graph, start=0, engine="cuda", layout="tiles")
+        ws.run(Hops, graph, start=0, engine="cuda", plan=ws.Plan(layout="tiles"))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cpu.loops.pieces import added
 from cugraph_ws.kernels.cpu import krylov
+from cugraph_ws.runtime.threads import added
 
 __all__ = ["combine", "shift"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cpu.loops.pieces import by_pieces
 from cugraph_ws.kernels.cpu import rayleigh_ritz
+from cugraph_ws.runtime.threads import by_pieces
 
 __all__ = ["combine", "products"]
 

@@ -1,4 +1,4 @@
-"""Arcs by destination, as the build leaves them: a schedule for each class of in-degrees."""
+"""How arcs are stored for dense supersteps: the CSC here, and what accelerators have; see `cugraph_ws.contract.Layout`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 from cugraph_ws.backends.cuda.rows import Rows
 from cugraph_ws.backends.cuda.schedule import plan_schedule
 from cugraph_ws.contract import LayoutCost, LayoutName
-from cugraph_ws.partition.program_part import ProgramPart
+from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.runtime.device import Device, KernelModule
+from cugraph_ws.runtime.dispatch import provider
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "layout_of"]
 
 
 class Layout:
-    """Rows of in-neighbours.
+    """Rows of in-neighbours, as the build leaves them: a schedule for each class of in-degrees.
 
     Parameters
     ----------
@@ -72,3 +73,26 @@ class Layout:
         return kernels.prepare(
             "superstep", *schedule.launch, schedule.shape, schedule.hubs, *arguments
         )
+
+
+def layout_of(name: str) -> Any:
+    """Return the class of a layout.
+
+    Parameters
+    ----------
+    name : str
+        "csc", or a layout of an accelerator.
+
+    Returns
+    -------
+    type
+        See `cugraph_ws.contract.Layout`.
+
+    Raises
+    ------
+    EngineError
+        If its accelerator is left out.
+    """
+    if name != "csc":
+        return provider("accelerators").layout_of(name)
+    return Layout

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The checks that are too long for CI, before a release or after a change of `kernels/`; each leaves a dated row in
+# docs/measurements/by-hand.md.
+#
+#   ci/by_hand.sh                         all of them, a few hours on two cores
+#   ci/by_hand.sh fuzz registers          some of them
+#
+#   coverage       ci/coverage.sh: what runs compiled, uncompiled; then the suite; 95 % of the lines at least
+#   fuzz           random programs, phases, edge programs, ids, arguments and damage, from the day's seed
+#   registers      every CUDA kernel is compiled for every architecture, and compared with registers.md
+#   accelerators   the suite without accelerators
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source ci/venv.sh
+
+make_venv .venv-test test
+export PATH="$PWD/.venv-test/bin:$PATH" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+exec python ci/by_hand.py "$@"
