@@ -11,8 +11,6 @@ import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-__all__ = ["MEASUREMENTS", "ROOT", "commits_of", "environment", "files_hash", "main", "python_path"]
-
 ROOT = Path(__file__).parents[2]
 MEASUREMENTS = ROOT / "docs" / "measurements"
 FOLDERS = ("ci", "tests")  # this package; verifiers, programs and shapes that tests share with it

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from bench.checkout import ROOT, environment
 
-__all__ = ["CHILDREN", "PROCESSES", "Done", "child", "side_by_side"]
-
 # At the same time on one GPU, where time is not measured: they wait for the compiler more than for the GPU
 PROCESSES = max(8, min(16, (os.cpu_count() or 1) // 2))
 

@@ -31,8 +31,6 @@ from bench.graphs import GENERATED
 from bench.tables import Table, milliseconds
 from bench.timing import clocked
 
-__all__ = ["main", "measured", "view"]
-
 CALLS = 5  # that count, in each process
 BUILD, MEMORY = "build from a frame", "peak memory, MB"
 PYTHON = [sys.executable, "-P"]  # does not import modules from the current folder
@@ -187,10 +185,8 @@ def measured(name: str, functions: Sequence[str]) -> dict[str, Any]:
         call = calls.build if function == BUILD else calls.call(function)
         first, answer = clocked(call)
         facts[function] = (
-            first,
-            statistics.median(clocked(call)[0] for _ in range(CALLS)),
-            _sums(answer),
-        )
+            first, statistics.median(clocked(call)[0] for _ in range(CALLS)), _sums(answer),
+        )  # fmt: skip
     facts[MEMORY] = calls.memory() / 1e6
     return facts
 

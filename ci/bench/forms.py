@@ -22,9 +22,6 @@ from verify import Edges
 import cugraph_ws as ws
 from bench.graphs import GENERATED, RMAT, DeviceArray, read_folder, rmat, simple
 
-__all__ = ["CUGRAPH", "IGRAPH", "LEIDENALG", "NETWORKIT", "NETWORKX", "SCIPY", "Case", "csr", "gpu_cases",
-           "host_cases", "library", "parallel_edges_graph", "smaller"]  # fmt: skip
-
 NETWORKIT, IGRAPH, LEIDENALG, NETWORKX, SCIPY, CUGRAPH = (
     "NetworKit", "igraph", "leidenalg", "NetworkX", "SciPy", "cuGraph",
 )  # fmt: skip
@@ -69,22 +66,11 @@ class Case:
     """
 
     def __init__(
-        self,
-        name: str,
-        n: int,
-        source: Any,
-        destination: Any,
-        *,
-        gpu: bool = True,
-        lengths: Any = None,
-    ) -> None:
+        self, name: str, n: int, source: Any, destination: Any, *, gpu: bool = True, lengths: Any = None,
+    ) -> None:  # fmt: skip
         self.name, self.n, self.source, self.destination, self.gpu = (
-            name,
-            n,
-            source,
-            destination,
-            gpu,
-        )
+            name, n, source, destination, gpu,
+        )  # fmt: skip
         self.search: dict[str, Any] = {} if gpu else {"return_predecessors": False}
         self._lengths = lengths
         self.arguments: dict[Any, Any] = {}  # of calls, as `bench.peers` makes them
@@ -190,12 +176,8 @@ class Case:
         source, destination = (_host(end) for end in self.ends(form))
         weight = self.weights(form)
         return Edges(
-            source,
-            destination,
-            self.n,
-            None if weight is None else _host(weight),
-            form not in SIMPLE,
-        )
+            source, destination, self.n, None if weight is None else _host(weight), form not in SIMPLE,
+        )  # fmt: skip
 
     def by_id(self, frame: Any, column: str, missing: float = np.nan) -> DeviceArray:
         """Return a column of a vertex frame in float64, indexed by id; `missing` for nulls and ids without an edge."""
@@ -338,23 +320,15 @@ def parallel_edges_graph() -> Any:
 
 
 def cugraph_graph(
-    frame: Any,
-    *,
-    weight: str | None = None,
-    transposed: bool = True,
-    parallel: bool = True,
+    frame: Any, *, weight: str | None = None, transposed: bool = True, parallel: bool = True,
     directed: bool = True,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return cuGraph's graph of an edge frame; by default parallel edges are kept, as in this library."""
     empty = importlib.import_module("cugraph").Graph
     graph = parallel_edges_graph() if parallel else empty(directed=directed)
     graph.from_cudf_edgelist(
-        frame,
-        source="source",
-        destination="destination",
-        weight=weight,
-        store_transposed=transposed,
-    )
+        frame, source="source", destination="destination", weight=weight, store_transposed=transposed,
+    )  # fmt: skip
     return graph
 
 

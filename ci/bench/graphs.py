@@ -14,21 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-__all__ = [
-    "GENERATED",
-    "HIGH_DIAMETER",
-    "PAPER",
-    "RMAT",
-    "SCALING",
-    "UNSEEN",
-    "DeviceArray",
-    "EdgeList",
-    "grid",
-    "read_folder",
-    "rmat",
-    "simple",
-]
-
 DeviceArray = Any  # CuPy's
 
 BOTH_WAYS = ("roadNet", "road-moscow")  # files that list an undirected edge once

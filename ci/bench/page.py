@@ -14,8 +14,6 @@ from bench.record import GROUPS, Report, machine_key, merge, read, write
 from bench.tables import Table, target_table, timing_table
 from bench.timing import Target
 
-__all__ = ["add", "averages", "main", "pages", "targets", "write_pages"]
-
 STAGES = ("tests", "sanitize", "leaks", "fuzz")
 AVERAGE = 1.29  # the paper's smallest average speed-up over a size of virtual warps
 INDEX = "README.md"

@@ -9,19 +9,14 @@ from typing import Any
 
 from bench.tables import Table
 
-__all__ = ["OTHERS", "PROGRAMS", "exchanges", "label", "over", "refinement_table", "scaling_table", "scalings",
-           "sensitivities", "tables", "useful", "useful_table", "with_figure"]  # fmt: skip
-
 PROGRAMS = ("BFS", "CC", "CS", "HS", "NN", "PR", "SSSP", "SSWP")  # in the paper's order
 DENSE = ("CS", "HS", "NN", "PR")  # those whose supersteps read every edge
 OTHERS = ("ALL", "MS")  # methods of exchange that VR is compared with
 LARGE = 134_000_000  # edges of graphs that the paper calls large: their shards stayed on the host
 LAYOUTS = ("csc", "gshards", "windows")
 SLIDES = {
-    "virtual warps of 32": "28.2%, 34.5%",
-    "gshards": "80.2%, 88.9%",
-    "windows": "77.6%, 91.6%",
-}
+    "virtual warps of 32": "28.2%, 34.5%", "gshards": "80.2%, 88.9%", "windows": "77.6%, 91.6%",
+}  # fmt: skip
 NONE = "–"
 
 Section = Mapping[str, Any]

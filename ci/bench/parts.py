@@ -25,8 +25,6 @@ from bench.record import placed, when
 from bench.stages import bench_sections
 from bench.timing import Section
 
-__all__ = ["Part", "parser", "read", "sweep"]
-
 Cases = Callable[[Sequence[str], Path | None], Iterator[Any]]
 REPEATS = 5
 

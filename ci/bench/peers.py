@@ -37,8 +37,6 @@ from bench.graphs import HIGH_DIAMETER
 from bench.programs import PAGERANK_TOL, SUPERSTEPS, Distances, Likeness, Majority, Ranks, Widths
 from bench.timing import OURS, Entrant, Measured, Section, by_library, race
 
-__all__ = ["WORKS", "Work", "works"]
-
 USERS, USERS_TIMES = "user's program", 1.2  # bound of its time ÷ ours
 ALONE = f"{OURS}, distances alone"
 AS_IT_COMES = f"{CUGRAPH} as it comes"  # it drops parallel edges: more work, other ranks
@@ -307,10 +305,8 @@ def check_csc(case: Case, values: Any) -> float:
 def steps(name: str = "") -> dict[str, Any]:
     """Return the options of a PageRank of so many supersteps, of ours or cuGraph's."""
     return {
-        "max_iter": SUPERSTEPS,
-        "tol": 0.0 if name == OURS else 1e-30,
-        "fail_on_nonconvergence": False,
-    }
+        "max_iter": SUPERSTEPS, "tol": 0.0 if name == OURS else 1e-30, "fail_on_nonconvergence": False,
+    }  # fmt: skip
 
 
 def check_steps(case: Case, rank: Any) -> float:
@@ -693,12 +689,8 @@ def _entrants(
         if needs in makers and work.form is not None:
             section.attempt(f"{name}, {by}", partial(makers[needs], work.form))
         entrants.append(
-            Entrant(
-                by,
-                partial(call, None if variant else library(needs), case),
-                partial(check, by, read),
-            )
-        )
+            Entrant(by, partial(call, None if variant else library(needs), case), partial(check, by, read)),
+        )  # fmt: skip
     return entrants
 
 
@@ -723,24 +715,17 @@ def _quality(
         )
         quality[by] = float(ws.modularity(graph, frame))
     section.target(
-        f"{name}: our modularity ÷ the best",
-        quality[OURS] / max(quality.values()),
-        QUALITY,
-        at_least=True,
-    )
+        f"{name}: our modularity ÷ the best", quality[OURS] / max(quality.values()), QUALITY, at_least=True,
+    )  # fmt: skip
     rows = [[by, f"{modularity:.4f}"] for by, modularity in quality.items()]
     section.table(f"Modularity, {name}", ["by", "modularity"], rows)
     return quality
 
 
 def _targets(
-    case: Case,
-    name: str,
-    work: Work,
-    section: Section,
-    timings: Mapping[str, Measured],
+    case: Case, name: str, work: Work, section: Section, timings: Mapping[str, Measured],
     quality: Mapping[str, float],
-) -> float | None:
+) -> float | None:  # fmt: skip
     """Add the targets of a work; return the ratio that counts in the mean."""
     ours = timings.get(OURS)
     if ours is None:

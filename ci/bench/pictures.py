@@ -18,8 +18,6 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from bench.papers import PROGRAMS, Section, exchanges, label, scalings, sensitivities, tables
 
-__all__ = ["breakdown_figure", "draw", "scaling_figure", "sensitivity_figure", "series", "shares"]
-
 BLUE, ORANGE, GREEN, GREY = "#2b6ca3", "#d9722b", "#4a8f4a", "#666666"
 METHODS = ("VR", "MS", "ALL")
 PARTS = {"computing": BLUE, "communication": ORANGE}

@@ -11,20 +11,6 @@ from programs import Labels
 
 import cugraph_ws as ws
 
-__all__ = [
-    "PAGERANK_TOL",
-    "PROGRAMS",
-    "SUPERSTEPS",
-    "Core",
-    "Distances",
-    "Likeness",
-    "Majority",
-    "Program",
-    "Ranks",
-    "Routes",
-    "Widths",
-]
-
 PAGERANK_TOL = 1e-6  # bound of the L1 norm of the last change, which every library uses
 SUPERSTEPS = 20  # of programs whose every superstep reads all edges
 

@@ -16,20 +16,6 @@ from scipy.sparse import csgraph
 from bench.forms import SIMPLE, Case
 from bench.graphs import DeviceArray
 
-__all__ = [
-    "alike",
-    "close",
-    "components",
-    "cores",
-    "distances",
-    "exactly",
-    "labels",
-    "nearly",
-    "ranks",
-    "steps",
-    "widths",
-]
-
 MOST_FOR_HOST = 8_000_000  # edges
 DAMPING = 0.85
 

@@ -18,8 +18,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["GROUPS", "Report", "machine_key", "merge", "placed", "read", "when", "write"]
-
 Report = dict[str, Any]
 GROUPS = ("stages", "bench")
 CHECKS = "checks"  # file of stages that are not benchmarks

@@ -25,8 +25,6 @@ from bench.checkout import MEASUREMENTS, environment, files_hash
 from bench.cpu.estimates import on_gpu, resident
 from bench.tables import Table
 
-__all__ = ["CASES", "SHAPES", "edges", "is_off", "main", "measure", "opened", "scaled"]
-
 K = 1000
 PAIRS = 30e6  # half a minute
 LEFT_OUT = "left out"

@@ -26,9 +26,6 @@ from bench.children import CHILDREN, PROCESSES, Done, child, side_by_side
 from bench.page import add
 from bench.record import placed, when
 
-__all__ = ["BENCHES", "CLUSTER", "STAGES", "bench_sections", "expand", "fuzzed", "main", "read_junit",
-           "read_sanitizer", "run"]  # fmt: skip
-
 BENCH = [sys.executable, "-m", "bench"]
 SECONDS = 470.0  # limit of a stage
 FUZZED = 120.0  # seconds, unless GPU_FUZZ_SECONDS is set
@@ -308,13 +305,8 @@ def unusable() -> str | None:
 def machine() -> Facts:
     """Describe the machine, in a separate process, since that starts the GPU and imports much."""
     done = subprocess.run(
-        [*BENCH, "machine"],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [*BENCH, "machine"], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
     lines = done.stdout.strip().splitlines()
     facts: Facts = json.loads(lines[-1]) if lines and done.returncode == 0 else {}
     return facts

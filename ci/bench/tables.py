@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Table", "milliseconds", "target_table", "timing_table"]
-
 OURS = "cugraph_ws"
 # Order of an entrant's figures in a record; times are in milliseconds
 FIGURES = ("median", "least", "most", "runs", "alone", "first", "bytes", "edges")

@@ -16,18 +16,6 @@ from typing import Any, NamedTuple
 
 from bench.tables import FIGURES, Table
 
-__all__ = [
-    "OURS",
-    "Entrant",
-    "Measured",
-    "Section",
-    "Target",
-    "by_library",
-    "clocked",
-    "compare",
-    "race",
-]
-
 OURS = "cugraph_ws"
 PATIENCE = 2.0  # seconds; an entrant that takes longer runs fewer times
 FEW = 2
@@ -146,12 +134,8 @@ class Target(NamedTuple):
         """The recorded row."""
         sign = "≥" if self.at_least else "≤"
         return [
-            self.name,
-            self.measured,
-            sign,
-            self.bound,
-            *([] if self.mean is None else [self.mean]),
-        ]
+            self.name, self.measured, sign, self.bound, *([] if self.mean is None else [self.mean]),
+        ]  # fmt: skip
 
 
 @dataclass
@@ -178,14 +162,8 @@ class Section:
         print(table.plain(), flush=True)
 
     def target(
-        self,
-        name: str,
-        measured: float,
-        bound: float,
-        *,
-        at_least: bool = False,
-        mean: float | None = None,
-    ) -> None:
+        self, name: str, measured: float, bound: float, *, at_least: bool = False, mean: float | None = None,
+    ) -> None:  # fmt: skip
         """Add a target."""
         self.targets.append(Target(name, self.graph, measured, bound, at_least, mean))
 

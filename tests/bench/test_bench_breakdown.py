@@ -21,14 +21,9 @@ from cugraph_ws.backends.cuda import exchange as device_exchange
 
 COMPUTING = {"superstep", "pull_alone", "traverse", "clear_bitmap", "compare"}
 MOVING = {
-    "pack_all",
-    "pack_changed",
-    "unpack",
-    "unpack_updates",
-    "write_header",
-    "write_frontier_header",
+    "pack_all", "pack_changed", "unpack", "unpack_updates", "write_header", "write_frontier_header",
     "sum_headers",
-}
+}  # fmt: skip
 GRAPH = rmat(4, 3, seed=11)
 
 
@@ -125,19 +120,15 @@ def test_nothing_is_watched_any_more():
     from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 
     before = (
-        CudaExecutor.superstep,
-        CudaExecutor.begin_next,
-        CudaPartitionedFrontierExecutor.superstep,
-    )
+        CudaExecutor.superstep, CudaExecutor.begin_next, CudaPartitionedFrontierExecutor.superstep,
+    )  # fmt: skip
     breakdown = of("cluster.breakdown")
     with breakdown.watched(breakdown.Watch(lambda: None)):
         assert CudaExecutor.superstep is not before[0]
         assert CudaPartitionedFrontierExecutor.superstep is not CudaExecutor.superstep
     after = (
-        CudaExecutor.superstep,
-        CudaExecutor.begin_next,
-        CudaPartitionedFrontierExecutor.superstep,
-    )
+        CudaExecutor.superstep, CudaExecutor.begin_next, CudaPartitionedFrontierExecutor.superstep,
+    )  # fmt: skip
     assert after == before
 
 

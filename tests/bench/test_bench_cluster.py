@@ -174,12 +174,9 @@ class TestContests:
         self.gpus = 4
         single = Graph("g", types.SimpleNamespace(nthreads=lambda: "a"))
         case = types.SimpleNamespace(
-            source=range(7),
-            start=1,
-            values=lambda every=1: None,
-            ours=lambda form: single,
+            source=range(7), start=1, values=lambda every=1: None, ours=lambda form: single,
             let_go=lambda: None,
-        )
+        )  # fmt: skip
         for name, stand_in in {
             "workers": workers, "race": race, "PartitionedGraph": Graph, "give_back": lambda: None,
             "GatheredCase": lambda name, places: case, "digest": lambda frame: frame,
@@ -190,10 +187,8 @@ class TestContests:
     def job(self, wrong=lambda graph, options: False, name="PR", **facts):
         def call(graph, start, values, **options):
             trace = Trace(
-                bytes_sent=np.array([5, 6]),
-                bytes_useful=np.array([1, 1]),
-                milliseconds=np.array([1.0, 3.0]),
-            )
+                bytes_sent=np.array([5, 6]), bytes_useful=np.array([1, 1]), milliseconds=np.array([1.0, 3.0]),
+            )  # fmt: skip
             frame = [3.0, 4.0 + wrong(graph, options)]
             return types.SimpleNamespace(trace=trace, iterations=2, frame=frame)
 
@@ -231,11 +226,8 @@ class TestContests:
             contest(NAME, section, 3)
         assert clusters == [{}, None, contests.HUB, None]
         assert list(section.figures["ways"]["PR"]) == [
-            "linked",
-            "NCCL",
-            "hub",
-            "NCCL through the host",
-        ]
+            "linked", "NCCL", "hub", "NCCL through the host",
+        ]  # fmt: skip
 
     @pytest.mark.parametrize(("gpus", "keys"), [(2, ["1", "2"]), (4, ["1", "2", "4"])])
     def test_scaling_is_by_numbers_of_gpus(self, clusters, gpus, keys):
@@ -249,10 +241,8 @@ class TestContests:
             "SSSP": keys
         }
         assert (section.figures["gpus"], section.figures["edges"], section.figures["vertices"]) == (
-            gpus,
-            7,
-            N,
-        )
+            gpus, 7, N,
+        )  # fmt: skip
 
     @pytest.mark.parametrize("dense", [True, False])
     def test_speed_ups_have_targets(self, clusters, dense):
@@ -283,15 +273,8 @@ class TestContests:
 
     def test_programs_are_the_papers(self):
         assert {job.name for job in contests.EIGHT} == {
-            "BFS",
-            "CC",
-            "CS",
-            "HS",
-            "NN",
-            "PR",
-            "SSSP",
-            "SSWP",
-        }
+            "BFS", "CC", "CS", "HS", "NN", "PR", "SSSP", "SSWP",
+        }  # fmt: skip
         assert {job.form for job in (*contests.JOBS, *contests.EIGHT)} == set(contests.FORMS)
         assert set(contests.EVERY_PROGRAM_ON) <= set(of("graphs").SCALING)
 
@@ -328,20 +311,16 @@ def test_graphs_of_several_sizes_and_densities():
         assert name == f"RM{n // 10**6}V{m // 10**6}E"
         densities.setdefault(m / n, []).append(m)
     assert {density: len(set(edges)) for density, edges in densities.items()} == {
-        8: 4,
-        16: 4,
-        32: 4,
-    }
+        8: 4, 16: 4, 32: 4,
+    }  # fmt: skip
     assert all(m < 2**31 for _, m, _ in graphs.RMAT.values()), "all fit a frame"
 
 
 def test_stages_of_several_gpus_run_only_where_asked_for():
     stages, parts = of("stages"), of("cluster.parts").PARTS
-    assert {one.removeprefix("bench-") for one in stages.CLUSTER} == {
-        *parts,
-        "cluster",
-        "cluster-fuzz",
-    } | {"cluster-hub"}
+    assert {one.removeprefix("bench-") for one in stages.CLUSTER} == {*parts, "cluster", "cluster-fuzz"} | {
+        "cluster-hub",
+    }  # fmt: skip
     assert not set(stages.expand(["bench"])) & set(stages.CLUSTER)
     assert stages.expand(["cluster"]) == ["cluster-hub", "cluster"]
     assert stages.expand(["cluster-hub"]) == ["cluster-hub"]
@@ -356,10 +335,8 @@ def test_stages_of_several_gpus_run_only_where_asked_for():
 def test_every_test_of_clusters_is_in_a_stage(monkeypatch):
     stages, chosen = of("stages"), []
     monkeypatch.setattr(
-        stages,
-        "child",
-        lambda command, seconds: chosen.append(command[-1]) or of("children").Done(1, ""),
-    )
+        stages, "child", lambda command, seconds: chosen.append(command[-1]) or of("children").Done(1, ""),
+    )  # fmt: skip
     assert [stages.run(stage)[0][2]["status"] for stage in stages.expand(["cluster"])] == [
         "failed"
     ] * 2

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import types
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ import scipy.sparse
 import stand_in_cudf
 from ci_scripts import ROOT, numpy_as_cupy, of
 from emulator.device import emulated
+from fuzz import functions
 from shapes import build, rmat
 from verify import Edges
 
@@ -212,10 +214,8 @@ class TestProofs:
 
     def test_cores(self, case):
         self.only(
-            lambda values: proofs.cores(case, values),
-            [2, 2, 2, 1, 1, 1, 0],
-            [(0, 1), (6, 1), (3, 2)],
-        )
+            lambda values: proofs.cores(case, values), [2, 2, 2, 1, 1, 1, 0], [(0, 1), (6, 1), (3, 2)],
+        )  # fmt: skip
 
     def only(self, check, right, wrong):
         check(np.array(right, float))
@@ -316,7 +316,7 @@ class TestPeers:
             ("second process, start to exit, seconds", True)
         ]
         assert len(texts) == 1
-        assert "EDIT" not in texts[0]
+        assert "0.15 + 0.0 * " in texts[0]
 
 
 class TestComparing:
@@ -369,15 +369,8 @@ class TestComparing:
 
     def test_calls_in_turns(self, capsys):
         words = [
-            "compare",
-            str(ROOT),
-            "--graphs",
-            "RMAT5",
-            "--functions",
-            "bfs",
-            "--alternate",
-            "1",
-        ]
+            "compare", str(ROOT), "--graphs", "RMAT5", "--functions", "bfs", "--alternate", "1",
+        ]  # fmt: skip
         assert main(words) == 0
         assert [line.split(" | ")[0] for line in capsys.readouterr().out.splitlines()[4:6]] == [
             "| build from a frame", "| bfs",
@@ -451,16 +444,8 @@ class TestParts:
 
     def run(self, part, tmp_path, *more):
         words = [
-            "gpu",
-            part,
-            "--graphs",
-            "tiny",
-            "--repeats",
-            "1",
-            "--output",
-            str(tmp_path / "b.json"),
-            *more,
-        ]
+            "gpu", part, "--graphs", "tiny", "--repeats", "1", "--output", str(tmp_path / "b.json"), *more,
+        ]  # fmt: skip
         status = main(words)
         (section,) = json.loads((tmp_path / "b.json").read_text())["sections"]
         assert section["errors"] == []
@@ -505,13 +490,8 @@ class TestParts:
     def test_frontiers(self, gpu, tmp_path):
         section = self.run("frontiers", tmp_path)
         assert [*section["timings"]] == [
-            "bfs",
-            "sssp",
-            "widest path",
-            "two fields",
-            "sums",
-            "PageRank to 1e-6",
-        ]
+            "bfs", "sssp", "widest path", "two fields", "sums", "PageRank to 1e-6",
+        ]  # fmt: skip
         assert "by priority" in section["timings"]["sssp"]
         assert "by priority" not in section["timings"]["bfs"]
 
@@ -559,10 +539,8 @@ class TestParts:
         counters.counters(counters.LOADS, "tiny", section, 1)
         assert section.figures["counters"][0] == ["pagerank", "csc", "superstep", 0.64, 0.5]
         assert [row[1] for row in section.tables[0]["rows"]] == [
-            "csc",
-            "virtual warps of 32",
-            "gshards",
-        ]
+            "csc", "virtual warps of 32", "gshards",
+        ]  # fmt: skip
         assert ["ERR_NVGPUCTRPERM" in error["error"] for error in section.errors] == [True, True]
 
     def test_small_graphs_of_the_shape_of_real_ones(self, gpu):
@@ -572,3 +550,50 @@ class TestParts:
         )
         assert 0.6 < (np.abs(source - destination) < 100).mean() < 0.95
         assert np.bincount(destination).max() > 50
+
+
+def test_output_of_parts_becomes_a_section():
+    stages = of("stages")
+    line = {"graphs": 3, "functions": 30, "programs": 3, "differences": []}
+    text = "\n".join(["first", *[json.dumps(line)] * of("children").PROCESSES])
+    facts = stages.fuzzed(of("children").Done(0, text))
+    assert facts["status"] == "passed"
+    assert facts["summary"] == (
+        "24 random graphs: 240 results of functions and 24 of programs, 0 differences"
+    )
+    bad = {**line, "differences": ["graph 5: bfs: row 2"]}
+    facts = stages.fuzzed(of("children").Done(1, f"{text}\n{json.dumps(bad)}"))
+    assert facts["status"] == "failed"
+    assert "graph 5: bfs" in facts["problem"]
+    assert stages.fuzzed(of("children").Done(None, ""))["status"] == "failed"
+    assert stages.fuzzed(of("children").Done(0, json.dumps(line)), shares=1)["status"] == "passed"
+
+
+def test_small_graphs_for_the_sanitizer(capsys):
+    """Every schedule, and what differs is a failure."""
+    small = of("checks.small")
+    drawn = functions.Drawn(7, 12)
+    calls = [
+        call
+        for call in small.SMALL
+        if call.name in ("pagerank, vwc-4", "sssp, pushed", "bfs, large pushes", "bfs")
+    ]
+    place = functions.Place("cuda", lambda frame: frame)
+    with warnings.catch_warnings(), emulated(seed=2):
+        warnings.simplefilter("ignore", ws.GraphWarning)
+        assert small.failures(place, [("hub", lambda: drawn, call) for call in calls]) == 0
+        doubled = functions.Place("cpu", lambda frame: pd.concat([frame, frame], ignore_index=True))
+        degree = next(call for call in functions.CALLS if call.name == "degree")
+        drawn.options["duplicates"], drawn.vertices = "keep", None
+        assert small.failures(doubled, [("hub", lambda: drawn, degree)]) == 1
+    assert {call.name for call in small.SMALL} >= {*small.FUNCTIONS}
+    said = capsys.readouterr().out.splitlines()
+    assert said[: len(calls)] == [f"hub: {call.name}" for call in calls]
+    assert said[len(calls)] == "FAILED hub: degree"
+
+
+def test_growth_of_memory():
+    growth = of("checks.leaks").growth
+    assert growth([9, 5, 7, 7, 7, 7], settled=2) == 0
+    assert growth([0, 0, 7, 8, 8, 7], settled=2) == 0
+    assert growth([0, 0, 7, 7, 7, 10], settled=2) == 3

@@ -37,10 +37,8 @@ def scaling(graph, vertices, edges, seconds):
     }
     figures = {"gpus": len(seconds), "vertices": vertices, "edges": edges}
     return {
-        "part": "cluster-scaling",
-        "graph": graph,
-        "figures": {**figures, "scaling": {"SSSP": found}},
-    }
+        "part": "cluster-scaling", "graph": graph, "figures": {**figures, "scaling": {"SSSP": found}},
+    }  # fmt: skip
 
 
 def report(*sections):
@@ -50,12 +48,10 @@ def report(*sections):
 
 
 SCALED = (
-    scaling("b", 100, 1600, [4.0, 2.5, 2.0]),
-    scaling("a", 50, 800, [2.0, 1.0]),
-    scaling("c", 100, 800, [3.0, 2.0]),
-    scaling("d", 50, 400, [1.0, 1.0]),
+    scaling("b", 100, 1600, [4.0, 2.5, 2.0]), scaling("a", 50, 800, [2.0, 1.0]),
+    scaling("c", 100, 800, [3.0, 2.0]), scaling("d", 50, 400, [1.0, 1.0]),
     scaling("alone", 100, 700, [1.0, 1.0]),
-)
+)  # fmt: skip
 
 
 def cells(table):

@@ -160,12 +160,9 @@ class TestTree:
 
     def test_the_command_prints_the_hash(self):
         done = subprocess.run(
-            ["bash", str(ROOT / "ci/bench.sh"), "tree"],
-            env={**os.environ, "PYTHON": sys.executable},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+            ["bash", str(ROOT / "ci/bench.sh"), "tree"], env={**os.environ, "PYTHON": sys.executable},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
         assert done.stdout.strip() == of("checkout").files_hash()
 
 
@@ -186,11 +183,8 @@ class TestMerging:
     def test_recording_on_disk(self, tmp_path):
         add = of("page").add
         add(
-            tmp_path,
-            "stages",
-            "tests",
-            {"status": "passed", "passed": 3, "failed": 0, "skipped": 1},
-        )
+            tmp_path, "stages", "tests", {"status": "passed", "passed": 3, "failed": 0, "skipped": 1},
+        )  # fmt: skip
         add(tmp_path, "stages", "leaks", {"status": "failed", "problem": "it grew by 7 bytes"})
         assert set(of("record").read(tmp_path)["stages"]) == {"tests", "leaks"}
         shown = (tmp_path / "README.md").read_text()
@@ -388,17 +382,9 @@ class TestPage:
         ours = timing("cugraph_ws", 0.002, alone=0.001, bytes=4e9, edges=1e9)
         theirs = timing("cuGraph", 0.25)
         facts = {
-            "tree": "0123456789abcdef",
-            "commit": "f" * 40,
-            "when": "2026-01-02 03:04 UTC",
-            "seconds": 61.0,
-            "machine": {
-                "gpu": "NVIDIA H200",
-                "gpus": 1,
-                "driver": "580.1",
-                "versions": {"cudf": "26.10"},
-            },
-        }
+            "tree": "0123456789abcdef", "commit": "f" * 40, "when": "2026-01-02 03:04 UTC", "seconds": 61.0,
+            "machine": {"gpu": "NVIDIA H200", "gpus": 1, "driver": "580.1", "versions": {"cudf": "26.10"}},
+        }  # fmt: skip
         key = of("record").machine_key(facts["machine"])
         section_of = section("searches", "KR24", timings=[ours, theirs], **facts)
         lines = shown("searches KR24", section_of).splitlines()

@@ -10,8 +10,6 @@ import gc
 import json
 from collections.abc import Sequence
 
-__all__ = ["growth", "main"]
-
 SETTLED = 10  # runs until pools, caches and modules have their final size
 SLACK = {
     "allocated": 0,

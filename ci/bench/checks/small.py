@@ -16,13 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from unittest.mock import patch
 
-import cugraph_ws as ws
-from bench.checks.calls import CALLS, Call, Picks, program_call
-from bench.checks.drawn import Drawn
-from bench.checks.fuzz import PLACES, Place, differences
-from cugraph_ws.backends.cuda import frontier
+from fuzz.functions import CALLS, PLACES, Call, Drawn, Picks, Place, differences, program_call
 
-__all__ = ["SMALL", "failures", "main"]
+import cugraph_ws as ws
+from cugraph_ws.backends.cuda import frontier
 
 GRAPHS = {"skewed": 9, "path": 2, "hub": 7}  # numbers of random graphs with these shapes
 LARGEST = {"skewed": 400, "path": 40, "hub": 3000}  # vertices, at most
@@ -63,15 +60,12 @@ VARIANTS = (
     *(_ranks(method=method) for method in METHODS),
     *(_search(ws.SSSP, f"sssp, {method}", method=method) for method in METHODS),
     _search(ws.SSSP, "sssp, active vertices only", direction="pull"),
-    _search(ws.SSSP, "sssp, pushed", **PUSH),
-    _search(ws.SSSP, "sssp, synchronous", in_place=False),
+    _search(ws.SSSP, "sssp, pushed", **PUSH), _search(ws.SSSP, "sssp, synchronous", in_place=False),
     _search(ws.SSSP, "sssp, a superstep a launch", fused=False),
     _large(_search(ws.SSSP, "sssp", **PUSH, priorities=False)),
-    _search(ws.BFS, "bfs, active vertices only", direction="pull"),
-    _search(ws.BFS, "bfs, pushed", **PUSH),
-    _search(ws.BFS, "bfs, ballot filter", **PUSH, filter="ballot"),
-    _large(_search(ws.BFS, "bfs")),
-)
+    _search(ws.BFS, "bfs, active vertices only", direction="pull"), _search(ws.BFS, "bfs, pushed", **PUSH),
+    _search(ws.BFS, "bfs, ballot filter", **PUSH, filter="ballot"), _large(_search(ws.BFS, "bfs")),
+)  # fmt: skip
 SMALL = (*(call for call in CALLS if call.name in FUNCTIONS), *VARIANTS)
 
 
@@ -96,10 +90,8 @@ def failures(place: Place, jobs: Sequence[tuple[str, Callable[[], Drawn], Call]]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a share of everything on every graph; return the number of failures."""
     parser = argparse.ArgumentParser(
-        prog="bench small",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+        prog="bench small", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     parser.add_argument("share", type=int, nargs="?", default=0)
     parser.add_argument("shares", type=int, nargs="?", default=1)
     asked = parser.parse_args(arguments)

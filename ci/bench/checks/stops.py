@@ -23,8 +23,6 @@ from typing import Any
 import cugraph_ws as ws
 from bench import runs
 
-__all__ = ["CALLS", "WAYS", "main", "overrun"]
-
 AFTER = 0.2  # seconds until a run is asked to stop
 # Functions that take no such options
 CALLS = [

@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-__all__ = ["Breakdown", "Watch", "begin", "breakdown", "end", "slowest", "watched"]
-
 Event = Any  # CuPy's
 
 

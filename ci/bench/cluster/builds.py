@@ -25,8 +25,6 @@ from bench.peers import build, check_csc, rows_of_csc
 from bench.programs import PROGRAMS, SUPERSTEPS
 from bench.timing import OURS, Entrant, Measured, Section, by_library, clocked, compare, race
 
-__all__ = ["builds", "large", "memory_figures", "peers"]
-
 ONE, PART = "one GPU", "one GPU, its part"  # of a graph that is split among all GPUs
 BUILD = "build from a frame"
 BUILD_TARGETS = {ONE: 2.0, PART: 1.3}  # × one GPU's build, of the whole graph and of a part
@@ -82,13 +80,9 @@ def _entrant(by: str, case: Case, make: Callable[[], Any], check: Callable[[Any]
     """Return a build; it moves the ends that it reads, and the indices and offsets that it writes."""
     moved = 12 * len(case.source) + 8 * case.vertices
     return Entrant(
-        by,
-        make,
-        check,
-        release=ws.Graph.close,
-        edges=lambda graph: len(case.source),
+        by, make, check, release=ws.Graph.close, edges=lambda graph: len(case.source),
         moved=lambda graph: moved,
-    )
+    )  # fmt: skip
 
 
 def _check_partitioned(case: Case, graph: Any) -> None:
@@ -151,17 +145,13 @@ def large(name: str, section: Section, repeats: int) -> None:
     ]
     medians = {stage: statistics.median(times) for stage, times in seconds.items()}
     medians = {
-        "draw and write edges, once": written,
-        **medians,
-        "from edges to ranks": sum(medians.values()),
-    }
+        "draw and write edges, once": written, **medians, "from edges to ranks": sum(medians.values()),
+    }  # fmt: skip
     rows = [[stage, f"{time:.2f}", f"{edges / time / 1e6:,.0f}"] for stage, time in medians.items()]
     rows.append(["a superstep, by the trace", f"{superstep:.4f}", ""])
     section.table(
-        f"Parquet to Parquet, {count} GPUs, {edges:,} edges",
-        ["stage", "seconds", "M edges/s"],
-        rows,
-    )
+        f"Parquet to Parquet, {count} GPUs, {edges:,} edges", ["stage", "seconds", "M edges/s"], rows,
+    )  # fmt: skip
 
 
 def write_part(name: str, place: int, places: int, folder: str) -> int:
@@ -218,24 +208,19 @@ def _pass(edges: str, ranks: str) -> tuple[dict[str, float], float]:
 POOL = 0.6  # part of a GPU's memory for RMM's pool, as cuGraph's documentation recommends
 # By work: targets of cuGraph's time ÷ ours, on as many GPUs; form, whether it is transposed, whether directed
 PEERS: dict[str, tuple[float, str | None, bool, bool]] = {
-    BUILD: (8.0, None, True, True),
-    "PageRank": (3.5, None, True, True),
-    "bfs": (10.0, None, False, True),
-    "sssp": (6.0, "weighted", False, True),
-    "components": (10.0, None, False, False),
-}
+    BUILD: (8.0, None, True, True), "PageRank": (3.5, None, True, True), "bfs": (10.0, None, False, True),
+    "sssp": (6.0, "weighted", False, True), "components": (10.0, None, False, False),
+}  # fmt: skip
 STOP = {"max_iter": SUPERSTEPS, "fail_on_nonconvergence": False}
 
 
 def peers(name: str, section: Section, repeats: int) -> None:
     """Time our functions and `cugraph.dask`'s on workers of their own, one after the other."""
     ours: dict[str, Callable[[Any, int], Any]] = {
-        BUILD: lambda graph, start: graph,
-        "PageRank": lambda graph, start: ws.pagerank(graph, tol=0.0, **STOP),
-        "bfs": ws.bfs,
-        "sssp": ws.sssp,
+        BUILD: lambda graph, start: graph, "PageRank": lambda graph,
+        start: ws.pagerank(graph, tol=0.0, **STOP), "bfs": ws.bfs, "sssp": ws.sssp,
         "components": lambda graph, start: ws.weakly_connected_components(graph),
-    }
+    }  # fmt: skip
     with workers() as client:
         several = PartitionedGraph(name, client)
         case = GatheredCase(name, several.places)

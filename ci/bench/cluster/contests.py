@@ -30,8 +30,6 @@ from bench.papers import OTHERS, over, useful
 from bench.programs import PROGRAMS, SUPERSTEPS, Program
 from bench.timing import OURS, Entrant, Section, compare, race
 
-__all__ = ["CONTESTS", "JOBS", "ONE", "Contest", "Group", "Job", "Variant", "run_program"]
-
 ONE = "one GPU"
 REPEATS, MANY = (
     3,
@@ -92,16 +90,11 @@ def _function(name: str, form: str | None, function: Any, *, start: bool = True)
 
 
 JOBS = (
-    _program(f"PageRank, {SUPERSTEPS} supersteps", PROGRAMS["pagerank"]),
-    _function("bfs", None, ws.bfs),
+    _program(f"PageRank, {SUPERSTEPS} supersteps", PROGRAMS["pagerank"]), _function("bfs", None, ws.bfs),
     _function("components", None, ws.weakly_connected_components, start=False),
-    _function("sssp", "weighted", ws.sssp),
-    _function("widest path", "weighted", ws.widest_path),
-    *(
-        _program(f"{name}, {SUPERSTEPS} supersteps", PROGRAMS[name])
-        for name in ("heat", "neural network")
-    ),
-)
+    _function("sssp", "weighted", ws.sssp), _function("widest path", "weighted", ws.widest_path),
+    *(_program(f"{name}, {SUPERSTEPS} supersteps", PROGRAMS[name]) for name in ("heat", "neural network")),
+)  # fmt: skip
 EIGHT = tuple(_program(work.label, work) for work in PROGRAMS.values())
 
 
@@ -183,16 +176,8 @@ class Contest:
                     continue
                 numbers = figures.setdefault(job.name, {})
                 work = partial(
-                    self._race,
-                    job,
-                    case,
-                    graphs,
-                    group,
-                    section,
-                    min(repeats, REPEATS),
-                    numbers,
-                    references,
-                )
+                    self._race, job, case, graphs, group, section, min(repeats, REPEATS), numbers, references,
+                )  # fmt: skip
                 section.attempt(job.name, work)
             for graph in (*graphs.values(), case):
                 graph.let_go()
@@ -220,15 +205,8 @@ class Contest:
                 owner.values(), owner.values(FEW)
             key = str(variant.gpus or most) if self.figure == "scaling" else library
             entrants[key] = self._entrant(
-                library,
-                job,
-                owner,
-                graph,
-                case.start,
-                variant,
-                references,
-                numbers.setdefault(key, {}),
-            )
+                library, job, owner, graph, case.start, variant, references, numbers.setdefault(key, {}),
+            )  # fmt: skip
         timings = race(section, job.name, list(entrants.values()), repeats, few=repeats, many=MANY)
         key_of = {entrant.library: key for key, entrant in entrants.items()}
         for timing in timings:
@@ -244,13 +222,8 @@ class Contest:
                 ("supersteps", SPEEDUPS[most][0]) if job.dense else ("calls", SPEEDUPS[most][1])
             )
             compare(
-                section,
-                f"{job.name}, {work}: one GPU ÷ {most}",
-                timings,
-                ONE,
-                least,
-                alone=job.dense,
-            )
+                section, f"{job.name}, {work}: one GPU ÷ {most}", timings, ONE, least, alone=job.dense,
+            )  # fmt: skip
 
     def _entrant(
         self, library: str, job: Job, owner: Any, graph: Any, start: int, variant: Variant,
@@ -261,11 +234,9 @@ class Contest:
 
         def run() -> tuple[Any, Any]:
             answer = job.call(
-                graph,
-                start,
-                owner.values,
+                graph, start, owner.values,
                 **({"plan": ws.Plan(**variant.options)} if variant.options else {}),
-            )
+            )  # fmt: skip
             return (answer, answer.frame) if hasattr(answer, "iterations") else (None, answer)
 
         def check(answer: tuple[Any, Any]) -> float:
@@ -305,11 +276,8 @@ class Contest:
                 if ratios:
                     name = f"supersteps: {method} ÷ VR, mean over {len(ratios)} programs"
                     section.target(
-                        name,
-                        statistics.mean(ratios),
-                        HUB_TARGET if hub else EXCHANGE_TARGET,
-                        at_least=True,
-                    )
+                        name, statistics.mean(ratios), HUB_TARGET if hub else EXCHANGE_TARGET, at_least=True,
+                    )  # fmt: skip
             if auto := [
                 ratio
                 for numbers in figures.values()

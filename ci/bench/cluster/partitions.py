@@ -21,9 +21,6 @@ from bench.graphs import GENERATED, RMAT, DeviceArray, rmat
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.pools import driver_pool
 
-__all__ = ["HUB", "GatheredCase", "PartitionedGraph", "dask_frame", "digest", "draw_part", "far", "forget_peak",
-           "frame_of_part", "give_back", "peak", "values_of", "workers"]  # fmt: skip
-
 PLACES = 4  # partitions of an edge frame for each worker
 PERIOD = 97  # initial values repeat after so many ids
 # Makes NCCL send through pinned host memory, the paper's hub, instead of between GPUs directly
@@ -243,10 +240,8 @@ class PartitionedGraph:
 
             self._edges = None
             columns = {
-                "source": "int32",
-                "destination": "int32",
-                **({} if form is None else {"weight": "float32"}),
-            }
+                "source": "int32", "destination": "int32", **({} if form is None else {"weight": "float32"}),
+            }  # fmt: skip
             meta = cudf.DataFrame(
                 {name: cudf.Series([], dtype=kind) for name, kind in columns.items()}
             )

@@ -13,8 +13,6 @@ from bench.forms import gpu_cases
 from bench.graphs import GENERATED, SCALING
 from bench.parts import Part, parser, read, sweep
 
-__all__ = ["PARTS", "main"]
-
 GRAPHS = {"scaling": tuple(SCALING), "large": ("RM54V704E",), "ways": ("RM22",)}
 MEASURES = {"build": builds, **CONTESTS, "peers": peers, "large": large}
 PARTS = {  # by their names in records

@@ -1,12 +1,13 @@
 """A new process, from its start to the answer for a graph of 30,000 edges, with warm caches.
 
-It ranks by the built-in PageRank, or by a program that has been edited since the process before, so that no cache has
-its machine code.  Run as a module with a folder, this file is that process.
+It ranks by the built-in PageRank, or by a user's program (`bench.programs.Ranks`) that has been edited since the process
+before, so that no cache has its machine code.  Run as a module with a folder, this file is that process.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import subprocess
 import sys
 import tempfile
@@ -18,36 +19,11 @@ import numpy as np
 import pandas as pd
 
 import cugraph_ws as ws
+from bench import programs
 from bench.checkout import environment
 from bench.timing import OURS, Entrant, Section, race
 
-__all__ = ["first_result"]
-
 EDGES, BOUND = 30_000, 2.5  # seconds
-PROGRAM = """
-import cugraph_ws as ws
-
-@ws.vertex_program
-class Program:
-    rank: ws.float64
-    degree: ws.out_degree
-    combine = sum
-    residual = ws.l1_norm("rank")
-    tol = 1e-6
-
-    def init(vertex, p):
-        return 1.0 / p.number_of_vertices
-
-    @ws.aggregate
-    def lost(state):
-        return state.rank if state.degree == 0 else 0.0
-
-    def compute(src):
-        return src.rank / src.degree * EDIT / EDIT
-
-    def apply(old, gathered, p):
-        return 0.15 / p.number_of_vertices + 0.85 * (gathered + p.lost / p.number_of_vertices)
-"""
 
 
 def first_result(name: str, section: Section, repeats: int) -> None:
@@ -71,8 +47,11 @@ def first_result(name: str, section: Section, repeats: int) -> None:
 
         def run(*, edited: bool) -> pd.DataFrame:
             if edited:
-                text = PROGRAM.replace("EDIT", f"{next(edits)}.0")
-                Path(folder, "program.py").write_text(text)
+                text = inspect.getsource(programs.Ranks).replace(
+                    "0.15", f"0.15 + 0.0 * {next(edits)}"
+                )
+                head = "import cugraph_ws as ws\n\nPAGERANK_TOL = 1e-6\n\n\n"
+                Path(folder, "program.py").write_text(head + text)
             command = [sys.executable, "-m", "bench.cpu.first_result", folder, *["edited"] * edited]
             subprocess.run(command, check=True, capture_output=True, env=environment())
             return pd.read_parquet(Path(folder, "ranks.parquet"))
@@ -94,7 +73,7 @@ def child(folder: Path, *, edited: bool) -> None:
         spec: Any = importlib.util.spec_from_file_location("edited", folder / "program.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        ranks = ws.run(module.Program, edges).frame
+        ranks = ws.run(module.Ranks, edges).frame
     else:
         ranks = ws.pagerank(edges)
     ranks.to_parquet(folder / "ranks.parquet")

@@ -12,8 +12,6 @@ from bench.forms import NETWORKIT, host_cases, library
 from bench.parts import Part, parser, read, sweep
 from bench.peers import works
 
-__all__ = ["PARTS", "main"]
-
 CORES = 2
 # Graphs, and the most edges of those read from the folder
 QUICK = ("RMAT14",), 600_000

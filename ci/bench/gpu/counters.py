@@ -25,8 +25,6 @@ from bench.gpu.variants import LANES, LAYOUTS
 from bench.programs import PROGRAMS
 from bench.timing import OURS, Section
 
-__all__ = ["EFFICIENCY", "LOADS", "Look", "counters", "look", "read_metric"]
-
 METRICS = (  # nvprof's gld_efficiency, in percent, and warp_execution_efficiency, of 32 lanes
     "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
     "smsp__thread_inst_executed_per_inst_executed.ratio",
@@ -79,10 +77,8 @@ def counters(looks: tuple[Look, ...], graph: str, section: Section, repeats: int
     section.figures["counters"] = rows
     columns = ["program", "by", "kernel", "load efficiency", "lanes active"]
     section.table(
-        "By Nsight Compute",
-        columns,
-        [[*row[:3], *(f"{share:.1%}" for share in row[3:])] for row in rows],
-    )
+        "By Nsight Compute", columns, [[*row[:3], *(f"{share:.1%}" for share in row[3:])] for row in rows],
+    )  # fmt: skip
 
 
 def look(graph: str, kernel: Look) -> list[float]:

@@ -16,8 +16,6 @@ from bench.graphs import GENERATED, UNSEEN
 from bench.parts import Part, parser, read, sweep
 from bench.peers import works
 
-__all__ = ["PARTS", "main"]
-
 LARGE = ("RM22", "RM33V335E", "KR24", "road-like")
 SMALL = ("social-77K", "web-325K")
 PARTS = {
@@ -25,17 +23,14 @@ PARTS = {
     "schedules": Part(variants.schedules, (*LARGE, "ER25V201E")),
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),
-    "ranks": Part(partial(works, "ranks"), UNSEEN),
-    "searches": Part(partial(works, "searches"), LARGE),
+    "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
     "frontiers": Part(variants.frontiers, ("RM22", "KR24", "road-like")),
-    "extrapolation": Part(
-        variants.extrapolation, ("RM22", "road-like", "small-world-22", "cliques")
-    ),
+    "extrapolation": Part(variants.extrapolation, ("RM22", "road-like", "small-world-22", "cliques")),
     "layouts": Part(variants.layouts, ("RM22", "KR24", "RM33V335E")),
     "shards": Part(variants.shards, (*SMALL, "RM22", "road-like", "RM16V134E", "RM33V335E")),
     "efficiency": Part(partial(counters, EFFICIENCY), ("RM22", "road-like"), by_name=True),
     "loads": Part(partial(counters, LOADS), ("RM20", "RM22", "road-like"), by_name=True),
-}
+}  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,8 +14,6 @@ from bench.programs import PROGRAMS, SUPERSTEPS, Program
 from bench.timing import Entrant
 from cugraph_ws.program.declarations import Like, State
 
-__all__ = ["DENSE", "arguments_of", "bytes_of", "entrant", "verified"]
-
 INDEX_BYTES = 4  # of an in-neighbour's position
 OFFSET_BYTES = 8  # of a row's offset
 WEIGHT_BYTES = 4  # of an edge attribute; those measured here are float32
@@ -23,11 +21,8 @@ FEW = 64  # one in so many vertices has an initial value, where only a few have
 DENSE = tuple(name for name, work in PROGRAMS.items() if work.dense)
 # Columns of dense programs
 COLUMNS = {
-    "pagerank": "pagerank",
-    "heat": "temperature",
-    "circuit": "voltage",
-    "neural network": "activation",
-}
+    "pagerank": "pagerank", "heat": "temperature", "circuit": "voltage", "neural network": "activation",
+}  # fmt: skip
 
 
 def bytes_of(work: Program, result: ws.Result) -> float:
@@ -71,14 +66,9 @@ def _values(case: Case, few: bool) -> Any:
 
 
 def entrant(
-    case: Case,
-    work: Program,
-    library: str,
-    *,
-    supersteps: int = SUPERSTEPS,
-    each: bool = True,
+    case: Case, work: Program, library: str, *, supersteps: int = SUPERSTEPS, each: bool = True,
     **options: Any,
-) -> Entrant:
+) -> Entrant:  # fmt: skip
     """Return a run of a program with fields of `ws.Plan`; its graph is built, and its arguments made, before.
 
     Parameters
@@ -97,13 +87,9 @@ def entrant(
 
     def run() -> tuple[ws.Result, Any]:
         result = ws.run(
-            work.program,
-            graph,
-            predecessors=False,
-            **arguments,
-            **work.stop(supersteps),
+            work.program, graph, predecessors=False, **arguments, **work.stop(supersteps),
             plan=ws.Plan(**options),
-        )
+        )  # fmt: skip
         return result, result.frame if each else None
 
     return Entrant(

@@ -13,17 +13,12 @@ from bench.peers import RANK, check_steps, steps
 from bench.programs import PROGRAMS, SUPERSTEPS
 from bench.timing import OURS, Entrant, Measured, Section, by_library, compare, race
 
-__all__ = ["supersteps"]
-
 AGAINST_CUGRAPH, AGAINST_CUSPARSE, AGAINST_PAGERANK = 1.7, 1.0, 1.3
 # The papers' CUDA code, seconds per PageRank superstep on an H200, compiled and measured separately:
 # Warp Segmentation, and the fastest of Warp Segmentation, CuSha, virtual warps and SIMD-X; and the bounds
 PAPERS = {
-    "RM20": {
-        "Warp Segmentation's own code": (0.60e-3, 3.0),
-        "fastest of the papers' codes": (0.30e-3, 1.7),
-    }
-}
+    "RM20": {"Warp Segmentation's own code": (0.60e-3, 3.0), "fastest of the papers' codes": (0.30e-3, 1.7)},
+}  # fmt: skip
 
 
 def supersteps(case: Case, section: Section, repeats: int) -> None:
@@ -128,13 +123,8 @@ def _targets(section: Section, measured: list[Measured]) -> None:
     job = "PageRank superstep"
     compare(section, f"{job}: cuGraph's ÷ ours, calls", measured, CUGRAPH, AGAINST_CUGRAPH)
     compare(
-        section,
-        f"{job}: pylibcugraph's ÷ ours alone",
-        measured,
-        "pylibcugraph",
-        AGAINST_CUGRAPH,
-        alone=True,
-    )
+        section, f"{job}: pylibcugraph's ÷ ours alone", measured, "pylibcugraph", AGAINST_CUGRAPH, alone=True,
+    )  # fmt: skip
     for peer in ("cuSPARSE", "cuSPARSE, our order"):
         compare(
             section, f"{job}: {peer} ÷ ours alone", measured, peer, AGAINST_CUSPARSE, alone=True

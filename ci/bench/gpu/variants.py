@@ -23,17 +23,6 @@ from bench.graphs import HIGH_DIAMETER
 from bench.programs import PROGRAMS, Core, Routes
 from bench.timing import OURS, Entrant, Section, by_library, clocked, race
 
-__all__ = [
-    "LANES",
-    "LAYOUTS",
-    "VARIANTS",
-    "extrapolation",
-    "frontiers",
-    "layouts",
-    "schedules",
-    "shards",
-]
-
 LAYOUTS = ("csc", "gshards", "windows")
 LANES = (2, 4, 8, 16, 32)  # of virtual warps
 SHORT = {"pagerank": "PR", "heat": "HS", "circuit": "CS", "neural network": "NN"}
@@ -154,11 +143,8 @@ def frontiers(case: Case, section: Section, repeats: int) -> None:
     runs = {"PageRank": partial(ws.run, ws.PageRank, graph, tol=1e-6),
             "PageRank by changes": partial(ws.run, ws.DeltaPageRank, graph, tolerance=1e-6)}  # fmt: skip
     race(
-        section,
-        "PageRank to 1e-6",
-        [Entrant(name, run, check) for name, run in runs.items()],
-        repeats,
-    )
+        section, "PageRank to 1e-6", [Entrant(name, run, check) for name, run in runs.items()], repeats,
+    )  # fmt: skip
 
 
 def _shares(result: ws.Result) -> Any:
@@ -266,8 +252,5 @@ def _breakdown(case: Case, layout: Any) -> dict[str, float]:
         written, _ = clocked(lambda: result.frame)
     conversion = 0.0 if layout == "csc" else max(first - again, 0.0)
     return {
-        "build": build + prepared,
-        "conversion": conversion,
-        "supersteps": run,
-        "result": written,
-    }
+        "build": build + prepared, "conversion": conversion, "supersteps": run, "result": written,
+    }  # fmt: skip
