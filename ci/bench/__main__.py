@@ -16,7 +16,6 @@ COMMANDS = {
     "runs": ("bench.runs", "ws.estimate_memory against the memory that runs of all functions take"),
     "fuzz": ("fuzz.functions", "random graphs through all functions: the GPU against the CPU"),
     "small": ("bench.checks.small", "functions and schedules on small graphs, for compute-sanitizer"),
-    "stops": ("bench.checks.stops", "how long calls go on after a time-out, a callback's False and Ctrl-C"),
     "leaks": ("bench.checks.leaks", "build, rank, search and close repeatedly: memory must not grow"),
     "stages": ("bench.stages", "what ci/gpu.sh runs: tests, sanitizer, checks and benchmarks, into the record"),
     "report": ("bench.page", "pages and pictures of the record in docs/measurements"),

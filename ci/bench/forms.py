@@ -283,6 +283,13 @@ class Case:
 
         return self._graph(NETWORKX, form, make)
 
+    def graph_of(self, name: str, form: str, *, transposed: bool = False) -> Any:
+        """Return the graph of another library."""
+        if name == CUGRAPH:
+            return self.cugraph(form, transposed=transposed)
+        makers = {NETWORKIT: self.networkit, NETWORKX: self.networkx, SCIPY: self.host_matrix}
+        return makers.get(name, self.igraph)(form)
+
     def host_matrix(self, form: str) -> Any:
         """Return SciPy's adjacency matrix."""
         return self._graph(SCIPY, form, lambda: self.edges(form).matrix())

@@ -52,7 +52,7 @@ EACH, MEAN = (
 PATIENCE = 60.0  # seconds; on two cores an entrant that takes longer runs once
 MOST_PRODUCTS = 300_000_000  # most multiplications in a product of matrices
 
-Call = Callable[[Any, Case], Any]  # takes the library's module and the graph
+Call = Callable[[Any, Any, Case], Any]  # takes the library's module, its graph, and the case
 Values = Callable[[Case, Any], Any]  # takes the graph and an answer; returns numbers to compare
 
 
@@ -66,7 +66,7 @@ class Work(NamedTuple):
     form : str or None
         The graph's; see `bench.forms`.  None if calls take a frame.
     ours : callable
-        Our call; takes the graph.
+        Our call; takes our graph, None without a form, and the case.
     values : callable
         What is compared, of our answer and of those by cuGraph and users' programs.
     agree : callable, optional
@@ -81,6 +81,8 @@ class Work(NamedTuple):
         Whether values are partitions, whose modularity is compared.
     products : bool
         Whether SciPy multiplies the adjacency with itself.
+    transposed : bool
+        Whether cuGraph's graph is.
     most_edges : int
         Of a graph on which it runs.
     release : callable, optional
@@ -89,7 +91,7 @@ class Work(NamedTuple):
 
     parts: tuple[str, str]
     form: str | None
-    ours: Callable[[Case], Any]
+    ours: Callable[[Any, Case], Any]
     values: Values
     agree: Callable[[Any, Any], float] | None
     peers: Mapping[str, tuple[Call, Any]]
@@ -97,6 +99,7 @@ class Work(NamedTuple):
     bounds: tuple[float | None, ...] = (EACH, 3.0)
     communities: bool = False
     products: bool = False
+    transposed: bool = False
     most_edges: int = 1 << 62
     release: Callable[[Any], None] = lambda answer: None
 
@@ -184,23 +187,23 @@ def once(make: Callable[[Case], Any]) -> Callable[[Case], Any]:
     return argument
 
 
-def networkit_pagerank(nk: Any, case: Case) -> Any:
+def networkit_pagerank(nk: Any, graph: Any, case: Case) -> Any:
     """Rank by NetworKit."""
     spread = nk.centrality.SinkHandling.DistributeSinks
-    ranking = nk.centrality.PageRank(case.networkit("directed"), 0.85, PAGERANK_TOL, True, spread)
+    ranking = nk.centrality.PageRank(graph, 0.85, PAGERANK_TOL, True, spread)
     ranking.norm = nk.centrality.Norm.l1norm
     return ranking.run()
 
 
-def scipy_triangles(sparse: Any, case: Case) -> Any:
+def scipy_triangles(sparse: Any, graph: Any, case: Case) -> Any:
     """Count triangles by a product of matrices."""
-    lower = sparse.tril(case.host_matrix("simple"), format="csr")
+    lower = sparse.tril(graph, format="csr")
     return (lower @ lower).multiply(lower).sum()
 
 
-def scipy_truss(sparse: Any, case: Case) -> Any:
+def scipy_truss(sparse: Any, graph: Any, case: Case) -> Any:
     """Drop edges in too few triangles until none is left."""
-    matrix = case.host_matrix("simple")
+    matrix = graph
     while True:
         support = (matrix @ matrix).multiply(matrix).tocsr()
         support.data[support.data < TRUSS - 2] = 0
@@ -211,11 +214,11 @@ def scipy_truss(sparse: Any, case: Case) -> Any:
         matrix = support
 
 
-def scipy_katz(sparse: Any, case: Case) -> Any:
+def scipy_katz(sparse: Any, graph: Any, case: Case) -> Any:
     """Iterate to our tolerance; NetworKit stops before its values are near ours."""
-    matrix, values = case.host_matrix("simple"), np.zeros(case.n)
+    values = np.zeros(case.n)
     while True:
-        fresh = 1.0 + alpha(case) * (matrix @ values)
+        fresh = 1.0 + alpha(case) * (graph @ values)
         if np.abs(fresh - values).sum() < 1e-6 * case.n:
             return fresh
         values = fresh
@@ -263,12 +266,12 @@ def igraph_betweenness(case: Case, answer: Any) -> Any:
     return np.array(answer) / searches
 
 
-def pulling_bfs(cugraph: Any, case: Case) -> Any:
+def pulling_bfs(cugraph: Any, graph: Any, case: Case) -> Any:
     """Search by pylibcugraph, which may pull as well as push."""
     import cudf
     import pylibcugraph
 
-    graph, start = case.cugraph("simple"), cudf.Series([case.start], dtype="int32")
+    start = cudf.Series([case.start], dtype="int32")
     if graph.renumbered:
         start = graph.lookup_internal_vertex_id(start).astype("int32")
     handle, most = pylibcugraph.ResourceHandle(), np.iinfo(np.int32).max
@@ -314,19 +317,9 @@ def check_steps(case: Case, rank: Any) -> float:
     return proofs.close(rank, proofs.steps(case, "pagerank", SUPERSTEPS, rank, rank < 0), 1e-4)
 
 
-def named(name: str, form: str, **options: Any) -> tuple[Call, None]:
+def named(name: str, **options: Any) -> tuple[Call, None]:
     """Return cuGraph's function of a name."""
-    return (lambda library, case: getattr(library, name)(case.cugraph(form), **options)), None
-
-
-def users(program: Any, form: str, **options: Any) -> tuple[Call, None]:
-    """Return a program as a user writes it."""
-    return (lambda library, case: ws.run(program, case.ours(form), **options).frame), None
-
-
-def search(name: str, form: str) -> tuple[Call, None]:
-    """Return cuGraph's search of a name."""
-    return (lambda cg, case: getattr(cg, name)(case.cugraph(form), case.start)), None
+    return (lambda cugraph, graph, case: getattr(cugraph, name)(graph, **options)), None
 
 
 RANK = column("pagerank", 0.0)
@@ -335,297 +328,257 @@ STOP = {"max_iter": 500, "fail_on_nonconvergence": False}
 EIGEN = "eigenvector_centrality"
 WORKS: dict[str, Work] = {
     "build from a frame": Work(
-        ("csc", "frames"), None, lambda c: build(c.table), rows_of_csc, None,
+        ("csc", "frames"), None, lambda g, c: build(c.table), rows_of_csc, None,
         {
-            SCIPY: (lambda sp, c: sp.coo_array((np.ones(len(c.source)), (c.source, c.destination))).tocsc(), ""),
-            CUGRAPH: (lambda cg, c: cugraph_graph(c.table), ""),
-            AS_IT_COMES: (lambda cg, c: cugraph_graph(c.table, parallel=False), ""),
+            SCIPY: (lambda sp, g, c: sp.coo_array((np.ones(len(c.source)), (c.source, c.destination))).tocsc(), ""),
+            CUGRAPH: (lambda cg, g, c: cugraph_graph(c.table), ""),
+            AS_IT_COMES: (lambda cg, g, c: cugraph_graph(c.table, parallel=False), ""),
         },
         check_csc, (1.0, 3.0), release=ws.Graph.close,
     ),
     "PageRank, frame to frame": Work(
-        ("", "frames"), None, lambda c: ws.pagerank(c.table, **steps(OURS)), RANK, partial(proofs.close, bound=1e-4),
+        ("", "frames"), None, lambda g, c: ws.pagerank(c.table, **steps(OURS)), RANK, partial(proofs.close, bound=1e-4),
         {
-            CUGRAPH: (lambda cg, c: cg.pagerank(cugraph_graph(c.table), **steps())[0], None),
-            AS_IT_COMES: (lambda cg, c: cg.pagerank(cugraph_graph(c.table, parallel=False), **steps())[0], ""),
+            CUGRAPH: (lambda cg, g, c: cg.pagerank(cugraph_graph(c.table), **steps())[0], None),
+            AS_IT_COMES: (lambda cg, g, c: cg.pagerank(cugraph_graph(c.table, parallel=False), **steps())[0], ""),
         },
         check_steps, (None, 2.5),
     ),
     "PageRank, frame to frame, text ids": Work(
-        ("", "frames"), None, lambda c: ws.pagerank(c.text, **steps(OURS)), sum_of(len), proofs.exactly,
-        {CUGRAPH: (lambda cg, c: cg.pagerank(cugraph_graph(c.text), **steps())[0], None)}, None, (None, 2.0),
+        ("", "frames"), None, lambda g, c: ws.pagerank(c.text, **steps(OURS)), sum_of(len), proofs.exactly,
+        {CUGRAPH: (lambda cg, g, c: cg.pagerank(cugraph_graph(c.text), **steps())[0], None)}, None, (None, 2.0),
         most_edges=32 << 20,  # some 40 bytes each
     ),
     "bfs": Work(
-        ("algorithms", "searches"), "directed", lambda c: ws.bfs(c.ours("directed"), c.start, **c.search), far, proofs.exactly,
+        ("algorithms", "searches"), "directed", lambda g, c: ws.bfs(g, c.start, **c.search), far, proofs.exactly,
         {
-            NETWORKIT: (
-                lambda nk, c: nk.distance.BFS(c.networkit("directed"), c.start, storePaths=False).run(),
-                networkit_distances,
-            ),
-            IGRAPH: (lambda ig, c: c.igraph("directed").bfs(c.start, mode="out"), levels),
-            NETWORKX: (
-                lambda nx, c: nx.single_source_shortest_path_length(c.networkx("directed"), c.start), mapped
-            ),
-            CUGRAPH: search("bfs", "directed"),
-            ALONE: (lambda _, c: ws.bfs(c.ours("directed"), c.start, return_predecessors=False), None),
+            NETWORKIT: (lambda nk, g, c: nk.distance.BFS(g, c.start, storePaths=False).run(), networkit_distances),
+            IGRAPH: (lambda ig, g, c: g.bfs(c.start, mode="out"), levels),
+            NETWORKX: (lambda nx, g, c: nx.single_source_shortest_path_length(g, c.start), mapped),
+            CUGRAPH: (lambda cg, g, c: cg.bfs(g, c.start), None),
+            ALONE: (lambda _, g, c: ws.bfs(g, c.start, return_predecessors=False), None),
         },
         lambda c, values: proofs.distances(c, "directed", values), (1.0, 3.0, 30.0),
     ),
     "sssp": Work(
-        ("algorithms", "searches"), "weighted", lambda c: ws.sssp(c.ours("weighted"), c.start, **c.search), far, proofs.exactly,
+        ("algorithms", "searches"), "weighted", lambda g, c: ws.sssp(g, c.start, **c.search), far, proofs.exactly,
         {
             NETWORKIT: (
-                lambda nk, c: nk.distance.Dijkstra(c.networkit("weighted"), c.start, storePaths=False).run(),
+                lambda nk, g, c: nk.distance.Dijkstra(g, c.start, storePaths=False).run(),
                 networkit_distances,
             ),
-            IGRAPH: (
-                lambda ig, c: c.igraph("weighted").distances(c.start, weights="weight", mode="out")[0], listed
-            ),
-            NETWORKX: (
-                lambda nx, c: nx.single_source_dijkstra_path_length(c.networkx("weighted"), c.start), mapped
-            ),
-            CUGRAPH: search("sssp", "weighted"),
-            ALONE: (lambda _, c: ws.sssp(c.ours("weighted"), c.start, return_predecessors=False), None),
-            USERS: (lambda _, c: ws.run(Distances, c.ours("weighted"), source=c.start).frame, None),
+            IGRAPH: (lambda ig, g, c: g.distances(c.start, weights="weight", mode="out")[0], listed),
+            NETWORKX: (lambda nx, g, c: nx.single_source_dijkstra_path_length(g, c.start), mapped),
+            CUGRAPH: (lambda cg, g, c: cg.sssp(g, c.start), None),
+            ALONE: (lambda _, g, c: ws.sssp(g, c.start, return_predecessors=False), None),
+            USERS: (lambda _, g, c: ws.run(Distances, g, source=c.start).frame, None),
         },
         lambda c, values: proofs.distances(c, "weighted", values), (1.0, 5.0, 30.0),
     ),
     "widest path": Work(
-        ("algorithms", "searches"), "weighted", lambda c: ws.widest_path(c.ours("weighted"), c.start),
+        ("algorithms", "searches"), "weighted", lambda g, c: ws.widest_path(g, c.start),
         column("width", 0.0), proofs.exactly,
-        {USERS: (lambda _, c: ws.run(Widths, c.ours("weighted"), source=c.start).frame, None)}, proofs.widths,
+        {USERS: (lambda _, g, c: ws.run(Widths, g, source=c.start).frame, None)}, proofs.widths,
     ),
     "PageRank to 1e-6": Work(
-        ("algorithms", "searches"), "directed", lambda c: ws.pagerank(c.ours("directed"), tol=PAGERANK_TOL), RANK,
+        ("algorithms", "searches"), "directed", lambda g, c: ws.pagerank(g, tol=PAGERANK_TOL), RANK,
         CLOSE,
         {
             NETWORKIT: (networkit_pagerank, lambda c, answer: scores(c, answer) / sum(answer.scores())),
-            IGRAPH: (lambda ig, c: c.igraph("directed").pagerank(implementation="prpack"), listed),
-            NETWORKX: (
-                lambda nx, c: nx.pagerank(c.networkx("directed"), tol=PAGERANK_TOL / c.n, weight=None), mapped
-            ),
-            CUGRAPH: (
-                lambda cg, c: cg.pagerank(c.cugraph("directed", transposed=True), tol=PAGERANK_TOL, **STOP)[0], None
-            ),
-            USERS: (lambda _, c: ws.run(Ranks, c.ours("directed")).frame.rename(columns={"rank": "pagerank"}), None),
+            IGRAPH: (lambda ig, g, c: g.pagerank(implementation="prpack"), listed),
+            NETWORKX: (lambda nx, g, c: nx.pagerank(g, tol=PAGERANK_TOL / c.n, weight=None), mapped),
+            CUGRAPH: (lambda cg, g, c: cg.pagerank(g, tol=PAGERANK_TOL, **STOP)[0], None),
+            USERS: (lambda _, g, c: ws.run(Ranks, g).frame.rename(columns={"rank": "pagerank"}), None),
         },
-        lambda c, values: proofs.ranks(c, "directed", values), (1.0, 2.5, 3.0),
+        lambda c, values: proofs.ranks(c, "directed", values), (1.0, 2.5, 3.0), transposed=True,
     ),
     "weighted PageRank to 1e-6": Work(
-        ("", "ranks"), "weighted", lambda c: ws.pagerank(c.ours("weighted"), tol=PAGERANK_TOL), RANK,
+        ("", "ranks"), "weighted", lambda g, c: ws.pagerank(g, tol=PAGERANK_TOL), RANK,
         CLOSE,
         {
             CUGRAPH: (
-                lambda cg, c: cg.pagerank(c.cugraph("weighted", transposed=True), tol=PAGERANK_TOL, **STOP)[0], None
+                lambda cg, g, c: cg.pagerank(g, tol=PAGERANK_TOL, **STOP)[0], None
             )
         },
-        lambda c, values: proofs.ranks(c, "weighted", values), (None, 1.3),
+        lambda c, values: proofs.ranks(c, "weighted", values), (None, 1.3), transposed=True,
     ),
     "bfs, undirected": Work(
-        ("", "searches"), "simple", lambda c: ws.bfs(c.ours("simple"), c.start), far, proofs.exactly,
-        {CUGRAPH: search("bfs", "simple"), PULLING: (pulling_bfs, "")},
+        ("", "searches"), "simple", lambda g, c: ws.bfs(g, c.start), far, proofs.exactly,
+        {CUGRAPH: (lambda cg, g, c: cg.bfs(g, c.start), None), PULLING: (pulling_bfs, "")},
         lambda c, values: proofs.distances(c, "simple", values), (None, 1.5, 30.0),
     ),
     "components": Work(
-        ("algorithms", "searches"), "simple", lambda c: ws.weakly_connected_components(c.ours("simple")), column("labels"),
+        ("algorithms", "searches"), "simple", lambda g, c: ws.weakly_connected_components(g), column("labels"),
         proofs.alike,
         {
             f"{NETWORKIT} ParallelConnectedComponents": (
-                lambda nk, c: nk.components.ParallelConnectedComponents(c.networkit("simple")).run(),
+                lambda nk, g, c: nk.components.ParallelConnectedComponents(g).run(),
                 lambda c, answer: members(c, answer.getComponents()),
             ),
             NETWORKIT: (
-                lambda nk, c: nk.components.ConnectedComponents(c.networkit("simple")).run(),
+                lambda nk, g, c: nk.components.ConnectedComponents(g).run(),
                 lambda c, answer: members(c, answer.getComponents()),
             ),
-            IGRAPH: (lambda ig, c: c.igraph("simple").connected_components().membership, listed),
-            NETWORKX: (lambda nx, c: list(nx.connected_components(c.networkx("simple"))), members),
-            CUGRAPH: named("weakly_connected_components", "simple"),
+            IGRAPH: (lambda ig, g, c: g.connected_components().membership, listed),
+            NETWORKX: (lambda nx, g, c: list(nx.connected_components(g)), members),
+            CUGRAPH: named("weakly_connected_components"),
         },
         proofs.components, (1.0, 6.0, 5.0),
     ),
     "core numbers": Work(
-        ("algorithms", "searches"), "simple", lambda c: ws.core_number(c.ours("simple")), column("core_number"), proofs.exactly,
+        ("algorithms", "searches"), "simple", lambda g, c: ws.core_number(g), column("core_number"), proofs.exactly,
         {
-            NETWORKIT: (lambda nk, c: nk.centrality.CoreDecomposition(c.networkit("simple")).run(), scores),
-            IGRAPH: (lambda ig, c: c.igraph("simple").coreness(), listed),
-            NETWORKX: (lambda nx, c: nx.core_number(c.networkx("simple")), mapped),
-            CUGRAPH: named("core_number", "simple", degree_type="incoming"),
+            NETWORKIT: (lambda nk, g, c: nk.centrality.CoreDecomposition(g).run(), scores),
+            IGRAPH: (lambda ig, g, c: g.coreness(), listed),
+            NETWORKX: (lambda nx, g, c: nx.core_number(g), mapped),
+            CUGRAPH: named("core_number", degree_type="incoming"),
         },
         proofs.cores, (1.0, 6.0, 5.0),
     ),
     "Louvain": Work(
-        ("known", "known"), "simple", lambda c: ws.louvain(c.ours("simple"))[0], column("partition"), None,
+        ("known", "known"), "simple", lambda g, c: ws.louvain(g)[0], column("partition"), None,
         {
-            NETWORKIT: (lambda nk, c: nk.community.PLM(c.networkit("simple"), refine=False).run(), members),
-            IGRAPH: (lambda ig, c: c.igraph("simple").community_multilevel(), members),
-            CUGRAPH: (lambda cg, c: cg.louvain(c.cugraph("simple"))[0], None),
+            NETWORKIT: (lambda nk, g, c: nk.community.PLM(g, refine=False).run(), members),
+            IGRAPH: (lambda ig, g, c: g.community_multilevel(), members),
+            CUGRAPH: (lambda cg, g, c: cg.louvain(g)[0], None),
         },
         communities=True,
     ),
     "Leiden": Work(
-        ("known", "known"), "simple", lambda c: ws.leiden(c.ours("simple"))[0], column("partition"), None,
+        ("known", "known"), "simple", lambda g, c: ws.leiden(g)[0], column("partition"), None,
         {
-            NETWORKIT: (lambda nk, c: nk.community.ParallelLeiden(c.networkit("simple")).run(), members),
-            IGRAPH: (lambda ig, c: c.igraph("simple").community_leiden("modularity", n_iterations=2), members),
+            NETWORKIT: (lambda nk, g, c: nk.community.ParallelLeiden(g).run(), members),
+            IGRAPH: (lambda ig, g, c: g.community_leiden("modularity", n_iterations=2), members),
             LEIDENALG: (
-                lambda la, c: la.find_partition(
-                    c.igraph("simple"), la.ModularityVertexPartition, n_iterations=2, seed=1
+                lambda la, g, c: la.find_partition(
+                    g, la.ModularityVertexPartition, n_iterations=2, seed=1
                 ),
                 members,
             ),
-            CUGRAPH: (lambda cg, c: cg.leiden(c.cugraph("simple"))[0], None),
+            CUGRAPH: (lambda cg, g, c: cg.leiden(g)[0], None),
         },
         communities=True,
     ),
     "triangles": Work(
-        ("known", "known"), "simple", lambda c: ws.triangle_count(c.ours("simple")), total("counts"), proofs.exactly,
+        ("known", "known"), "simple", lambda g, c: ws.triangle_count(g), total("counts"), proofs.exactly,
         {
             NETWORKIT: (
-                lambda nk, c: nk.sparsification.TriangleEdgeScore(c.networkit("simple")).run(),
+                lambda nk, g, c: nk.sparsification.TriangleEdgeScore(g).run(),
                 sum_of(lambda answer: sum(answer.scores())),
             ),
-            IGRAPH: (lambda ig, c: c.igraph("simple").list_triangles(), sum_of(lambda answer: 3 * len(answer))),
+            IGRAPH: (lambda ig, g, c: g.list_triangles(), sum_of(lambda answer: 3 * len(answer))),
             SCIPY: (scipy_triangles, sum_of(lambda answer: 3 * answer)),
-            CUGRAPH: named("triangle_count", "simple"),
+            CUGRAPH: named("triangle_count"),
         },
         products=True,
     ),
     "clustering coefficient": Work(
-        ("known", ""), "simple", lambda c: ws.clustering_coefficient(c.ours("simple")), column("clustering_coefficient"),
+        ("known", ""), "simple", lambda g, c: ws.clustering_coefficient(g), column("clustering_coefficient"),
         proofs.nearly,
         {
-            NETWORKIT: (
-                lambda nk, c: nk.centrality.LocalClusteringCoefficient(c.networkit("simple"), True).run(), scores
-            ),
-            IGRAPH: (lambda ig, c: c.igraph("simple").transitivity_local_undirected(mode="zero"), listed),
+            NETWORKIT: (lambda nk, g, c: nk.centrality.LocalClusteringCoefficient(g, True).run(), scores),
+            IGRAPH: (lambda ig, g, c: g.transitivity_local_undirected(mode="zero"), listed),
         },
     ),
     "Jaccard": Work(
-        ("known", "known"), "simple", lambda c: ws.jaccard(c.ours("simple"), pairs(c)), in_order("jaccard_coeff"),
+        ("known", "known"), "simple", lambda g, c: ws.jaccard(g, pairs(c)), in_order("jaccard_coeff"),
         proofs.nearly,
         {
-            NETWORKIT: (
-                lambda nk, c: nk.linkprediction.JaccardIndex(c.networkit("simple")).runOn(pairs_listed(c)),
-                by_pair,
-            ),
-            IGRAPH: (lambda ig, c: c.igraph("simple").similarity_jaccard(pairs=pairs_listed(c), loops=False), listed),
-            CUGRAPH: (lambda cg, c: cg.jaccard(c.cugraph("simple"), pairs(c)), total("jaccard_coeff")),
+            NETWORKIT: (lambda nk, g, c: nk.linkprediction.JaccardIndex(g).runOn(pairs_listed(c)), by_pair),
+            IGRAPH: (lambda ig, g, c: g.similarity_jaccard(pairs=pairs_listed(c), loops=False), listed),
+            CUGRAPH: (lambda cg, g, c: cg.jaccard(g, pairs(c)), total("jaccard_coeff")),
         },
     ),
     "Jaccard, all edges": Work(
-        ("known", "known"), "simple", lambda c: ws.jaccard(c.ours("simple"), "edges"), total("jaccard_coeff"), CLOSE,
-        {USERS: (lambda _, c: ws.run(Likeness, c.ours("simple")).frame, total("coefficient"))},
+        ("known", "known"), "simple", lambda g, c: ws.jaccard(g, "edges"), total("jaccard_coeff"), CLOSE,
+        {USERS: (lambda _, g, c: ws.run(Likeness, g).frame, total("coefficient"))},
     ),
     f"k-truss, k = {TRUSS}": Work(
-        ("known", "known"), "simple", lambda c: ws.k_truss(c.ours("simple"), TRUSS), sum_of(len), proofs.exactly,
+        ("known", "known"), "simple", lambda g, c: ws.k_truss(g, TRUSS), sum_of(len), proofs.exactly,
         {
             SCIPY: (scipy_truss, sum_of(int)),
-            CUGRAPH: (
-                lambda cg, c: cg.k_truss(c.cugraph("simple"), TRUSS),
-                sum_of(lambda graph: graph.number_of_edges()),
-            ),
+            CUGRAPH: (lambda cg, g, c: cg.k_truss(g, TRUSS), sum_of(lambda graph: graph.number_of_edges())),
         },
         None, (EACH, 10.0), products=True,
     ),
     f"betweenness, {SOURCES} sources": Work(
-        ("known", "known"), "simple", lambda c: ws.betweenness_centrality(c.ours("simple"), k=sources(c)),
+        ("known", "known"), "simple", lambda g, c: ws.betweenness_centrality(g, k=sources(c)),
         column("betweenness_centrality", 0.0), proofs.nearly,
         {
             NETWORKIT: (  # draws the sources itself
-                lambda nk, c: nk.centrality.EstimateBetweenness(
-                    c.networkit("simple"), min(SOURCES, c.n), False, True
+                lambda nk, g, c: nk.centrality.EstimateBetweenness(
+                    g, min(SOURCES, c.n), False, True
                 ).run(),
                 "",
             ),
-            IGRAPH: (
-                lambda ig, c: c.igraph("simple").betweenness(directed=False, sources=sources(c).tolist()),
-                igraph_betweenness,
-            ),
-            CUGRAPH: (lambda cg, c: cg.betweenness_centrality(c.cugraph("simple"), k=sources(c)), None),
+            IGRAPH: (lambda ig, g, c: g.betweenness(directed=False, sources=sources(c).tolist()), igraph_betweenness),
+            CUGRAPH: (lambda cg, g, c: cg.betweenness_centrality(g, k=sources(c)), None),
         },
         None, (EACH, 8.0),
     ),
     "strong components": Work(
-        ("known", "known"), "directed", lambda c: ws.strongly_connected_components(c.ours("directed")), column("labels"),
+        ("known", "known"), "directed", lambda g, c: ws.strongly_connected_components(g), column("labels"),
         proofs.alike,
         {
-            NETWORKIT: (
-                lambda nk, c: nk.components.StronglyConnectedComponents(c.networkit("directed")).run(), members
-            ),
-            IGRAPH: (lambda ig, c: c.igraph("directed").connected_components("strong").membership, listed),
-            SCIPY: (
-                lambda sp, c: sp.csgraph.connected_components(c.host_matrix("directed"), connection="strong")[1],
-                listed,
-            ),
-            CUGRAPH: named("strongly_connected_components", "directed"),
+            NETWORKIT: (lambda nk, g, c: nk.components.StronglyConnectedComponents(g).run(), members),
+            IGRAPH: (lambda ig, g, c: g.connected_components("strong").membership, listed),
+            SCIPY: (lambda sp, g, c: sp.csgraph.connected_components(g, connection="strong")[1], listed),
+            CUGRAPH: named("strongly_connected_components"),
         },
         None, (EACH, 2.0),
     ),
     "spanning forest": Work(
-        ("known", "known"), "simple weighted", lambda c: ws.minimum_spanning_forest(c.ours("simple weighted")), total("weight"),
+        ("known", "known"), "simple weighted", lambda g, c: ws.minimum_spanning_forest(g), total("weight"),
         CLOSE,
         {
-            NETWORKIT: (
-                lambda nk, c: nk.graph.KruskalMSF(c.networkit("simple weighted")).run(),
-                sum_of(lambda answer: answer.getTotalWeight()),
-            ),
+            NETWORKIT: (lambda nk, g, c: nk.graph.KruskalMSF(g).run(), sum_of(lambda answer: answer.getTotalWeight())),
             IGRAPH: (
-                lambda ig, c: c.igraph("simple weighted").spanning_tree(weights="weight", return_tree=False),
+                lambda ig, g, c: g.spanning_tree(weights="weight", return_tree=False),
                 lambda c, answer: np.array([c.weights("simple weighted")[answer].sum()]),
             ),
-            SCIPY: (
-                lambda sp, c: sp.csgraph.minimum_spanning_tree(c.host_matrix("simple weighted")),
-                sum_of(lambda answer: answer.sum()),
-            ),
+            SCIPY: (lambda sp, g, c: sp.csgraph.minimum_spanning_tree(g), sum_of(lambda answer: answer.sum())),
             CUGRAPH: (
-                lambda cg, c: cg.minimum_spanning_tree(c.cugraph("simple weighted")),
+                lambda cg, g, c: cg.minimum_spanning_tree(g),
                 sum_of(lambda graph: graph.view_edge_list()["weight"].sum()),
             ),
         },
     ),
     "HITS": Work(
-        ("known", "known"), "directed", lambda c: ws.hits(c.ours("directed")), column("hubs", 0.0), proofs.nearly,
+        ("known", "known"), "directed", lambda g, c: ws.hits(g), column("hubs", 0.0), proofs.nearly,
         {
-            IGRAPH: (lambda ig, c: c.igraph("directed").hub_score(scale=True), listed),
-            SCIPY: (
-                lambda sp, c: np.abs(sp.linalg.svds(c.host_matrix("directed"), k=1, tol=1e-6, rng=1)[0][:, 0]), listed
-            ),
-            CUGRAPH: named("hits", "directed"),
+            IGRAPH: (lambda ig, g, c: g.hub_score(scale=True), listed),
+            SCIPY: (lambda sp, g, c: np.abs(sp.linalg.svds(g, k=1, tol=1e-6, rng=1)[0][:, 0]), listed),
+            CUGRAPH: named("hits"),
         },
         None, (EACH, 1.5),
     ),
     "Katz": Work(
-        ("known", "known"), "simple", lambda c: ws.katz_centrality(c.ours("simple"), alpha(c)),
+        ("known", "known"), "simple", lambda g, c: ws.katz_centrality(g, alpha(c)),
         column("katz_centrality", 0.0), proofs.nearly,
         {
             SCIPY: (scipy_katz, listed),
-            CUGRAPH: (lambda cg, c: cg.katz_centrality(c.cugraph("simple"), alpha(c)), None),
+            CUGRAPH: (lambda cg, g, c: cg.katz_centrality(g, alpha(c)), None),
         },
         None, (EACH, 1.5),
     ),
     "eigenvector": Work(
-        ("known", "known"), "simple", lambda c: ws.eigenvector_centrality(c.ours("simple")), column(EIGEN, 0.0),
+        ("known", "known"), "simple", lambda g, c: ws.eigenvector_centrality(g), column(EIGEN, 0.0),
         partial(proofs.nearly, within=0.02),
         {
-            NETWORKIT: (lambda nk, c: nk.centrality.EigenvectorCentrality(c.networkit("simple"), 1e-6).run(), scores),
-            IGRAPH: (lambda ig, c: c.igraph("simple").eigenvector_centrality(), listed),
-            SCIPY: (
-                lambda sp, c: np.abs(sp.linalg.eigsh(c.host_matrix("simple"), 1, which="LA", tol=1e-6)[1][:, 0]),
-                listed,
-            ),
-            CUGRAPH: named(EIGEN, "simple"),
+            NETWORKIT: (lambda nk, g, c: nk.centrality.EigenvectorCentrality(g, 1e-6).run(), scores),
+            IGRAPH: (lambda ig, g, c: g.eigenvector_centrality(), listed),
+            SCIPY: (lambda sp, g, c: np.abs(sp.linalg.eigsh(g, 1, which="LA", tol=1e-6)[1][:, 0]), listed),
+            CUGRAPH: named(EIGEN),
         },
         None, (EACH, 1.5),
     ),
     f"label propagation, {ITERATIONS} iterations": Work(
-        ("known", "known"), "simple", lambda c: ws.label_propagation(c.ours("simple"), ITERATIONS), column("label"),
+        ("known", "known"), "simple", lambda g, c: ws.label_propagation(g, ITERATIONS), column("label"),
         proofs.alike,
         {
-            NETWORKIT: (lambda nk, c: nk.community.PLP(c.networkit("simple"), maxIterations=ITERATIONS).run(), ""),
-            IGRAPH: (lambda ig, c: c.igraph("simple").community_label_propagation(), ""),
-            USERS: users(Majority, "simple", max_iter=ITERATIONS),
+            NETWORKIT: (lambda nk, g, c: nk.community.PLP(g, maxIterations=ITERATIONS).run(), ""),
+            IGRAPH: (lambda ig, g, c: g.community_label_propagation(), ""),
+            USERS: (lambda _, g, c: ws.run(Majority, g, max_iter=ITERATIONS).frame, None),
         },
         None, (None, None),
     ),
@@ -658,7 +611,7 @@ def works(part: str, case: Case, section: Section, repeats: int) -> None:
 def _entrants(
     case: Case, name: str, work: Work, section: Section, partitions: dict[str, Any]
 ) -> list[Entrant]:
-    """Return an entrant for each library that is here; our graph and those on the host are made before the clock starts."""
+    """Return an entrant for each library that is here; graphs are made before the clock starts."""
     reference: list[Any] = []
 
     def check_ours(answer: Any) -> float | None:
@@ -675,22 +628,18 @@ def _entrants(
             return CLOSE(ours.sum(), values[0])
         return None if work.agree is None else work.agree(ours, values)
 
-    makers = {NETWORKIT: case.networkit, IGRAPH: case.igraph, LEIDENALG: case.igraph, NETWORKX: case.networkx,
-              SCIPY: case.host_matrix}  # fmt: skip
-    entrants = [Entrant(OURS, partial(work.ours, case), check_ours, release=work.release)]
-    if work.form is not None:
-        case.ours(work.form)
+    ours = None if work.form is None else case.ours(work.form)
+    entrants = [Entrant(OURS, partial(work.ours, ours, case), check_ours, release=work.release)]
     for by, (call, read) in work.peers.items():
         variant = by in (USERS, ALONE)
         needs = CUGRAPH if by in (AS_IT_COMES, PULLING) else by.split()[0]
         slow = by == SCIPY and work.products and _products(case) > MOST_PRODUCTS
-        if slow or (not case.gpu if by == ALONE else by != USERS and not case.has(needs)):
+        if slow or (by == ALONE and not case.gpu) or not (variant or case.has(needs)):
             continue
-        if needs in makers and work.form is not None:
-            section.attempt(f"{name}, {by}", partial(makers[needs], work.form))
-        entrants.append(
-            Entrant(by, partial(call, None if variant else library(needs), case), partial(check, by, read)),
-        )  # fmt: skip
+        make = partial(case.graph_of, needs, work.form, transposed=work.transposed)
+        graph = ours if variant or work.form is None else section.attempt(f"{name}, {by}", make)
+        run = partial(call, None if variant else library(needs), graph, case)
+        entrants.append(Entrant(by, run, partial(check, by, read)))
     return entrants
 
 
@@ -707,7 +656,7 @@ def _quality(
     if not WORKS[name].communities or OURS not in partitions:
         return {}
     graph, frames = case.ours("simple"), case.frames
-    ids = case.xp.flatnonzero(~case.xp.isnan(partitions[OURS]))
+    ids = case.xp.flatnonzero(~case.xp.isnan(partitions[OURS])).astype(case.source.dtype)
     quality = {}
     for by, values in partitions.items():
         frame = frames.DataFrame(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import types
 from collections import Counter
 
 import pandas as pd
@@ -17,7 +16,6 @@ from shapes import build, rmat
 from thread_ranks import over_links, share, with_ordered_ghosts
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda import exchange as device_exchange
 
 COMPUTING = {"superstep", "pull_alone", "traverse", "clear_bitmap", "compare"}
 MOVING = {
@@ -95,16 +93,6 @@ def test_exactly_the_computation_of_dense_supersteps(launched, exchange):
     assert not only(MOVING, within)
 
 
-def test_sends_between_the_parts_of_a_superstep_are_not_computing(launched, monkeypatch):
-    monkeypatch.setattr(device_exchange, "LEAST_APART", 1)
-    options = {"max_iter": 4, "tol": 0.0, "exchange": "ms", "engine": "cuda"}
-    within, every = watched_run(launched, Rank, 2, (0, 5, 16), **options)
-    assert every["superstep"] == 2 * (1 + 2 * 3), "all but the first are cut"
-    assert within["superstep"] == every["superstep"]
-    assert every["pack_all"] > 2 * 4, "tails leave by themselves"
-    assert not only(MOVING, within)
-
-
 @pytest.mark.parametrize("direction", ["auto", "push"])
 def test_frontiers(launched, direction):
     options = {"exchange": "vr", "engine": "cuda", "direction": direction}
@@ -113,54 +101,6 @@ def test_frontiers(launched, direction):
     assert only(COMPUTING, within) == only(COMPUTING, every)
     assert only(MOVING, every)
     assert not only(MOVING, within)
-
-
-def test_nothing_is_watched_any_more():
-    from cugraph_ws.backends.cuda.executor import CudaExecutor
-    from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
-
-    before = (
-        CudaExecutor.superstep, CudaExecutor.begin_next, CudaPartitionedFrontierExecutor.superstep,
-    )  # fmt: skip
-    breakdown = of("cluster.breakdown")
-    with breakdown.watched(breakdown.Watch(lambda: None)):
-        assert CudaExecutor.superstep is not before[0]
-        assert CudaPartitionedFrontierExecutor.superstep is not CudaExecutor.superstep
-    after = (
-        CudaExecutor.superstep, CudaExecutor.begin_next, CudaPartitionedFrontierExecutor.superstep,
-    )  # fmt: skip
-    assert after == before
-
-
-class Executor:
-    """Does nothing but call the sender between its parts."""
-
-    midway = None
-
-    def superstep(self, choice, sums):
-        if self.midway is not None:
-            self.midway()
-
-
-@pytest.fixture
-def clock():
-    """Events are times, of which each is a millisecond after the one before."""
-    times = iter(range(1000))
-    return of("cluster.breakdown").Watch(lambda: float(next(times)))
-
-
-def elapsed(before, after):
-    return after - before
-
-
-def test_work_queued_ahead_counts_in_its_superstep(clock):
-    executor, calls = Executor(), []
-    for number in range(3):
-        executor.midway = lambda number=number: calls.append(number)
-        clock.superstep(Executor.superstep, executor, types.SimpleNamespace(number=number), None)
-        clock.begin_next(lambda executor: None, executor)  # the last one's is never gone on with
-    assert calls == [0, 1, 2]
-    assert clock.seconds(elapsed) == pytest.approx({0: 0.002, 1: 0.003, 2: 0.003})
 
 
 def test_the_slowest_of_every_superstep():

@@ -47,16 +47,6 @@ class TestPartitions:
         np.testing.assert_array_equal(frame["destination"], case.destination[own])
         np.testing.assert_array_equal(frame["weight"], case.weights("weighted")[own])
 
-    def test_graphs_that_are_not_drawn_edge_by_edge_are_cut(self, monkeypatch):
-        several, graphs = of("cluster.partitions"), of("graphs")
-        monkeypatch.setitem(graphs.GENERATED, "road-like", (400, lambda: graphs.grid(20, 0.28)))
-        whole = graphs.grid(20, 0.28)
-        parts = [several.draw_part("road-like", place, 3) for place in range(3)]
-        for end, expected in enumerate(whole):
-            np.testing.assert_array_equal(np.concatenate([part[end] for part in parts]), expected)
-        share = several.edge_weights("coefficients", "road-like", *whole)
-        assert np.bincount(whole[1], share).max() == pytest.approx(0.9)
-
     def test_weights(self):
         case = of("cluster.partitions").GatheredCase(NAME, 2)
         lengths = case.weights("weighted")
@@ -69,15 +59,6 @@ class TestPartitions:
         signed = case.weights("synapses")
         assert signed.min() < 0.0 < signed.max()
         assert np.bincount(case.destination, np.abs(signed)).max() <= 0.9
-
-    def test_first_values_do_not_depend_on_partitions(self):
-        values_of = of("cluster.partitions").values_of
-        frame = pd.DataFrame({"vertex": np.arange(5, 300, 3, np.int32), "x": 0.0})
-        whole = values_of(frame, 7)
-        parts = [values_of(one, 7) for one in (frame[:40], frame[40:])]
-        pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
-        assert (whole["vertex"] % 7 == 0).all()
-        assert whole["value"].between(0.0, 1.0, inclusive="right").all()
 
 
 @pytest.mark.usefixtures("arrays")
@@ -95,11 +76,6 @@ class TestDigests:
             4, 3, 8, 4 * 1 + 97 * 3 + 2 * 4,
             4, 7, often[0] + often[1] + often[2] * 2 + often[3] * 3,
         ]  # fmt: skip
-
-    def test_digests_of_partitions_add_up(self, frame):
-        digest = of("cluster.partitions").digest
-        parts = [digest(one) for one in (frame[:1], frame[1:])]
-        assert [sum(one) for one in zip(*parts, strict=True)] == digest(frame)
 
     def test_results_that_differ(self, frame):
         digest, far = (getattr(of("cluster.partitions"), name) for name in ("digest", "far"))
@@ -303,17 +279,6 @@ def test_workers_of_the_hub_do_not_read_each_other(monkeypatch):
         pass
     assert seen == ["1", None]
     assert "NCCL_P2P_DISABLE" not in os.environ
-
-
-def test_graphs_of_several_sizes_and_densities():
-    graphs, densities = of("graphs"), {}
-    for name, (n, m, _) in graphs.SCALING.items():
-        assert name == f"RM{n // 10**6}V{m // 10**6}E"
-        densities.setdefault(m / n, []).append(m)
-    assert {density: len(set(edges)) for density, edges in densities.items()} == {
-        8: 4, 16: 4, 32: 4,
-    }  # fmt: skip
-    assert all(m < 2**31 for _, m, _ in graphs.RMAT.values()), "all fit a frame"
 
 
 def test_stages_of_several_gpus_run_only_where_asked_for():

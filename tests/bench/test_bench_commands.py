@@ -148,14 +148,6 @@ class TestPrograms:
             columns = [one.frame.iloc[:, 1].fillna(0).to_numpy(float) for one in (found, expected)]
         np.testing.assert_allclose(*columns, atol=1e-6)
 
-    def test_routes_may_be_pushed(self):
-        """They say that their order does not matter, or all variants of a frontier would be refused."""
-        program = of("programs").Routes
-        with build(rmat(5, 3, seed=3)) as graph:
-            expected = ws.run(program, graph, source=0, engine="python").frame
-            found = ws.run(program, graph, source=0, plan=ws.Plan(direction="push")).frame
-        pd.testing.assert_frame_equal(found, expected)
-
     def test_bytes_of_a_superstep(self):
         programs = of("gpu.programs")
         result = types.SimpleNamespace(
@@ -275,27 +267,13 @@ class TestPeers:
     def test_wrong_answers_are_errors(self, monkeypatch):
         (case,) = host_cases(["RMAT4"], None, 100)
         work = peers.WORKS["core numbers"]
-        wrong = {**work.peers, "igraph": (lambda ig, c: [0] * c.n, peers.listed)}
+        wrong = {**work.peers, "igraph": (lambda ig, g, c: [0] * c.n, peers.listed)}
         monkeypatch.setattr(peers, "WORKS", {"core numbers": work._replace(peers=wrong)})
         section = Section("algorithms", case.name)
         peers.works("algorithms", case, section, 1)
         (error,) = section.errors
         assert error["what"] == "core numbers, igraph"
         assert "values differ" in error["error"]
-
-    def test_the_fastest_counts_of_those_whose_modularity_is_near_ours(self):
-        timings = {
-            name: Measured("j", "g", name, [took])
-            for name, took in ((OURS, 2.0), ("a", 1.0), ("b", 3.0))
-        }
-        (case,), work = host_cases(["RMAT4"], None, 100), peers.WORKS["Louvain"]
-        section = Section("known", "g")
-        ratios = [
-            peers._targets(case, "Louvain", work, section, timings, quality)
-            for quality in ({OURS: 0.5, "a": 0.4, "b": 0.5}, {})
-        ]
-        assert ratios == [1.5, 0.5]
-        assert peers._targets(case, "Louvain", work, section, {OURS: timings[OURS]}, {}) is None
 
     def test_a_new_process_and_an_edited_program(self, monkeypatch):
         module = of("cpu.first_result")
@@ -316,7 +294,7 @@ class TestPeers:
             ("second process, start to exit, seconds", True)
         ]
         assert len(texts) == 1
-        assert "0.15 + 0.0 * " in texts[0]
+        assert "(0.15 + 0.0 * " in texts[0]
 
 
 class TestComparing:
@@ -377,37 +355,6 @@ class TestComparing:
         ]  # fmt: skip
 
 
-class TestStops:
-    def test_a_call_is_stopped_in_each_way(self, capsys):
-        words = ["stops", "--shapes", "star", "--scale", "0.01", "--only", "bfs", "--most", "60"]
-        assert main(words) == 0
-        (line,) = capsys.readouterr().out.splitlines()
-        assert line.split()[:2] == ["star", "bfs"]
-        assert line.count("ended before") == 3
-
-    @pytest.mark.parametrize(
-        ("call", "end"),
-        [
-            (lambda options: 1, "ended before"),
-            (lambda options: _until_refused(options["progress"]), "StopIteration"),
-        ],
-    )
-    def test_overruns(self, call, end, monkeypatch):
-        stops = of("checks.stops")
-        monkeypatch.setattr(stops, "AFTER", 0.05)
-        seconds, ended = stops.overrun(stops.WAYS["callback"], call)
-        assert ended == end
-        assert 0 <= seconds < 5
-
-
-def _until_refused(progress):
-    seconds, total = 0.0, 0
-    while progress(types.SimpleNamespace(seconds=seconds)):
-        seconds += 1e-6
-        total += sum(range(2000))
-    raise StopIteration
-
-
 class TestParts:
     """Parts on one GPU, from the command line to the record, on a graph of 14 vertices in the emulator."""
 
@@ -432,10 +379,11 @@ class TestParts:
         variants = of("gpu.variants")
         monkeypatch.setattr(variants, "DENSE", ("pagerank", "circuit"))
         monkeypatch.setattr(variants, "TOLERANCES", (1e-2,))
+        few = {"schedules": 2, "searches": 3, "called": 2}  # emulated runs take seconds
         for kind, one in variants.VARIANTS.items():
             options = {
                 name: {**given, **({"shard_bytes": 1024} if "shard_bytes" in given else {})}
-                for name, given in one.options.items()
+                for name, given in [*one.options.items()][: few.get(kind)]
             }
             monkeypatch.setitem(variants.VARIANTS, kind, variants.Variants(options, 1))
         with emulated(), stand_in_cudf.installed():
@@ -474,26 +422,32 @@ class TestParts:
             "heat superstep, times PageRank's",
         ]  # fmt: skip
 
-    @pytest.mark.parametrize("part", ["searches", "ranks"])
-    def test_works(self, gpu, tmp_path, part):
-        section = self.run(part, tmp_path)
-        assert set(section["timings"]) == {
-            name for name, work in peers.WORKS.items() if work.parts[1] == part
-        }
+    def test_works(self, gpu, tmp_path):
+        assert set(self.run("ranks", tmp_path)["timings"]) == {"weighted PageRank to 1e-6"}
 
     def test_schedules(self, gpu, tmp_path):
         section = self.run("schedules", tmp_path)
-        assert {len(timings) for timings in section["timings"].values()} == {6}
+        assert {len(timings) for timings in section["timings"].values()} == {2}
         assert len(section["targets"]) == len(section["timings"]) == 8
         assert {len(row) for row in section["targets"]} == {5}, "with the mean"
 
     def test_frontiers(self, gpu, tmp_path):
         section = self.run("frontiers", tmp_path)
         assert [*section["timings"]] == [
-            "bfs", "sssp", "widest path", "two fields", "sums", "PageRank to 1e-6",
-        ]  # fmt: skip
-        assert "by priority" in section["timings"]["sssp"]
-        assert "by priority" not in section["timings"]["bfs"]
+            "bfs",
+            "sssp",
+            "widest path",
+            "two fields",
+            "sums",
+            "PageRank to 1e-6",
+        ]
+        assert len(section["targets"]) == 3
+
+    def test_variants_that_a_program_can_run_by(self):
+        allowed, case = of("gpu.variants")._allowed, types.SimpleNamespace(name="road-like")
+        assert allowed(case, ws.SSSP, "by priority")
+        assert not allowed(case, ws.BFS, "by priority")
+        assert not allowed(case, ws.SSSP, "pulled")
 
     def test_extrapolation(self, gpu, tmp_path):
         section = self.run("extrapolation", tmp_path)
@@ -542,14 +496,6 @@ class TestParts:
             "csc", "virtual warps of 32", "gshards",
         ]  # fmt: skip
         assert ["ERR_NVGPUCTRPERM" in error["error"] for error in section.errors] == [True, True]
-
-    def test_small_graphs_of_the_shape_of_real_ones(self, gpu):
-        source, destination = of("graphs").web(1000, 9000)
-        assert (
-            0 <= min(source.min(), destination.min()) <= max(source.max(), destination.max()) < 1000
-        )
-        assert 0.6 < (np.abs(source - destination) < 100).mean() < 0.95
-        assert np.bincount(destination).max() > 50
 
 
 def test_output_of_parts_becomes_a_section():

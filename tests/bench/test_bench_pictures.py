@@ -5,8 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from ci_scripts import ROOT, of
-from matplotlib.colors import to_hex
+from ci_scripts import of
 
 EXCHANGE = {  # seconds, and of them what is computing, by VR, MS, ALL
     "BFS": {"VR": (1.0, 0.8), "MS": (1.5, 0.75), "ALL": (2.0, 0.8)},
@@ -93,21 +92,6 @@ class TestTables:
             ("mean, 2 GPUs", "over MS"): {"BFS": "3.00", "PR": "1.60", "mean": "2.30"},
         }  # fmt: skip
 
-    def test_missing_measurements_are_left_out(self):
-        broken = exchange("g")
-        figures = broken["figures"]["exchange"]
-        del figures["BFS"]["VR"], figures["PR"]["MS"]
-        figures["PR"]["ALL"] = {"seconds": 6.0}  # no result has bytes
-        tables, found = of("papers"), report(broken)
-        assert cells(tables.refinement_table(found)) == {
-            ("g, 2 GPUs", "over ALL"): {"PR": "2.00", "mean": "2.00"},
-            ("g, 2 GPUs", "over MS"): {},
-        }
-        assert cells(tables.useful_table(found)) == {
-            ("g, 2 GPUs", "ALL"): {"BFS": "25.0%"},
-            ("g, 2 GPUs", "MS"): {"BFS": "75.0%"},
-        }
-
     def test_speed_up_with_more_gpus(self):
         table = of("papers").scaling_table
         found = report(*SCALED[:2])
@@ -124,10 +108,6 @@ class TestTables:
         found = {"bench": {"b, 4 GPUs": four, "b, 2 GPUs": two}}
         assert of("papers").scalings(found) == {"b, 4 GPUs": four}
 
-    def test_markdown(self):
-        text = of("tables").Table("T", ["a", "b"], [["1", "2"]]).markdown()
-        assert text == "## T\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"
-
 
 class TestBreakdown:
     def test_bars_are_parts_of_the_programs_longest(self):
@@ -138,34 +118,6 @@ class TestBreakdown:
         for methods in found.values():
             assert max(sum(one.values()) for one in methods.values()) == pytest.approx(1.0)
 
-    def test_runs_without_a_breakdown_have_no_bar(self):
-        broken = exchange("g")
-        del broken["figures"]["exchange"]["BFS"]["ALL"]["computing"]
-        broken["figures"]["exchange"]["PR"] = {"VR": {"seconds": 3.0}}
-        found = of("pictures").shares(broken)
-        assert {program: set(methods) for program, methods in found.items()} == {
-            "BFS": {"VR", "MS"}
-        }
-        assert sum(found["BFS"]["MS"].values()) == pytest.approx(1.0)
-
-    def test_the_bars_that_are_drawn(self):
-        pictures = of("pictures")
-        (axes,) = pictures.breakdown_figure(exchange("g")).axes
-        bars = [bar for bar in axes.patches if bar.get_height()]
-        assert len(bars) == 2 * 3 * 2
-        drawn = {}
-        for bar in bars:
-            place = round(bar.get_x() + bar.get_width() / 2)
-            part = next(
-                part for part, colour in pictures.PARTS.items()
-                if to_hex(bar.get_facecolor()) == colour
-            )  # fmt: skip
-            drawn.setdefault(place, {})[part] = bar.get_y(), bar.get_height()
-        assert drawn[2]["computing"] == pytest.approx((0.0, 0.4))
-        assert drawn[2]["communication"] == pytest.approx((0.4, 0.6))
-        assert [one.get_text() for one in axes.get_xticklabels()] == ["VR", "MS", "ALL"] * 2
-        assert {"BFS", "PR"} <= {one.get_text() for one in axes.texts}
-
 
 class TestScaling:
     def test_lines_by_density_and_gpus(self):
@@ -173,15 +125,6 @@ class TestScaling:
             8.0: {1: [(400, 1.0), (800, 3.0)], 2: [(400, 1.0), (800, 2.0)]},
             16.0: {1: [(800, 2.0), (1600, 4.0)], 2: [(800, 1.0), (1600, 2.5)], 4: [(1600, 2.0)]},
         }
-
-    def test_the_lines_that_are_drawn(self):
-        left, right = of("pictures").scaling_figure(report(*SCALED)).axes
-        assert left.get_title("left") == "8 edges a vertex"
-        assert right.get_title("left") == "16 edges a vertex"
-        assert [line.get_label() for line in right.lines] == ["1 GPU", "2 GPUs", "4 GPUs"]
-        assert list(right.lines[1].get_xdata()) == pytest.approx([0.0008, 0.0016])
-        assert list(right.lines[1].get_ydata()) == pytest.approx([1000.0, 2500.0])
-        assert left.lines[1].get_color() == right.lines[1].get_color()
 
 
 class TestDrawing:
@@ -215,22 +158,6 @@ class TestDrawing:
             assert not [line for line in lines if line != line.rstrip()]
             assert "dc:date" not in path.read_text()
 
-    def test_missing_figures_are_listed(self, tmp_path):
-        draw = of("pictures").draw
-        made, missing = draw(report(exchange("g")), tmp_path)
-        assert set(missing) == {"Table IX", "Figure 10"}
-        assert {path.name for path in made} == {"figure-9-cluster-exchange-g.svg", "README.md"}
-        assert "Table IX" not in made[-1].read_text()
-        made, missing = draw(report(*SCALED[-1:]), tmp_path)
-        assert set(missing) == {"Tables I and VIII", "Figure 9", "Figure 10"}
-        assert "Table IX" in made[-1].read_text()
-
-    def test_an_empty_report_writes_nothing(self, tmp_path):
-        made, missing = of("pictures").draw(report(), tmp_path / "none")
-        assert made == []
-        assert len(missing) == 4
-        assert not (tmp_path / "none").exists()
-
     @pytest.mark.parametrize("there", [True, False])
     def test_the_command(self, there, tmp_path, capsys):
         if there:
@@ -244,13 +171,6 @@ class TestDrawing:
         else:
             assert f"there is no record in {tmp_path}" in said.err
             assert said.out == ""
-
-    def test_stages_that_are_named_exist(self):
-        pictures, stages = of("pictures"), of("stages")
-        for command in (pictures.ASK_EXCHANGE, pictures.ASK_SCALING):
-            script, stage = command.split()
-            assert (ROOT / script).exists()
-            assert stage in stages.CLUSTER
 
 
 # ------------------------------------------------------------------------------------------- CuSha

@@ -46,14 +46,6 @@ class TestSummaries:
         assert (read["passed"], read["failed"], read["skipped"]) == (1, 2, 1)
         assert read["failures"] == ["test_four::test_wrong", "test_four::test_error"]
 
-    def test_nothing_found_by_the_sanitizer(self):
-        text = (
-            "========= COMPUTE-SANITIZER\nhub: bfs\n========= ERROR SUMMARY: 0 errors\n"
-            "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
-        )
-        read = of("stages").read_sanitizer(text)
-        assert read == {"errors": 0, "warnings": 0, "findings": []}
-
     def test_invalid_reads(self):
         text = (
             "========= COMPUTE-SANITIZER\n"
@@ -68,30 +60,8 @@ class TestSummaries:
         assert read["errors"] == 2
         assert read["findings"] == ["Invalid __global__ read of size 4 bytes in superstep"]
 
-    def test_races(self):
-        text = (
-            "========= Error: Race reported between Write access at peel+0x40\n"
-            "=========     and Read access at peel+0x90 [16 hazards]\n"
-            "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)\n"
-        )
-        read = of("stages").read_sanitizer(text)
-        assert (read["errors"], read["warnings"]) == (1, 1)
-        assert read["findings"][0].endswith("in peel")
-
     def test_a_sanitizer_that_said_nothing_is_no_success(self):
         assert of("stages").read_sanitizer("Segmentation fault")["errors"] is None
-
-    def test_a_metric_of_ncu(self):
-        name = "smsp__thread_inst_executed_per_inst_executed.ratio"
-        text = (
-            "  superstep (1056, 1, 1)x(256, 1, 1), Context 1, Stream 7, Device 0, CC 9.0\n"
-            "    Metric Name                                          Metric Unit Metric Value\n"
-            f"    {name}                  24.51\n    other__metric inst 1,234\n"
-        )
-        read_metric = of("gpu.counters").read_metric
-        assert read_metric(text, name) == [24.51]
-        assert read_metric(text, "other__metric") == [1234]
-        assert read_metric(f"{name} (!) n/a", name) == []
 
 
 class TestTree:
@@ -130,9 +100,6 @@ class TestTree:
         (checkout / "cugraph_ws/kernels").symlink_to(checkout / "kernels")
         assert of("checkout").files_hash(checkout) == before
 
-    def test_without_git(self, checkout):
-        assert of("checkout").commits_of({of("checkout").files_hash(checkout)}, checkout) == {}
-
     def test_the_first_commit_with_these_files(self, checkout):
         """Commits that change nothing that counts have the same hash; a link does not count."""
         tree = of("checkout")
@@ -167,31 +134,6 @@ class TestTree:
 
 
 class TestMerging:
-    def test_other_sections_stay(self):
-        merge = of("record").merge
-        first = merge({}, "stages", "tests", {"status": "passed", "tree": "a"})
-        second = merge(first, "bench", "frames RM22", section("frames", "RM22", tree="b"))
-        third = merge(second, "bench", "frames KR24", section("frames", "KR24", tree="c"))
-        again = merge(third, "bench", "frames RM22", section("frames", "RM22", tree="d"))
-        assert again["stages"] == {"tests": {"status": "passed", "tree": "a"}}
-        assert {name: one["tree"] for name, one in again["bench"].items()} == {
-            "frames RM22": "d",
-            "frames KR24": "c",
-        }
-        assert third["bench"]["frames RM22"]["tree"] == "b"
-
-    def test_recording_on_disk(self, tmp_path):
-        add = of("page").add
-        add(
-            tmp_path, "stages", "tests", {"status": "passed", "passed": 3, "failed": 0, "skipped": 1},
-        )  # fmt: skip
-        add(tmp_path, "stages", "leaks", {"status": "failed", "problem": "it grew by 7 bytes"})
-        assert set(of("record").read(tmp_path)["stages"]) == {"tests", "leaks"}
-        shown = (tmp_path / "README.md").read_text()
-        assert "3 passed, 0 failed, 1 skipped" in shown
-        assert "## leaks failed" in shown
-        assert "it grew by 7 bytes" in shown
-
     def test_records_are_read_as_written(self, tmp_path):
         """One file a stage, one line a job; a second writing changes nothing."""
         record = of("record")
@@ -252,27 +194,6 @@ class TestMerging:
         assert (group, name, facts["status"]) == ("stages", "leaks", "failed")
         assert "no such tool" in facts["problem"]
 
-    def test_a_benchmark_that_is_cut_short_keeps_what_it_has(self):
-        stages = of("stages")
-        written = {"sections": [section("frames", "RM22")], "running": ["frames", "KR24"]}
-        found = stages.bench_sections(
-            "frames", [], written, of("children").Done(None, "building\n")
-        )
-        assert found["frames RM22"]["status"] == "passed"
-        assert found["frames KR24"]["status"] == "failed"
-        assert "too long" in found["frames KR24"]["problem"]
-
-    def test_a_section_that_is_cut_short_keeps_what_it_has(self):
-        stages = of("stages")
-        begun = section("cluster", "RM22", timings=[timing("cugraph_ws", 0.002)])
-        written = {"sections": [begun], "running": ["cluster", "RM22"]}
-        (found,) = stages.bench_sections(
-            "cluster", [], written, of("children").Done(None, "")
-        ).values()
-        assert found["status"] == "failed"
-        assert "too long" in found["problem"]
-        assert found["timings"] == begun["timings"]
-
     def test_a_section_is_cut_short_also_after_one_that_failed(self):
         stages = of("stages")
         wrong, begun = section("known", "KR20"), section("known", "KR22")
@@ -289,23 +210,6 @@ class TestMerging:
         found = stages.bench_sections("frames", ["KR24"], {}, of("children").Done(1, "no module"))
         assert set(found) == {"frames KR24"}
         assert "no module" in found["frames KR24"]["problem"]
-
-    def test_errors_of_a_benchmark_fail_its_section_alone(self):
-        stages = of("stages")
-        wrong = section("frames", "KR24")
-        wrong["errors"] = [{"what": "build, cuGraph", "error": "MemoryError: full"}]
-        written = {"sections": [section("frames", "RM22"), wrong], "running": None}
-        found = stages.bench_sections("frames", [], written, of("children").Done(1, ""))
-        assert {name: one["status"] for name, one in found.items()} == {
-            "frames RM22": "passed",
-            "frames KR24": "failed",
-        }
-        assert found["frames KR24"]["problem"] == "build, cuGraph: MemoryError: full"
-
-    @pytest.mark.parametrize(("code", "said"), [(None, "too long"), (3, "status 3"), (0, None)])
-    def test_how_a_child_ended(self, code, said):
-        problem = of("children").Done(code, "last words").problem
-        assert problem is None if said is None else said in problem and "last words" in problem
 
     def test_a_problem_names_no_folder_of_the_machine(self):
         checkout = of("checkout")
@@ -361,11 +265,6 @@ class TestTargets:
         assert not average.met
         assert sum(len(page.targets(one)) for one in report["bench"].values()) == 2
 
-    def test_no_average_of_nothing(self):
-        page = of("page")
-        assert page.averages({}) == []
-        assert page.targets(section("frames", "a")) == []
-
 
 class TestPage:
     @pytest.fixture
@@ -400,15 +299,6 @@ class TestPage:
             "| bfs | cugraph_ws | 2 | 1 | 2 to 2 | 1 | 4,000 | 1,000.00 | 1.00 | 1,500 |" in lines
         )
         assert "| bfs | cuGraph | 250 |  | 250 to 250 | 1 |  |  | 125.00 | 1,500 |" in lines
-
-    def test_targets_met_and_missed(self, shown):
-        met, missed = schedule_target({"2": 1.0}), schedule_target({"2": 0.5})
-        text = shown("schedules g", section("schedules", "g", [met, missed]))
-        assert "## Targets: 1 of 3 met" in text
-        assert "| g | 2.00 | ≤ 1.05 | **missed** |" in text
-
-    def test_an_empty_report(self):
-        assert of("page").pages({})["README.md"].startswith("# What was measured")
 
     def test_the_pages_here_are_those_of_the_record_here(self, tmp_path):
         folder = of("checkout").MEASUREMENTS
