@@ -217,9 +217,14 @@ class BeliefPropagation(Loop):
         with without_looks():  # these beliefs belong to the messages that were sent
             self._messages.add_up()
         self._residual = max(halo.comm.allgather(_number(change)))
-        (sent,) = halo.totals()
+        (bytes_sent,) = halo.totals()
         return Step(
-            vertices, self._arcs, self._residual, direction="gather", filter="all", bytes_sent=sent
+            vertices,
+            self._arcs,
+            self._residual,
+            direction="gather",
+            filter="all",
+            bytes_sent=bytes_sent,
         )
 
     @property
@@ -331,17 +336,18 @@ def _weigh_self_loops(log_priors: Any, self_loops: Any, matrix: Floats, xp: Any)
 
 def _read_priors(part: Part, priors: Any, *, on_device: bool) -> Any:
     """Return prior probabilities, float64 of shape (owned, states); collective."""
-    graph, there = part.graph, on_device
-    names = graph.value_columns(priors, "priors", on_device=there)
+    graph, as_device_arrays = part.graph, on_device
+    names = graph.value_columns(priors, "priors", on_device=as_device_arrays)
     if names is not None:
         read = [
-            graph.vertex_values(priors, "priors", np.float64, 0.0, name, on_device=there)
+            graph.vertex_values(priors, "priors", np.float64, 0.0, name, on_device=as_device_arrays)
             for name in names
         ]
     elif isinstance(priors, (list, tuple)) and all(isinstance(name, str) for name in priors):
         names = list(priors)
         read = [
-            graph.vertex_values(name, "priors", np.float64, 0.0, on_device=there) for name in names
+            graph.vertex_values(name, "priors", np.float64, 0.0, on_device=as_device_arrays)
+            for name in names
         ]
     else:
         raise InputError(

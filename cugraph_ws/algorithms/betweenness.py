@@ -182,8 +182,8 @@ def edge_betweenness_centrality(
        computation", Social Networks 30, 2008.
     """
     check_flag("weighted", weighted)
-    made = WeightedBetweenness if weighted else Betweenness
-    loop = made(k, normalized, False, seed, edges=True)
+    loop_class = WeightedBetweenness if weighted else Betweenness
+    loop = loop_class(k, normalized, False, seed, edges=True)
     refuse_checkpoints(options, "edge_betweenness_centrality has")
     opened = open_graph(
         graph, weighted, source=source, destination=destination, weight=weight, directed=directed
@@ -218,7 +218,7 @@ class Betweenness(ArrayLoop):
     name = "betweenness_centrality"
     ends_within_steps = True
     outputs: ClassVar = {"betweenness_centrality": False}
-    kept: ClassVar = {"score": None}
+    saved: ClassVar = {"score": None}
     finish: Any = None  # called with the part and the edges' values
 
     def __init__(
@@ -313,9 +313,11 @@ class Betweenness(ArrayLoop):
         for first in range(0, len(sources), self._group):  # sums do not depend on the width
             columns = slice(first, first + self._group)
             reached = levels[: part.owned, columns] > 0
-            own = near.xp.where(reached, dependency[: part.owned, columns] + self._endpoints, 0.0)
+            dependencies = near.xp.where(
+                reached, dependency[: part.owned, columns] + self._endpoints, 0.0
+            )
             look()
-            score[: part.owned] += own.sum(axis=1)
+            score[: part.owned] += dependencies.sum(axis=1)
             if self._endpoints:
                 self._add_sources(score, sources[columns], reached)
             if self._edges:
@@ -324,9 +326,9 @@ class Betweenness(ArrayLoop):
         self.done += len(sources)
         if self.converged:
             self._end()
-        read, sent = part.halo.totals(read)
-        left = len(self._sources) - self.done
-        return Step(left, read, direction="push", filter="list", bytes_sent=sent)
+        read, bytes_sent = part.halo.totals(read)
+        sources_left = len(self._sources) - self.done
+        return Step(sources_left, read, direction="push", filter="list", bytes_sent=bytes_sent)
 
     def _search(self, sources: Array) -> tuple[Array, Array, Array, Array, int]:
         """Return levels, numbers of paths, dependencies, dependencies per path, and rows read.
@@ -345,12 +347,12 @@ class Betweenness(ArrayLoop):
         """Do as `_search` on a single GPU, by the sources' positions."""
         device_loops = loops("betweenness", on_device=True)
         if self._by_entries:
-            found = device_loops.ByEntries(self.near.part, rows, HIGH, LOW)
-            if found.crowded:  # so it will be from other sources
-                self._by_entries, self._width, found = False, self._group, None
+            searches = device_loops.ByEntries(self.near.part, rows, HIGH, LOW)
+            if searches.crowded:  # so it will be from other sources
+                self._by_entries, self._width, searches = False, self._group, None
         if not self._by_entries:
-            found = device_loops.ByRows(self.near.part, rows[: self._group], HIGH, LOW)
-        return found.levels, found.paths, *found.depend(), found.rows(self._group)
+            searches = device_loops.ByRows(self.near.part, rows[: self._group], HIGH, LOW)
+        return searches.levels, searches.paths, *searches.depend(), searches.rows(self._group)
 
     def columns(self) -> dict[str, Column]:
         """Return the scaled scores of owned vertices; null for the source if there is only one."""
@@ -389,10 +391,10 @@ class Betweenness(ArrayLoop):
         """
         near, part, xp = self.near, self.near.part, self.near.xp
         shape = part.size, len(sources)
-        here, rows = near.owned_among(sources)
+        owned_sources, rows = near.owned_among(sources)
         levels = near.filled(shape, -1, np.int32)
         paths, front = xp.zeros(shape), xp.zeros(shape)
-        at = rows, xp.asarray(here)
+        at = rows, xp.asarray(owned_sources)
         levels[at], paths[at], front[at] = 0, 1.0, 1.0
         rows = xp.unique(rows)
         stack, scales = [], []
@@ -429,8 +431,8 @@ class Betweenness(ArrayLoop):
         greatest = float(counts.max()) if counts.size else 0.0
         if max(comm.allgather(greatest)) < HIGH:
             return counts, 1.0
-        own = as_host(counts.max(axis=0)) if len(counts) else np.zeros(counts.shape[1])
-        top = np.max(comm.allgather(own.tolist()), axis=0)
+        largest = as_host(counts.max(axis=0)) if len(counts) else np.zeros(counts.shape[1])
+        top = np.max(comm.allgather(largest.tolist()), axis=0)
         scale = xp.asarray(np.where(top < HIGH, 1.0, top))
         return xp.where(counts > 0, xp.maximum(counts / scale, LOW), 0.0), scale
 
@@ -464,21 +466,23 @@ class Betweenness(ArrayLoop):
 
     def _add_sources(self, score: Array, sources: Array, reached: Array) -> None:
         """Add to the score of each source the paths that begin at it; collective."""
-        own = as_host(reached.sum(axis=0, dtype=np.int64))
-        ends = np.sum(self.near.part.graph.comm.allgather(own.tolist()), axis=0)
-        here, places = self.near.owned_among(sources)
-        score[places] += self.near.xp.asarray(ends[here].astype(np.float64))
+        totals = as_host(reached.sum(axis=0, dtype=np.int64))
+        ends = np.sum(self.near.part.graph.comm.allgather(totals.tolist()), axis=0)
+        owned_sources, places = self.near.owned_among(sources)
+        score[places] += self.near.xp.asarray(ends[owned_sources].astype(np.float64))
 
-    def _tight(self, levels: Array, one: Array, other: Array, first: int, columns: slice) -> Array:
+    def _tight(
+        self, levels: Array, tails: Array, heads: Array, first: int, columns: slice
+    ) -> Array:
         """Return which of the arcs from place `first` on are on shortest paths, by source in `columns`."""
-        return (levels[one] >= 0) & (levels[other] == levels[one] + 1)
+        return (levels[tails] >= 0) & (levels[heads] == levels[tails] + 1)
 
     def _score_edges(
         self, arcs: Array, levels: Array, paths: Array, shares: Array, columns: slice
     ) -> None:
         """Add to every arc the paths through it from some sources, both ways of an undirected edge."""
         near, part, xp = self.near, self.near.part, self.near.xp
-        levels, paths, shares = (one[:, columns] for one in (levels, paths, shares))
+        levels, paths, shares = (tails[:, columns] for tails in (levels, paths, shares))
         for column in (levels, paths, shares):
             near.update(column)
         rows = part.csc
@@ -487,9 +491,9 @@ class Betweenness(ArrayLoop):
             look()
             head, tail = heads[first : first + ARCS], rows.indices[first : first + ARCS]
             ways = [(tail, head)] if part.graph.directed else [(tail, head), (head, tail)]
-            for one, other in ways:
-                tight = self._tight(levels, one, other, first, columns)
-                through = xp.where(tight, paths[one] * shares[other], 0.0)
+            for tails, ends in ways:
+                tight = self._tight(levels, tails, ends, first, columns)
+                through = xp.where(tight, paths[tails] * shares[ends], 0.0)
                 arcs[first : first + ARCS] += through.sum(axis=1)
 
 
@@ -544,9 +548,11 @@ class WeightedBetweenness(Betweenness):
             near.update(shares, rows)
         return dependency
 
-    def _tight(self, levels: Array, one: Array, other: Array, first: int, columns: slice) -> Array:
+    def _tight(
+        self, levels: Array, tails: Array, heads: Array, first: int, columns: slice
+    ) -> Array:
         """Return which of the arcs from place `first` on are on shortest paths, by source in `columns`."""
         part, lengths = self.near.part, self._lengths[:, columns]
-        weight = part.arc_values(str(part.graph.weight))[first : first + len(one)]
-        end = lengths[other]
-        return (lengths[one] + weight.astype(np.float64)[:, None] == end) & (end < np.inf)
+        weight = part.arc_values(str(part.graph.weight))[first : first + len(tails)]
+        end = lengths[heads]
+        return (lengths[tails] + weight.astype(np.float64)[:, None] == end) & (end < np.inf)

@@ -160,19 +160,19 @@ class Biconnectivity(ListedEdges):
         if not part.halo.alone:
             places, near, far = certificate(xp, blocks)
             ends = (part.numbers[column].astype(np.int64) for column in (near, far))
-            kept, cut = self._together(len(places), *ends)
-            mine = arcs[blocks.tree[places[kept]]]
+            bridge_flags, cut = self._together(len(places), *ends)
+            mine = arcs[blocks.tree[places[bridge_flags]]]
         return self.end(mine, cut)
 
-    def _together(self, bridges: int, one: Array, other: Array) -> tuple[Array, Array]:
+    def _together(self, bridges: int, tails: Array, heads: Array) -> tuple[Array, Array]:
         """Solve the union of all ranks' certificates; collective.
 
         Returns which of this rank's first `bridges` edges are bridges of the whole graph, and which
         of its positions are articulation points.
         """
         part, xp = self.near.part, self.near.xp
-        (ones, others), first = self.of_all_ranks(one, other)
-        blocks = find_blocks(xp, part.graph.number_of_vertices, ones, others, self.lower)
-        found = xp.zeros(len(ones), np.bool_)
-        found[blocks.tree] = blocks.bridge[blocks.child]
-        return found[first : first + bridges], blocks.cut[part.numbers]
+        (all_tails, all_heads), first = self.of_all_ranks(tails, heads)
+        blocks = find_blocks(xp, part.graph.number_of_vertices, all_tails, all_heads, self.lower)
+        are_bridges = xp.zeros(len(all_tails), np.bool_)
+        are_bridges[blocks.tree] = blocks.bridge[blocks.child]
+        return are_bridges[first : first + bridges], blocks.cut[part.numbers]

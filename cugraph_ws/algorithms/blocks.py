@@ -54,7 +54,7 @@ class Blocks(NamedTuple):
 
 
 def spanning_forest(
-    xp: Any, size: int, one: Array, other: Array, lower: Lower
+    xp: Any, size: int, tails: Array, heads: Array, lower: Lower
 ) -> tuple[Array, Array]:
     """Return the edges and the trees of the minimum spanning forest, by Borůvka's method.
 
@@ -64,7 +64,7 @@ def spanning_forest(
         NumPy or CuPy.
     size : int
         Number of vertices.
-    one, other : array of int64, shape (edges,)
+    tails, heads : array of int64, shape (edges,)
         Ends of the edges, by ascending weight.
     lower : callable
         Takes an array, indices and values; lowers each entry to the least value given for it.
@@ -80,10 +80,10 @@ def spanning_forest(
     ----------
     .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
     """
-    own = xp.arange(size)
-    label, places = own, xp.arange(len(one))
-    chosen = xp.zeros(len(one), np.bool_)
-    near, far = one, other
+    numbers = xp.arange(size)
+    label, places = numbers, xp.arange(len(tails))
+    chosen = xp.zeros(len(tails), np.bool_)
+    near, far = tails, heads
     while True:
         look()
         near = label[near]
@@ -107,13 +107,13 @@ def spanning_forest(
         trees = xp.flatnonzero(first != GREATEST)
         lightest = first[trees]
         chosen[places[lightest]] = True
-        parent = own.copy()
+        parent = numbers.copy()
         parent[trees] = xp.where(near[lightest] == trees, far[lightest], near[lightest])
-        mutual = (parent[parent] == own) & (own < parent)
-        label = _roots(xp, xp.where(mutual, own, parent))[label]
+        mutual = (parent[parent] == numbers) & (numbers < parent)
+        label = _roots(xp, xp.where(mutual, numbers, parent))[label]
 
 
-def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> Blocks:
+def find_blocks(xp: Any, size: int, sources: Array, destinations: Array, lower: Lower) -> Blocks:
     """Find the bridges, articulation points and blocks of an undirected graph.
 
     Parameters
@@ -122,7 +122,7 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
         NumPy or CuPy.
     size : int
         Number of vertices.
-    one, other : array of int64, shape (edges,)
+    sources, destinations : array of int64, shape (edges,)
         Ends of the edges, without self-loops.  Parallel edges are allowed; they are not bridges.
     lower : callable
         As for `spanning_forest`.
@@ -136,23 +136,23 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     .. [1] R. E. Tarjan and U. Vishkin, "An efficient parallel biconnectivity algorithm", SIAM
        Journal on Computing 14, 1985.
     """
-    own = xp.arange(size)
-    if not len(one):
+    numbers = xp.arange(size)
+    if not len(sources):
         none, nowhere = xp.zeros(0, np.int64), xp.zeros(size, np.bool_)
-        return Blocks(none, none, own, nowhere, own, nowhere)
-    tree, label = spanning_forest(xp, size, one, other, lower)
-    child, parent, first, count = _rooted(xp, one[tree], other[tree], label)
-    rest = xp.ones(len(one), np.bool_)
+        return Blocks(none, none, numbers, nowhere, numbers, nowhere)
+    tree, label = spanning_forest(xp, size, sources, destinations, lower)
+    child, parent, first, count = _rooted(xp, sources[tree], destinations[tree], label)
+    rest = xp.ones(len(sources), np.bool_)
     rest[tree] = False
     look()
-    tails = first[one[rest]]
+    tails = first[sources[rest]]
     look()
-    ends = tails, first[other[rest]]
+    ends = tails, first[destinations[rest]]
     look()
     # From here on vertices are preorder numbers: the subtree of v is the range [v, v + count[v]).
     order = xp.argsort(first)
     above, below = first[parent[order]], count[order]
-    least, most = own.copy(), (GREATEST - own)
+    least, most = numbers.copy(), (GREATEST - numbers)
     for tail, head in (ends, ends[::-1]):
         look()
         lower(least, tail, head)
@@ -161,8 +161,8 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     least = _least_of_ranges(xp, least, below)
     most = GREATEST - _least_of_ranges(xp, most, below)
     look()
-    root = above == own
-    inside = (least >= own) & (most < own + below)
+    root = above == numbers
+    inside = (least >= numbers) & (most < numbers + below)
     # Two edges of the forest are in the same block if an edge joins the two disjoint subtrees below
     # them; or if they meet at a vertex, and an edge leads from below the lower one out of that
     # vertex's subtree.
@@ -182,12 +182,12 @@ def find_blocks(xp: Any, size: int, one: Array, other: Array, lower: Lower) -> B
     # A vertex is an articulation point if some child's block differs from its own.  A root is in the
     # blocks of its children alone.
     cut = xp.zeros(size, np.bool_)
-    others = xp.flatnonzero(~root & ~root[above] & (block != block[above]))
-    cut[above[others]] = True
+    joints = xp.flatnonzero(~root & ~root[above] & (block != block[above]))
+    cut[above[joints]] = True
     tops = xp.flatnonzero(~root & root[above])
-    seen = xp.full(size, GREATEST)
-    lower(seen, above[tops], block[tops])
-    cut[above[tops[block[tops] != seen[above[tops]]]]] = True
+    smallest = xp.full(size, GREATEST)
+    lower(smallest, above[tops], block[tops])
+    cut[above[tops[block[tops] != smallest[above[tops]]]]] = True
     return Blocks(tree, child, parent, (~root & inside)[first], block[first], cut[first])
 
 
@@ -229,12 +229,12 @@ def certificate(xp: Any, blocks: Blocks) -> tuple[Array, Array, Array]:
     top[member[outside]] = blocks.parent[rest[outside]]
     before = xp.where(begins, top[member], xp.concatenate([rest[:1], rest[:-1]]))
     last = xp.concatenate([starts[1:] - 1, xp.full(1, len(rest) - 1)])
-    one = xp.concatenate([bridges, rest, rest[last]])
-    other = xp.concatenate([blocks.parent[bridges], before, top])
-    return places, one, other
+    tails = xp.concatenate([bridges, rest, rest[last]])
+    heads = xp.concatenate([blocks.parent[bridges], before, top])
+    return places, tails, heads
 
 
-def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Array, Array, Array]:
+def _rooted(xp: Any, tails: Array, heads: Array, label: Array) -> tuple[Array, Array, Array, Array]:
     """Root trees at the vertices that are their own label, by Euler tours.
 
     Returns
@@ -243,9 +243,9 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     parent, first, count : array of int64, shape (vertices,)
         Parent, preorder number, and number of vertices of the subtree.
     """
-    size, edges = len(label), len(one)
-    own = xp.arange(size)
-    tail, head = xp.concatenate([one, other]), xp.concatenate([other, one])
+    size, edges = len(label), len(tails)
+    numbers = xp.arange(size)
+    tail, head = xp.concatenate([tails, heads]), xp.concatenate([heads, tails])
     arcs = xp.arange(2 * edges)
     look()
     back = xp.concatenate([arcs[edges:], arcs[:edges]])
@@ -264,25 +264,25 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
     following = xp.where(ends, offsets[head], following)
     look()
     after = xp.where(final, arcs, order[following])
-    left = _ranks(xp, after, final)
+    distances = _ranks(xp, after, final)
     look()
     members = bin_counts(label, size)
-    roots = xp.flatnonzero(label == own)
+    roots = xp.flatnonzero(label == numbers)
     begins = xp.zeros(size, np.int64)  # first preorder number of each tree
     begins[roots] = xp.cumsum(members[roots]) - members[roots]
-    parent, first, count = own.copy(), xp.empty(size, np.int64), xp.ones(size, np.int64)
+    parent, first, count = numbers.copy(), xp.empty(size, np.int64), xp.ones(size, np.int64)
     first[roots], count[roots] = begins[roots], members[roots]
-    down = left > left[back]
-    child = xp.where(down[:edges], other, one)
+    down = distances > distances[back]
+    child = xp.where(down[:edges], heads, tails)
     ahead = xp.where(down[:edges], arcs[:edges], back[:edges])
     parent[child] = tail[ahead]
-    count[child] = (left[ahead] - left[back[ahead]] + 1) // 2
+    count[child] = (distances[ahead] - distances[back[ahead]] + 1) // 2
     look()
     # A tour's arcs have consecutive indices.  The vertex entered by the n-th downward arc is numbered n.
     tree = label[tail]
-    start = 2 * (begins - xp.cumsum(xp.where(label == own, 1, 0)) + 1)
+    start = 2 * (begins - xp.cumsum(xp.where(label == numbers, 1, 0)) + 1)
     look()
-    spot = start[tree] + 2 * (members[tree] - 1) - 1 - left
+    spot = start[tree] + 2 * (members[tree] - 1) - 1 - distances
     look()
     ways = xp.zeros(2 * edges, np.int64)
     ways[spot] = down
@@ -293,14 +293,14 @@ def _rooted(xp: Any, one: Array, other: Array, label: Array) -> tuple[Array, Arr
 
 def _ranks(xp: Any, after: Array, final: Array) -> Array:
     """Return for each item of linked lists the number of items after it, by pointer jumping."""
-    left = xp.where(final, 0, 1)
+    distances = xp.where(final, 0, 1)
     while True:
         look()
         beyond = after[after]
         if all_true(beyond == after):
-            return left
+            return distances
         look()
-        left = left + left[after]
+        distances = distances + distances[after]
         after = beyond
 
 
@@ -316,17 +316,17 @@ def _roots(xp: Any, parent: Array) -> Array:
 
 def _least_of_ranges(xp: Any, values: Array, lengths: Array) -> Array:
     """Return the least of values[i : i + lengths[i]] for every i; lengths are 1 or more."""
-    found = values.copy()
-    own = xp.arange(len(values))
+    least = values.copy()
+    numbers = xp.arange(len(values))
     width, window = 1, values
     longest = int(lengths.max())
     while width <= longest:
         look()
         # A range of width to 2 * width - 1 entries is covered by two windows of width entries.
-        rows = own[(lengths >= width) & (lengths < 2 * width)]
-        found[rows] = xp.minimum(window[rows], window[rows + lengths[rows] - width])
+        rows = numbers[(lengths >= width) & (lengths < 2 * width)]
+        least[rows] = xp.minimum(window[rows], window[rows + lengths[rows] - width])
         window = xp.concatenate(
             [xp.minimum(window[:-width], window[width:]), window[len(window) - width :]]
         )
         width *= 2
-    return found
+    return least

@@ -58,8 +58,8 @@ class Circuit:
     combine = sum
 
     def apply(old, gathered):
-        held = old.sources == old.sources or old.total == 0.0
-        return old.voltage if held else gathered / old.total
+        fixed = old.sources == old.sources or old.total == 0.0
+        return old.voltage if fixed else gathered / old.total
 
     def validate(graph: GraphView, values: dict[str, Any]) -> None:
         check_finite("sources", graph, values["sources"])

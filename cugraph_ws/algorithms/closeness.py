@@ -115,10 +115,10 @@ def closeness_centrality(
     loop = (WeightedDistanceSums if weighted else DistanceSums)(vertices, k, seed)
     result = run_on(loop, opened, **options).require_convergence("closeness_centrality")
     counts, totals, _ = _sums(result)
-    others = counts * _scale(opened, k)
+    reachable = counts * _scale(opened, k)
     values = counts * (totals > 0) / (totals + (totals == 0))
     if wf_improved:
-        values = values * (others / max(opened.number_of_vertices - 1, 1))
+        values = values * (reachable / max(opened.number_of_vertices - 1, 1))
     return _listed(result, "closeness_centrality", values, vertices)
 
 
@@ -252,7 +252,7 @@ class DistanceSums(ArrayLoop):
     name = "distance_sums"
     ends_within_steps = True
     outputs: ClassVar = {"reached": False, "distances": False, "reciprocals": False}
-    kept: ClassVar = {"reached": (0, MOST), "distances": (0, MOST), "reciprocals": None}
+    saved: ClassVar = {"reached": (0, MOST), "distances": (0, MOST), "reciprocals": None}
 
     def __init__(self, vertices: Any = None, k: int | None = None, seed: int = 0) -> None:
         if k is not None:
@@ -306,7 +306,7 @@ class DistanceSums(ArrayLoop):
         """Search from the next vertices, and sum the distances."""
         starts = self._starts[self.done : self.done + WIDTH]
         direction: Direction = "out" if self._k is None else "in"
-        own = np.zeros((3, len(starts)))
+        own_sums = np.zeros((3, len(starts)))
         # A run may end in the middle of the searches, so copies are added to.
         names = ("_reached", "_distances", "_reciprocals") if self._k is not None else ()
         sums = {name: getattr(self, name).copy() for name in names}
@@ -316,7 +316,7 @@ class DistanceSums(ArrayLoop):
             counts = _counts_of_bits(self.near.xp, words, axis)
             if self._k is None:
                 counts = as_host(counts)[: len(starts)]
-                own += np.outer([1.0, level, 1.0 / level], counts)
+                own_sums += np.outer([1.0, level, 1.0 / level], counts)
             else:
                 sums["_reached"][rows] += counts
                 sums["_distances"][rows] += level * counts
@@ -324,35 +324,35 @@ class DistanceSums(ArrayLoop):
             read += len(rows)
             del rows, words, counts  # before the arrays of the next level
         if self._k is None:
-            self._add(starts, own)
+            self._add(starts, own_sums)
         for name, total in sums.items():
             setattr(self, name, total)
         self.done += len(starts)
-        read, sent = self.near.part.halo.totals(read)
-        left = len(self._starts) - self.done
-        return Step(left, read, direction="push", filter="list", bytes_sent=sent)
+        read, bytes_sent = self.near.part.halo.totals(read)
+        starts_left = len(self._starts) - self.done
+        return Step(starts_left, read, direction="push", filter="list", bytes_sent=bytes_sent)
 
     def _add(self, starts: Array, own: Array) -> None:
         """Write the sums of searches, over all ranks, to the vertices where they start."""
         comm, xp = self.near.part.graph.comm, self.near.xp
         sums = np.sum(comm.allgather(own.tolist()), axis=0).reshape(own.shape)
-        here, places = self.near.owned_among(starts)
-        self._reached[places] = xp.asarray(sums[0, here].astype(np.int64))
-        self._distances[places] = xp.asarray(sums[1, here].astype(self._distances.dtype))
-        self._reciprocals[places] = xp.asarray(sums[2, here])
+        owned_starts, places = self.near.owned_among(starts)
+        self._reached[places] = xp.asarray(sums[0, owned_starts].astype(np.int64))
+        self._distances[places] = xp.asarray(sums[1, owned_starts].astype(self._distances.dtype))
+        self._reciprocals[places] = xp.asarray(sums[2, owned_starts])
 
     def _search(self, starts: Array, direction: Direction) -> Any:
         """Yield for each level the owned vertices reached, and the searches that reach them."""
         near = self.near
-        here, rows = near.owned_among(starts)
+        owned_starts, rows = near.owned_among(starts)
         front = near.xp.zeros(near.part.size, np.int64)
-        front[rows] = near.xp.asarray(np.int64(1) << here)
-        seen, level = front.copy(), 0
+        front[rows] = near.xp.asarray(np.int64(1) << owned_starts)
+        reached, level = front.copy(), 0
         while near.total(len(rows)):
             changed = near.update(front, rows)
             readers = near.followers(changed, direction)
             words = near.words(front, direction, "or", readers)
-            words &= ~seen[readers]
+            words &= ~reached[readers]
             look()
             front[changed] = 0
             new = near.xp.flatnonzero(words)
@@ -362,7 +362,7 @@ class DistanceSums(ArrayLoop):
             words = words[new]
             del new
             front[rows] = words
-            seen[rows] |= words
+            reached[rows] |= words
             look()
             yield level, rows, words
             del words
@@ -379,7 +379,7 @@ class WeightedDistanceSums(DistanceSums):
 
     name = "weighted_distance_sums"
     reads_weights = True
-    kept: ClassVar = {"reached": (0, MOST), "distances": None, "reciprocals": None}
+    saved: ClassVar = {"reached": (0, MOST), "distances": None, "reciprocals": None}
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of a batch of searches, and of the arcs that they read."""
@@ -404,23 +404,23 @@ class WeightedDistanceSums(DistanceSums):
         direction: Direction = "out" if self._k is None else "in"
         length, read = distances_from(near, starts, direction, str(part.graph.weight))
         length = length[: part.owned]
-        here, rows = near.owned_among(starts)
-        found = xp.isfinite(length)
-        found[rows, xp.asarray(here)] = False  # a start does not count as reached
+        owned_starts, rows = near.owned_among(starts)
+        is_reached = xp.isfinite(length)
+        is_reached[rows, xp.asarray(owned_starts)] = False  # a start does not count as reached
         look()
-        near_by = found & (length > 0.0)
+        near_by = is_reached & (length > 0.0)
         look()
-        length = xp.where(found, length, 0.0)
+        length = xp.where(is_reached, length, 0.0)
         look()
         reciprocal = 1.0 / xp.where(near_by, length, 1.0)
         look()
         reciprocal = xp.where(near_by, reciprocal, 0.0)
         look()
         if self._k is None:
-            sums = [found.sum(axis=0), length.sum(axis=0), reciprocal.sum(axis=0)]
-            self._add(starts, np.array([as_host(one) for one in sums], np.float64))
+            sums = [is_reached.sum(axis=0), length.sum(axis=0), reciprocal.sum(axis=0)]
+            self._add(starts, np.array([as_host(column) for column in sums], np.float64))
         else:
-            reached, total = found.sum(axis=1), length.sum(axis=1)
+            reached, total = is_reached.sum(axis=1), length.sum(axis=1)
             look()
             reciprocals = reciprocal.sum(axis=1)
             look()
@@ -428,9 +428,9 @@ class WeightedDistanceSums(DistanceSums):
             self._distances[: part.owned] += total
             self._reciprocals[: part.owned] += reciprocals
         self.done += len(starts)
-        read, sent = part.halo.totals(read)
-        left = len(self._starts) - self.done
-        return Step(left, read, direction="push", filter="list", bytes_sent=sent)
+        read, bytes_sent = part.halo.totals(read)
+        starts_left = len(self._starts) - self.done
+        return Step(starts_left, read, direction="push", filter="list", bytes_sent=bytes_sent)
 
 
 def _counts_of_bits(xp: Any, words: Array, axis: int) -> Array:

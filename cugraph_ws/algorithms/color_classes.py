@@ -82,31 +82,31 @@ def color_classes(
         coloring.step()
     color = part.by_position(coloring.columns()["color"])[: part.owned]
     sides = [part.csc, part.csr] if part.directed else [part.csc]
-    offsets = [one.offsets[: part.owned + 1] for one in sides]
-    heads = [row_numbers(xp, one, int(one[-1])) for one in offsets]
-    tails = xp.concatenate([one.indices[: len(h)] for one, h in zip(sides, heads, strict=True)])
+    offsets = [side.offsets[: part.owned + 1] for side in sides]
+    heads = [row_numbers(xp, side, int(side[-1])) for side in offsets]
+    tails = xp.concatenate([side.indices[: len(h)] for side, h in zip(sides, heads, strict=True)])
     head = xp.concatenate(heads)
     carried = []
     if weights:
         both = zip(weights, heads, strict=True)
-        carried = [xp.concatenate([one[: len(h)] for one, h in both])]
-    degree = sum(xp.diff(one) for one in offsets)
+        carried = [xp.concatenate([side[: len(h)] for side, h in both])]
+    degree = sum(xp.diff(side) for side in offsets)
     # Sort rows by colour, and arcs by the new order of their rows.
     rows = xp.argsort(color, kind="stable")
     place = xp.empty_like(rows)
     place[rows] = xp.arange(part.owned)
     order = xp.argsort(place[head], kind="stable")
-    tails, carried = tails[order], [one[order] for one in carried]
+    tails, carried = tails[order], [side[order] for side in carried]
     begins = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(degree[rows])])
     greatest = int(color.max()) if part.owned else -1
     count = max(graph.comm.allgather(greatest)) + 1
     places = xp.searchsorted(color[rows], xp.arange(count + 1))
     bounds = zip(as_host(places).tolist(), as_host(begins[places]).tolist(), strict=True)
-    found = []
+    classes = []
     for (first, low), (last, high) in pairwise(bounds):
         owned = last - first
         neighbours = Rows(begins[first : last + 1] - low, tails[low:high] + owned)
-        found.append(
+        classes.append(
             ColorClass(xp, rows[first:last], owned, neighbours, [w[low:high] for w in carried])
         )
-    return found
+    return classes

@@ -216,8 +216,8 @@ class WeaklyConnectedComponents(Loop):
         self._to_link -= 1
         if self._to_link:
             vertices = self._part.graph.number_of_vertices
-            read, sent = halo.totals(read)
-            return Step(vertices, read, direction="link", filter="all", bytes_sent=sent)
+            read, bytes_sent = halo.totals(read)
+            return Step(vertices, read, direction="link", filter="all", bytes_sent=bytes_sent)
         if not halo.alone and self._part.graph.number_of_arcs >= LEAST_SHOWN:
             for _ in range(self._backend.SHOWN):
                 self._show_trees()
@@ -239,24 +239,24 @@ class WeaklyConnectedComponents(Loop):
         would have to be linked.
         """
         part, forest = self._part, self._forest
-        came = part.halo.exchange([[forest.shown(held)] for held in part.halo.boundaries])
-        forest.adopt(part.ghosts, [words for (words,) in came])
+        shown = part.halo.exchange([[forest.shown(boundary)] for boundary in part.halo.boundaries])
+        forest.adopt(part.ghosts, [words for (words,) in shown])
 
     def _round(self, read: int, direction: str = "exchange", rows: str = "boundary") -> Step:
         """Exchange labels and keep the smaller ones."""
         before = self._unsettled
         unsettled = self._shared.round()
-        self._unsettled, read, sent = self._part.halo.totals(unsettled, read)
+        self._unsettled, read, bytes_sent = self._part.halo.totals(unsettled, read)
         self._rounds += 1
         self._slow = self._rounds >= FEWEST and 2 * self._unsettled > before
         self.converged = self._unsettled == 0
-        return Step(self._unsettled, read, direction=direction, filter=rows, bytes_sent=sent)
+        return Step(self._unsettled, read, direction=direction, filter=rows, bytes_sent=bytes_sent)
 
     def _contract(self) -> Step:
         """Join pairs of labels: completely if every rank can hold all pairs, else by hooking."""
-        halo, shared, sent = self._part.halo, self._shared, 0
+        halo, shared, bytes_sent = self._part.halo, self._shared, 0
         if self._pairs is None:
-            self._pairs, sent = halo.totals(shared.find_pairs())
+            self._pairs, bytes_sent = halo.totals(shared.find_pairs())
         pairs, few = self._pairs, self._pairs <= SHARED
         if few:
             shared.solve(loops("components", on_device=False).join_pairs)
@@ -264,5 +264,5 @@ class WeaklyConnectedComponents(Loop):
             shared.hook()
         self._pairs, more = halo.totals(0 if few else shared.find_pairs())
         self.converged = self._pairs == 0
-        sent += more
-        return Step(self._pairs, pairs, direction="contract", filter="pairs", bytes_sent=sent)
+        bytes_sent += more
+        return Step(self._pairs, pairs, direction="contract", filter="pairs", bytes_sent=bytes_sent)

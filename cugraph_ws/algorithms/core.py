@@ -242,7 +242,7 @@ class CoreNumber(Loop):
 
     def step(self) -> Step:
         """Peel several levels; with several ranks, peel locally and exchange the changes."""
-        active, sent = self._left, 0
+        active, bytes_sent = self._left, 0
         if self._part.halo.alone:
             active += self._all_waiting
             self._alive, self._level, self._waiting, reached, read = self._peeler.peel_levels(
@@ -254,10 +254,10 @@ class CoreNumber(Loop):
             if self._all_waiting == 0:
                 self._rise()
             read = self._peel_here()
-            self._left, self._all_waiting, read, sent = self._part.halo.totals(
+            self._left, self._all_waiting, read, bytes_sent = self._part.halo.totals(
                 self._left_here, len(self._waiting), read
             )
-        return Step(active, read, direction="peel", filter="list", bytes_sent=sent)
+        return Step(active, read, direction="peel", filter="list", bytes_sent=bytes_sent)
 
     def inputs(self) -> dict[str, Any]:
         """Return the type of degrees."""
@@ -266,10 +266,12 @@ class CoreNumber(Loop):
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return degrees, core numbers and the last level; the waiting vertices too, if there may be any."""
         part, level = self._part, np.array([self._level], np.int64)
-        own = {"core": self._core}
+        by_position = {"core": self._core}
         if not part.whole or len(self._waiting):
-            own["waiting"] = self._marks(self._waiting)
-        return {name: as_host(part.by_number(one)) for name, one in own.items()} | {"level": level}
+            by_position["waiting"] = self._marks(self._waiting)
+        return {name: as_host(part.by_number(values)) for name, values in by_position.items()} | {
+            "level": level
+        }
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
@@ -331,7 +333,12 @@ class CoreNumber(Loop):
 
     def _peel_here(self) -> int:
         """Peel locally and exchange the changes; return the number of arcs read.  Collective."""
-        halo, core, level, given = self._part.halo, self._core, self._level, len(self._waiting)
+        halo, core, level, peeled_before = (
+            self._part.halo,
+            self._core,
+            self._level,
+            len(self._waiting),
+        )
         counts = self._peeler.peel(core, self._waiting, level)
         fell = self._fell
         if self._sends_fallen:
@@ -342,7 +349,7 @@ class CoreNumber(Loop):
         lost = losses > 0  # for a peeled ghost the difference wraps around
         peeled_ghosts, reports, (peeled, read) = halo.swap(fell, lost, losses, counts)
         ghosts[lost] = self._top
-        self._left_here -= peeled - given
+        self._left_here -= peeled - peeled_before
         self._waiting, more = self._waiting[:0], 0
         if len(peeled_ghosts) or reports:
             core[peeled_ghosts] = REMOVED

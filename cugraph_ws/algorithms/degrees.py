@@ -158,12 +158,12 @@ def _sums(graph: GraphView, weighted: bool, ways: list[bool]) -> Array:
     """Return degrees or strengths by owned vertex, added up over incoming (True) and outgoing edges; collective."""
     if weighted and graph.edge_dtype(str(graph.weight)).kind in "iu":
         return _exact_sums(graph, ways)
-    there, total = graph.device_resident, 0
+    on_device, total = graph.device_resident, 0
     for incoming in ways:
         if weighted:
-            total = total + graph.weight_sums(graph.weight, incoming=incoming, on_device=there)
+            total = total + graph.weight_sums(graph.weight, incoming=incoming, on_device=on_device)
         else:
-            total = total + graph.degrees(incoming=incoming, on_device=there)
+            total = total + graph.degrees(incoming=incoming, on_device=on_device)
     return total
 
 
@@ -201,6 +201,6 @@ def _exact_sums(graph: GraphView, ways: list[bool]) -> Array:
 def _listed(graph: GraphView[FrameT], columns: dict[str, Array], vertices: Any) -> FrameT:
     """Return a frame of all vertices, or of the given ones; collective."""
     if vertices is None:
-        return graph.vertex_frame({name: one[: graph.owned] for name, one in columns.items()})
+        return graph.vertex_frame({name: values[: graph.owned] for name, values in columns.items()})
     graph.check_outputs(dict.fromkeys(columns, False))
     return graph.frame_of_own(graph.own_numbers(vertices, "vertices"), columns)

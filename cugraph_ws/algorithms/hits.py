@@ -142,7 +142,7 @@ class HITS(ArrayLoop):
     reads_weights = True
     converged = False
     outputs: ClassVar = {"hubs": False, "authorities": False}
-    kept: ClassVar = {"hubs": None, "authorities": None}
+    saved: ClassVar = {"hubs": None, "authorities": None}
 
     def __init__(
         self,
@@ -339,32 +339,32 @@ class HITS(ArrayLoop):
 
     def _shown_hubs(self) -> Array:
         """Return owned hubs of which none is negative and the greatest is 1; collective."""
-        own = self._hubs[: self.near.part.owned]
-        ends = (float(own.max()), float(own.min())) if len(own) else (0.0, 0.0)
+        hubs = self._hubs[: self.near.part.owned]
+        ends = (float(hubs.max()), float(hubs.min())) if len(hubs) else (0.0, 0.0)
         greatest, least = zip(*self.near.part.graph.comm.allgather(ends), strict=True)
         top, bottom = max(greatest), min(least)
         if top < -bottom:
-            own, top = -own, -bottom
-        return self.near.xp.maximum(own, 0.0) / (top or 1.0)
+            hubs, top = -hubs, -bottom
+        return self.near.xp.maximum(hubs, 0.0) / (top or 1.0)
 
     # ---------------------------------------------------------------------------- state and result
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the scores, the vectors of accelerated supersteps, or zeros, and the counts."""
         part, improved = self.near.part, self._improved
-        found = super().state()
+        saved = super().state()
         for name in Improved.names:
-            found[name] = np.zeros(part.owned)
+            saved[name] = np.zeros(part.owned)
             if improved is not None:
-                found[name] = as_host(part.by_number(improved.vectors[name]))
-        kept = (0.0, 0.0, 0.0, 0)
+                saved[name] = as_host(part.by_number(improved.vectors[name]))
+        progress = (0.0, 0.0, 0.0, 0)
         if improved is not None:
-            kept = improved.scale, improved.quotient, improved.least, improved.idle
+            progress = improved.scale, improved.quotient, improved.least, improved.idle
         flags = improved is not None, self._checks, self._never and bool(self.tol)
         return {
-            **found,
+            **saved,
             "flags": np.array(flags, np.bool_),
-            "figures": np.array([self._change, self._share, self._failures, *kept], np.float64),
+            "figures": np.array([self._change, self._share, self._failures, *progress], np.float64),
         }
 
     @property
@@ -398,8 +398,8 @@ class HITS(ArrayLoop):
             self._improved = Improved(self.near, self._hubs, scale)
             self._improved.quotient, self._improved.least = quotient, least
             self._improved.idle = int(idle)
-            for name, one in self._improved.vectors.items():
-                one[:] = part.with_ghosts(state[name])
+            for name, vector in self._improved.vectors.items():
+                vector[:] = part.with_ghosts(state[name])
         elif self.done:
             self.converged = self._change <= (self.tol or 0.0)
 
@@ -410,19 +410,24 @@ class HITS(ArrayLoop):
     def columns(self) -> dict[str, Column]:
         """Return hubs and authorities of owned vertices; collective."""
         near = self.near
-        found: dict[str, Any] = super().columns()
+        scores_by_vertex: dict[str, Any] = super().columns()
         if self._improved is not None:
             hubs = near.xp.zeros(near.part.size)
             hubs[: near.part.owned] = self._shown_hubs()
             near.update(hubs)
             sums = near.sums(hubs, "in", weight=near.part.graph.weight)
             scores = {"hubs": hubs, "authorities": self._largest_one(sums)[0]}
-            found = {name: near.part.by_number(one) for name, one in scores.items()}
+            scores_by_vertex = {
+                name: near.part.by_number(values) for name, values in scores.items()
+            }
         if not self._normalized:
-            return found
+            return scores_by_vertex
         comm = near.part.graph.comm
-        totals = {name: sum(comm.allgather(float(one.sum()))) for name, one in found.items()}
-        return {name: one / (totals[name] or 1.0) for name, one in found.items()}
+        totals = {
+            name: sum(comm.allgather(float(values.sum())))
+            for name, values in scores_by_vertex.items()
+        }
+        return {name: values / (totals[name] or 1.0) for name, values in scores_by_vertex.items()}
 
     def _largest_one(self, own: Array) -> tuple[Array, float]:
         """Scale values so that the greatest on all ranks is 1; return it, too; collective."""

@@ -191,9 +191,9 @@ class _GreedyLoop(ArrayLoop):
 
     def _list(self) -> None:
         """List the undecided vertices; collective."""
-        near, own = self.near, self._decided[: self.near.part.owned]
+        near, decided = self.near, self._decided[: self.near.part.owned]
         self._waiting = near.xp.where(self._decided == UNDECIDED, self._priority, LEAST)
-        self._rows = near.xp.flatnonzero(own == UNDECIDED)
+        self._rows = near.xp.flatnonzero(decided == UNDECIDED)
         self._left_here = len(self._rows)
         self._left = near.total(self._left_here)
         self.converged = self._left == 0
@@ -210,9 +210,9 @@ class _GreedyLoop(ArrayLoop):
         self._rows = self._undecided_beside(moved)
         self._left_here -= len(changed)
         self.done += 1
-        self._left, read, sent = near.part.halo.totals(self._left_here, len(rows))
+        self._left, read, bytes_sent = near.part.halo.totals(self._left_here, len(rows))
         self.converged = self._left == 0
-        return Step(active, read, direction="gather", filter="list", bytes_sent=sent)
+        return Step(active, read, direction="gather", filter="list", bytes_sent=bytes_sent)
 
     def _undecided_beside(self, places: Array) -> Array:
         """Return the owned undecided neighbours of some vertices."""
@@ -235,7 +235,7 @@ class MaximalIndependentSet(_GreedyLoop):
 
     name = "maximal_independent_set"
     outputs: ClassVar = {"in_set": False}
-    kept: ClassVar = {"decided": (UNDECIDED, 1)}
+    saved: ClassVar = {"decided": (UNDECIDED, 1)}
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
@@ -268,7 +268,7 @@ class Coloring(_GreedyLoop):
 
     name = "coloring"
     outputs: ClassVar = {"color": False}
-    kept: ClassVar = {"decided": (UNDECIDED, MOST)}
+    saved: ClassVar = {"decided": (UNDECIDED, MOST)}
     _in_order: Any  # colours this rank's vertices on the host; None until the first pass
 
     def __init__(self, seed: int | None = None) -> None:
@@ -301,8 +301,8 @@ class Coloring(_GreedyLoop):
         if self._in_order is None:
             sides = [part.csc, part.csr] if part.directed else [part.csc]
             rows = [
-                (as_host(one.offsets).astype(np.int64, copy=False), as_host(one.indices))
-                for one in sides
+                (as_host(side.offsets).astype(np.int64, copy=False), as_host(side.indices))
+                for side in sides
             ]
             undecided = as_host(near.xp.flatnonzero(self._decided[: part.owned] == UNDECIDED))
             in_order = loops("coloring", on_device=False).InOrder
@@ -314,9 +314,9 @@ class Coloring(_GreedyLoop):
         near.update(self._decided, changed)
         self._left_here -= len(colored)
         self.done += 1
-        self._left, read, sent = part.halo.totals(self._left_here, arcs)
+        self._left, read, bytes_sent = part.halo.totals(self._left_here, arcs)
         self.converged = self._left == 0
-        return Step(active, read, direction="gather", filter="list", bytes_sent=sent)
+        return Step(active, read, direction="gather", filter="list", bytes_sent=bytes_sent)
 
     def columns(self) -> dict[str, Column]:
         """Return the colour of each owned vertex."""

@@ -87,13 +87,13 @@ class _Space(NamedTuple):
     products: npt.NDArray[np.float64]
     image: npt.NDArray[np.float64]
 
-    def result(self, found: npt.NDArray[np.float64], value: float) -> Ritz:
+    def result(self, vector: npt.NDArray[np.float64], value: float) -> Ritz:
         """Return a vector of the span, and its residual for a value."""
-        count = len(found)
-        rest = self.image @ found
-        rest[:count] -= value * found
+        count = len(vector)
+        rest = self.image @ vector
+        rest[:count] -= value * vector
         length = math.sqrt(max(0.0, float(rest @ self.products @ rest)))
-        factors = np.stack([np.append(found, 0.0), rest])
+        factors = np.stack([np.append(vector, 0.0), rest])
         return Ritz(value, factors, length / value if value > 0.0 else 0.0)
 
 
@@ -104,8 +104,8 @@ def _space_of(estimate: float, square: float, sums: npt.NDArray[np.float64]) -> 
     among = np.concatenate([sums[:1, 1], sums[1:].reshape(-1)])
     products = np.empty((count + 1, count + 1))
     products[0, 0], products[0, 1] = square, sums[0, 0]
-    for one in range(1, count):
-        products[0, one + 1] = estimate * products[0, one] + among[one - 1]
+    for row in range(1, count):
+        products[0, row + 1] = estimate * products[0, row] + among[row - 1]
     places = np.arange(count)
     products[1:, 1:] = among[places[:, None] + places]
     products[1:, 0] = products[0, 1:]
@@ -128,19 +128,19 @@ def ritz_of(estimate: float, square: float, sums: npt.NDArray[np.float64]) -> Ri
         Inner products of w₀, w₁, … with the vector before, and with itself.
     """
     space, count = _space_of(estimate, square, sums), len(sums)
-    own, mapped = space.products[:count, :count], space.products[:count] @ space.image
-    sizes = np.sqrt(np.diag(own))
+    gram, mapped = space.products[:count, :count], space.products[:count] @ space.image
+    sizes = np.sqrt(np.diag(gram))
     sizes[sizes == 0.0] = 1.0
     scaled = np.outer(sizes, sizes)
-    shares, directions = np.linalg.eigh(own / scaled)
-    kept = shares > RANK * shares[-1]
-    basis = directions[:, kept] / np.sqrt(shares[kept])
+    shares, directions = np.linalg.eigh(gram / scaled)
+    independent = shares > RANK * shares[-1]
+    basis = directions[:, independent] / np.sqrt(shares[independent])
     within = basis.T @ ((mapped + mapped.T) / (2.0 * scaled)) @ basis
     values, vectors = np.linalg.eigh(within)
-    found = basis @ vectors[:, -1] / sizes
-    if own[0] @ found < 0.0:
-        found = -found
-    return space.result(found, float(values[-1]))
+    factors = basis @ vectors[:, -1] / sizes
+    if gram[0] @ factors < 0.0:
+        factors = -factors
+    return space.result(factors, float(values[-1]))
 
 
 def power_of(estimate: float, square: float, sums: npt.NDArray[np.float64], unit: float) -> Ritz:
@@ -153,14 +153,14 @@ def power_of(estimate: float, square: float, sums: npt.NDArray[np.float64], unit
     unit : float
     """
     space, count = _space_of(estimate, square, sums), len(sums)
-    found = np.eye(1, count)[0]
+    factors = np.eye(1, count)[0]
     for _ in range(count - 1):
-        found = space.image[:count] @ found + unit * found
-        found /= np.abs(found).max()
-    own, mapped = space.products[:count, :count], space.products[:count] @ space.image
-    length = float(found @ own @ found)
-    found = found / math.sqrt(length)
-    return space.result(found, float(found @ mapped @ found))
+        factors = space.image[:count] @ factors + unit * factors
+        factors /= np.abs(factors).max()
+    gram, mapped = space.products[:count, :count], space.products[:count] @ space.image
+    length = float(factors @ gram @ factors)
+    factors = factors / math.sqrt(length)
+    return space.result(factors, float(factors @ mapped @ factors))
 
 
 class PrincipalVector(ArrayLoop):
@@ -185,7 +185,7 @@ class PrincipalVector(ArrayLoop):
 
     reads_weights = True
     converged = diverged = False
-    kept: ClassVar = {"vector": None, "rest": None}
+    saved: ClassVar = {"vector": None, "rest": None}
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class PrincipalVector(ArrayLoop):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
-        return ROWS["eigenvector_centrality"].of(sizes)
+        return ROWS["eigenvector_centrality"].of(sizes) + sizes.cast_weights
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights and the first values; collective."""
@@ -216,8 +216,10 @@ class PrincipalVector(ArrayLoop):
         (self._weight,) = edge_columns(program, graph)[0]
         check_edge_values(program, graph, (self._weight,), ("float64",) * len(program.state))
         declared: Any = program.constants["nstart"]
-        given = {"nstart": self._nstart}
-        first = constant_values(program, "nstart", declared, graph, None, given, on_device=False)
+        arguments = {"nstart": self._nstart}
+        first = constant_values(
+            program, "nstart", declared, graph, None, arguments, on_device=False
+        )
         by_vertex = first.shape == (graph.length,)
         self._first = first[: graph.owned] if by_vertex else first
         assert program.validate is not None
@@ -233,15 +235,15 @@ class PrincipalVector(ArrayLoop):
             self._scale = 1.0 / float(greatest[0])
         self._vectors = xp.empty((PRODUCTS + 1, part.size))
         self._vector, self._rest = self._vectors[0], self._vectors[1]
-        own = self._vector[: part.owned]
+        vector = self._vector[: part.owned]
         if by_vertex:
             greatest_of = self._comm.allgather(float(self._first.max(initial=0.0)))
-            own[part.order] = xp.asarray(self._first / (max(greatest_of) or 1.0))
+            vector[part.order] = xp.asarray(self._first / (max(greatest_of) or 1.0))
         elif self._weight is None:
-            own[:] = xp.diff(part.csc.offsets[: part.owned + 1]) + 1.0
+            vector[:] = xp.diff(part.csc.offsets[: part.owned + 1]) + 1.0
         else:
-            own[:] = 1.0
-        own /= math.sqrt(self._total((own * own).sum())) or 1.0
+            vector[:] = 1.0
+        vector /= math.sqrt(self._total((vector * vector).sum())) or 1.0
         self._rest[:] = 0.0
         self._estimate, self._square, self._change = 0.0, 1.0, math.inf
         self.converged = graph.number_of_arcs == 0
@@ -274,8 +276,8 @@ class PrincipalVector(ArrayLoop):
         if not self.diverged:
             if self.tol and slow and turn == TURN - 1 and changes[-1] > self.tol:
                 ritz = power_of(self._estimate, self._square, sums, self._scale)
-            own = self._loops.combine(self._vectors, part.owned, ritz.factors)
-            self._square, rest = np.sum(self._comm.allgather(own.tolist()), axis=0).tolist()
+            combined = self._loops.combine(self._vectors, part.owned, ritz.factors)
+            self._square, rest = np.sum(self._comm.allgather(combined.tolist()), axis=0).tolist()
             self._estimate = ritz.value
             if ritz.value > 0.0:
                 length = math.sqrt(self._square)
@@ -299,8 +301,8 @@ class PrincipalVector(ArrayLoop):
 
     def _greatest_rest(self) -> float:
         """Return the greatest absolute entry of the residual; collective."""
-        own = self._rest[: self.near.part.owned]
-        return max(self._comm.allgather(float(abs(own).max()) if len(own) else 0.0))
+        rest = self._rest[: self.near.part.owned]
+        return max(self._comm.allgather(float(abs(rest).max()) if len(rest) else 0.0))
 
     def _multiply(self, first: int, most: int) -> npt.NDArray[np.float64]:
         """Compute the next vectors; return their inner products; collective."""
@@ -315,12 +317,12 @@ class PrincipalVector(ArrayLoop):
             sums: npt.NDArray[np.float64] = self._queue.run(first, last, self._estimate)
             return sums
         near.update(vectors[first])
-        before, found = vectors[first, : part.owned], vectors[first + 1, : part.owned]
-        own = self._loops.shift(
-            near.sums(vectors[first], "in", weight=self._weight), before, found,
+        before, product = vectors[first, : part.owned], vectors[first + 1, : part.owned]
+        shifted = self._loops.shift(
+            near.sums(vectors[first], "in", weight=self._weight), before, product,
             scale=self._scale, by=0.0 if first else self._estimate,
         )  # fmt: skip
-        shown = self._comm.allgather(own[None].tolist())
+        shown = self._comm.allgather(shifted[None].tolist())
         added: npt.NDArray[np.float64] = np.sum(shown, axis=0)
         return added
 
@@ -343,8 +345,8 @@ class PrincipalVector(ArrayLoop):
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from what `state` returned."""
         super().restore(state)
-        for row, one in enumerate((self._vector, self._rest)):
-            self._vectors[row] = one
+        for row, values in enumerate((self._vector, self._rest)):
+            self._vectors[row] = values
         self._vector, self._rest = self._vectors[0], self._vectors[1]
         self._estimate, self._square, self._change = state["ritz"].tolist()
         self.converged = self.converged or self._change <= (self.tol or 0.0)
@@ -352,7 +354,7 @@ class PrincipalVector(ArrayLoop):
     def columns(self) -> dict[str, Column]:
         """Return the vector after a step of power iteration on A + I, of length 1; collective."""
         part, xp = self.near.part, self.near.xp
-        own, rest = self._vector[: part.owned], self._rest[: part.owned]
-        values = xp.maximum(own + rest / (self._estimate + self._scale), 0.0)
+        vector, rest = self._vector[: part.owned], self._rest[: part.owned]
+        values = xp.maximum(vector + rest / (self._estimate + self._scale), 0.0)
         values /= math.sqrt(self._total((values * values).sum())) or 1.0
         return {self.name: part.by_number(values)}

@@ -168,7 +168,10 @@ class LabelPropagation(Loop):
             self._chooser = chooser(part, weights)
         else:
             classes = color_classes(graph, part, weights, self._seed)
-            self._classes = [(one.rows, chooser(one, one.weights)) for one in classes]
+            self._classes = [
+                (color_class.rows, chooser(color_class, color_class.weights))
+                for color_class in classes
+            ]
         self._changed = graph.number_of_vertices if self._arcs else 0
 
     @property
@@ -180,15 +183,15 @@ class LabelPropagation(Loop):
         """Choose new labels, all from those of the last step, or colour by colour."""
         active = self._changed
         changed = self._all_at_once() if self._seed is None else self._by_color()
-        self._changed, sent = self._part.halo.totals(changed)
-        return Step(active, self._arcs, direction="gather", filter="all", bytes_sent=sent)
+        self._changed, bytes_sent = self._part.halo.totals(changed)
+        return Step(active, self._arcs, direction="gather", filter="all", bytes_sent=bytes_sent)
 
     def _all_at_once(self) -> int:
         """Choose the labels of all owned vertices; return how many changed."""
-        label, own = self._label, self._part.owned
+        label, owned = self._label, self._part.owned
         chosen, changed = self._chooser.choose(label)
-        moved = chosen != label[:own]
-        label[:own] = chosen
+        moved = chosen != label[:owned]
+        label[:owned] = chosen
         self._update_ghosts(moved)
         return int(changed)
 
@@ -198,10 +201,10 @@ class LabelPropagation(Loop):
         self._label = label = self._label.copy()
         xp, total = self._part.xp, 0
         for rows, chooser in self._classes:
-            own = label[rows]
-            chosen, changed = chooser.choose(xp.concatenate([own, label]))
+            labels = label[rows]
+            chosen, changed = chooser.choose(xp.concatenate([labels, label]))
             moved = xp.zeros(self._part.owned, np.bool_)
-            moved[rows] = chosen != own
+            moved[rows] = chosen != labels
             label[rows] = chosen
             self._update_ghosts(moved)
             total += int(changed)
@@ -210,10 +213,10 @@ class LabelPropagation(Loop):
     def _update_ghosts(self, moved: Array) -> None:
         """Send the labels of the owned vertices whose label has changed; collective."""
         part, label = self._part, self._label
-        for ghosts, (came,) in part.halo.update_changed(
+        for ghosts, (labels,) in part.halo.update_changed(
             moved[part.halo.ends], lambda places: [label[places]]
         ):
-            label[ghosts] = came
+            label[ghosts] = labels
 
     def inputs(self) -> dict[str, Any]:
         """Return the seed, if there is one."""

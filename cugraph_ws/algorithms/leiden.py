@@ -243,11 +243,11 @@ class Leiden(Louvain):
         self._begin_graph(self._first)
         self._place(self._begun)
 
-    def _improved(self, found: Array) -> Array:
+    def _improved(self, labels: Array) -> Array:
         """Return the best communities, and split those that are not connected."""
-        found = super()._improved(found)
-        parts = self._split(found)
-        if len(module_of(parts).unique(parts)) > len(module_of(found).unique(found)):
+        labels = super()._improved(labels)
+        parts = self._split(labels)
+        if len(module_of(parts).unique(parts)) > len(module_of(labels).unique(labels)):
             self._put(self._here(parts))
             self._best = self._quality()
         return parts
@@ -261,8 +261,8 @@ class Leiden(Louvain):
     def _split(self, labels: Array) -> Array:
         """Return the connected parts of communities of the graph's vertices, numbered from 0."""
         level = self._first
-        found = self._backend.components_within(level.rows, level.sources, self._here(labels))
-        return self._part.xp.asarray(without_gaps(self._xp, found)[0])
+        parts = self._backend.components_within(level.rows, level.sources, self._here(labels))
+        return self._part.xp.asarray(without_gaps(self._xp, parts)[0])
 
     def _refined(self) -> Array:
         """Return communities within those of the level, from vertices that begin alone."""

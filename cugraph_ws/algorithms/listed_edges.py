@@ -26,7 +26,7 @@ class ListedEdges(ArrayLoop):
     checkpoints = "none"
     ends_within_steps = True
     outputs: ClassVar[dict[str, bool]] = {}
-    kept: ClassVar[dict[str, Any]] = {}
+    saved: ClassVar[dict[str, Any]] = {}
     converged = False
     name: str
     _finish: Any  # called with the arguments of `end`
@@ -58,10 +58,10 @@ class ListedEdges(ArrayLoop):
         *others
         total : int
         """
-        found: list[tuple[Any, ...]] = []
-        self._finish = lambda *one: found.append(one)
+        results: list[tuple[Any, ...]] = []
+        self._finish = lambda *result: results.append(result)
         run_on(self, graph, **options).require_convergence(name)
-        return found[0]
+        return results[0]
 
     def edges_once(self) -> tuple[Array, Array, Array, Array, Array]:
         """List every edge once, except self-loops.
@@ -83,26 +83,26 @@ class ListedEdges(ArrayLoop):
             head = head[arcs]
             return arcs, tail, head, tail, head
         tail = tail.astype(np.int64)
-        one, other = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)
-        arcs = xp.flatnonzero(one != other if directed else one < other)
-        return arcs, tail[arcs], head[arcs], one[arcs], other[arcs]
+        tails, heads = part.numbers[tail].astype(np.int64), part.numbers[head].astype(np.int64)
+        arcs = xp.flatnonzero(tails != heads if directed else tails < heads)
+        return arcs, tail[arcs], head[arcs], tails[arcs], heads[arcs]
 
     def of_all_ranks(self, *columns: Array) -> tuple[list[Array], int]:
         """Return columns of all ranks' edges, and the index of this rank's first edge; collective."""
         part, xp = self.near.part, self.near.xp
         comm = part.graph.comm
-        came = part.halo.exchange([list(columns)] * comm.size)
-        first = sum(len(one[0]) for one in came[: comm.rank])
-        return [xp.concatenate(column) for column in zip(*came, strict=True)], first
+        received = part.halo.exchange([list(columns)] * comm.size)
+        first = sum(len(columns_of_rank[0]) for columns_of_rank in received[: comm.rank])
+        return [xp.concatenate(column) for column in zip(*received, strict=True)], first
 
-    def end(self, arcs: Array, *others: Any, count: int = 0) -> Step:
+    def end(self, arcs: Array, *values: Any, count: int = 0) -> Step:
         """End the loop with this rank's chosen arcs and other results; collective.
 
         `count` is summed over the ranks.
         """
         part = self.near.part
-        total, sent = part.halo.totals(count)
+        total, bytes_sent = part.halo.totals(count)
         self.converged, self.done = True, 1
-        self._finish(part, arcs, *others, total)
+        self._finish(part, arcs, *values, total)
         read = part.graph.number_of_arcs
-        return Step(0, read, direction="link", filter="all", bytes_sent=sent)
+        return Step(0, read, direction="link", filter="all", bytes_sent=bytes_sent)

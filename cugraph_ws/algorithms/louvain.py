@@ -365,7 +365,7 @@ class Louvain(Loop):
     def state(self) -> dict[str, Any]:
         """Return the communities of the finished levels and of the graph, and what is done."""
         empty = np.empty(0, np.int64)
-        levels = np.concatenate([empty, *(as_host(one) for one in self._finished)])
+        levels = np.concatenate([empty, *(as_host(labels) for labels in self._finished)])
         return {
             "levels": levels,
             "finished": np.array([len(self._finished)]),
@@ -381,11 +381,11 @@ class Louvain(Loop):
         saved = state.integers("levels", levels * vertices, 0, vertices - 1)
         most = -1
         for level in reversed(saved.reshape(levels, vertices)):
-            found = np.unique(level)
-            dense = len(found) == 0 or int(found[-1]) == len(found) - 1
+            distinct = np.unique(level)
+            dense = len(distinct) == 0 or int(distinct[-1]) == len(distinct) - 1
             state.require("levels", dense, "skips a community")
-            state.require("levels", len(found) >= most, "splits a community")
-            most = len(found)
+            state.require("levels", len(distinct) >= most, "splits a community")
+            most = len(distinct)
         state.integers("found", vertices, 0, vertices - 1)
         state.flags("final", 1)
         state.flags("converged", 1)
@@ -423,12 +423,12 @@ class Louvain(Loop):
         """Return the community of each owned vertex, and those of the levels if they are wanted."""
         last = self._found if self.converged else self._of_vertices(self._label)
         levels = self._levels(last) if self._hierarchy else [last]
-        own = slice(self._part.low, self._part.low + self._part.owned)
-        named = [_in_order(level)[own] for level in levels]
-        found = {"partition": named[-1]}
+        owned = slice(self._part.low, self._part.low + self._part.owned)
+        named = [_in_order(level)[owned] for level in levels]
+        columns = {"partition": named[-1]}
         if self._hierarchy:
-            found |= {f"level_{place}": level for place, level in enumerate(named)}
-        return found
+            columns |= {f"level_{place}": level for place, level in enumerate(named)}
+        return columns
 
     def _levels(self, last: Array) -> list[Array]:
         """Return the levels of a hierarchy whose last is given."""
@@ -479,7 +479,7 @@ class Louvain(Loop):
             arcs = len(near.indices)
             if arcs == len(part.csc.indices):  # no self-loop, and no parallel edges
                 offsets, indices = (
-                    one.astype(np.int64, copy=False) for one in (near.offsets, near.indices)
+                    array.astype(np.int64, copy=False) for array in (near.offsets, near.indices)
                 )
                 sources = row_numbers(part.xp, offsets, arcs)
                 ones = part.xp.ones(arcs, np.int64)
@@ -537,23 +537,23 @@ class Louvain(Loop):
         else:
             self._end_levels()
 
-    def _end(self, found: Array) -> None:
+    def _end(self, labels: Array) -> None:
         """End the run with communities of the graph's vertices, or better ones if the graph is small."""
-        self._found, self.converged = self._improved(found), True
+        self._found, self.converged = self._improved(labels), True
 
-    def _improved(self, found: Array) -> Array:
+    def _improved(self, labels: Array) -> Array:
         """Return the best communities of a small graph that a search from the given ones finds."""
         search, arcs = loops("small_communities", on_device=False), len(self._first.indices)
         if not 0 < arcs <= search.MOST_ARCS or len(self._finished) >= self._max_level:
-            return found
+            return labels
         self._begin_graph(self._first)  # on the host, since it is small
         level = self._level
         better = search.improved(
-            level.rows, level.degrees, as_host(found), self._factor, self._seed
+            level.rows, level.degrees, as_host(labels), self._factor, self._seed
         )
-        self._put(as_host(found) if better is None else better)
+        self._put(as_host(labels) if better is None else better)
         self._best = self._quality()
-        return found if better is None else self._part.xp.asarray(better)
+        return labels if better is None else self._part.xp.asarray(better)
 
     def _end_levels(self) -> None:
         """Let the vertices of the graph move again, unless those of the only level were they."""
@@ -613,8 +613,8 @@ def both_ways(part: Part) -> tuple[Array, Array, Array]:
     look()
     if not part.halo.alone:
         _refuse_too_many(part.graph)
-        came = part.halo.exchange([[rows, columns, weights]] * part.graph.comm.size)
-        rows, columns, weights = (xp.concatenate(one) for one in zip(*came, strict=True))
+        received = part.halo.exchange([[rows, columns, weights]] * part.graph.comm.size)
+        rows, columns, weights = (xp.concatenate(pieces) for pieces in zip(*received, strict=True))
     if part.directed:
         ends = xp.concatenate([rows, columns]), xp.concatenate([columns, rows])
         look()
@@ -681,8 +681,8 @@ def merge(xp: Any, backend: Any, level: Level, dense: Array, count: int) -> Leve
 
 def _total(values: Array) -> int:
     """Return the sum of integers as a Python number."""
-    found = values.sum()
-    return int(found if isinstance(found, np.generic) else as_host(found))
+    total = values.sum()
+    return int(total if isinstance(total, np.generic) else as_host(total))
 
 
 def row_sums(xp: Any, weights: Array, offsets: Array) -> Array:
@@ -696,14 +696,14 @@ def row_sums(xp: Any, weights: Array, offsets: Array) -> Array:
 
 def without_gaps(xp: Any, labels: Array) -> tuple[Array, int]:
     """Renumber labels, which are below the length of the array, from 0 in the same order; return their count too."""
-    there = xp.zeros(len(labels), np.bool_)
-    there[labels] = True
-    return xp.cumsum(there, dtype=np.int64)[labels] - 1, count_true(there)
+    occurs = xp.zeros(len(labels), np.bool_)
+    occurs[labels] = True
+    return xp.cumsum(occurs, dtype=np.int64)[labels] - 1, count_true(occurs)
 
 
-def _in_common(labels: Array, others: Array) -> Array:
+def _in_common(labels: Array, other_labels: Array) -> Array:
     """Return labels of pairs of labels, each of them less than their number."""
-    pairs = others * len(labels) + labels
+    pairs = other_labels * len(labels) + labels
     return module_of(labels).unique(pairs, return_inverse=True)[1]
 
 
@@ -713,9 +713,9 @@ def _in_order(labels: Array) -> Array:
     if xp is np:  # this is faster than NumPy's sorts
         least = np.full(vertices, vertices)
         np.minimum.at(least, labels, np.arange(vertices))
-        found = np.flatnonzero(least < vertices)
+        occurring = np.flatnonzero(least < vertices)
         rank = np.empty(vertices, np.int64)
-        rank[found[np.argsort(least[found])]] = np.arange(len(found))
+        rank[occurring[np.argsort(least[occurring])]] = np.arange(len(occurring))
         return rank[labels]
     _, first, inverse = xp.unique(labels, return_index=True, return_inverse=True)
     rank = xp.empty(len(first), np.int64)

@@ -132,18 +132,18 @@ class MaximalBipartiteMatching(Loop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read which vertices are on the left, and refuse edges within a side."""
         backend = loops("matching", on_device=on_device)
-        there = on_device and graph.binds_on_device
+        made_on_device = on_device and graph.binds_on_device
         if isinstance(self._left, str):
             left, _ = graph.vertex_values(
-                self._left, "left", np.bool_, default=False, on_device=there
+                self._left, "left", np.bool_, default=False, on_device=made_on_device
             )
         else:
-            left = graph.members(self._left, "left", on_device=there)
+            left = graph.members(self._left, "left", on_device=made_on_device)
         self._is_left = left
-        given = Part(graph, on_device=on_device)
+        on_graph = Part(graph, on_device=on_device)
         if on_device:
-            left = given.laid.by_position(left)
-        _refuse_inside(given, backend.edge_inside(given, left))
+            left = on_graph.laid.by_position(left)
+        _refuse_inside(on_graph, backend.edge_inside(on_graph, left))
         self._part = part = all_neighbours(graph, on_device=on_device)
         self._rounds = backend.Rounds(part, self._key)
         # By entry of the boundaries: the range of positions that its holder owns.
@@ -165,8 +165,8 @@ class MaximalBipartiteMatching(Loop):
         self._send_proposals()
         self._free, read = self._rounds.accept(mate, best, self._free)
         self._send_mates()
-        self._all_free, read, sent = self._part.halo.totals(len(self._free), read)
-        return Step(active, read, direction="pull", filter="list", bytes_sent=sent)
+        self._all_free, read, bytes_sent = self._part.halo.totals(len(self._free), read)
+        return Step(active, read, direction="pull", filter="list", bytes_sent=bytes_sent)
 
     def inputs(self) -> dict[str, Any]:
         """Return which vertices are on the left, and the seed."""
@@ -231,8 +231,8 @@ class MaximalBipartiteMatching(Loop):
 
     def _find_free(self) -> None:
         """List the owned vertices that may still find a mate; collective."""
-        own, ends = slice(self._part.owned), self._part.halo.ends
-        free = self._part.xp.flatnonzero((self._mate[own] < 0) & (self._best[own] != -1))
+        owned, ends = slice(self._part.owned), self._part.halo.ends
+        free = self._part.xp.flatnonzero((self._mate[owned] < 0) & (self._best[owned] != -1))
         self._free = free.astype(self._mate.dtype)
         self._said, self._matched = self._best[ends], self._mate[ends] >= 0
         self._all_free, _ = self._part.halo.totals(len(self._free))
@@ -267,7 +267,7 @@ def check_mates(state: SavedState, left: npt.NDArray[np.bool_]) -> None:
 
 def _refuse_inside(part: Part, own: tuple[int, int, bool] | None) -> None:
     """Raise InputError for the first edge within a side that any rank has found; collective."""
-    shown = [one for one in part.halo.comm.allgather(own) if one is not None]
+    shown = [edge for edge in part.halo.comm.allgather(own) if edge is not None]
     if shown:
         *ends, on_left = shown[0]
         source, destination = part.graph.describe_vertices(ends)

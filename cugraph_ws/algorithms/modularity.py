@@ -225,27 +225,28 @@ def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list
     community, out of its vertices and into them.  In an undirected graph each edge is two arcs,
     also a self-loop.
     """
-    here = choose_engine(engine, graph)
-    refuse_call("sums by community", ROWS["modularity"], graph, on_device=here == "cuda")
-    part = Part(graph, on_device=here == "cuda")
+    chosen = choose_engine(engine, graph)
+    refuse_call("sums by community", ROWS["modularity"], graph, on_device=chosen == "cuda")
+    part = Part(graph, on_device=chosen == "cuda")
     xp, halo = part.xp, part.halo
     labels, names = read_labels(graph, communities, "communities")
     codes = xp.asarray(labels[: graph.owned])
-    came = halo.exchange([[xp.unique(codes)]] * halo.comm.size)
-    distinct = xp.unique(xp.concatenate([one for (one,) in came]))
-    own = xp.searchsorted(distinct, codes)
+    codes_of_ranks = halo.exchange([[xp.unique(codes)]] * halo.comm.size)
+    distinct = xp.unique(xp.concatenate([values for (values,) in codes_of_ranks]))
+    places = xp.searchsorted(distinct, codes)
     count = len(distinct)
-    inside, loops = _inside(part, part.with_ghosts(own), count)
+    inside, loops = _inside(part, part.with_ghosts(places), count)
     out, into = (
-        _by_community(xp, own, _at_vertices(part, incoming=incoming), count)
+        _by_community(xp, places, _at_vertices(part, incoming=incoming), count)
         for incoming in (False, True)
     )
     if not graph.directed:
         inside, out, into = inside + loops, out + loops, into + loops
-    sizes = _by_community(xp, own, xp.ones(part.owned), count)
+    sizes = _by_community(xp, places, xp.ones(part.owned), count)
     bounds = [count * rank // halo.comm.size for rank in range(halo.comm.size + 1)]
     buffers = [
-        [one[low:high] for one in (sizes, inside, out, into)] for low, high in pairwise(bounds)
+        [values[low:high] for values in (sizes, inside, out, into)]
+        for low, high in pairwise(bounds)
     ]
     received = halo.exchange(buffers)
     sums = [as_host(sum(buffer[which] for buffer in received)) for which in range(len(SUMS))]
@@ -272,9 +273,9 @@ def _inside(part: Part, labels: Array, count: int) -> tuple[Array, Array]:
     if not arcs:
         return xp.zeros(count), xp.zeros(count)
     rows = row_of_arcs(part)
-    there = labels[rows]
+    row_labels = labels[rows]
     name = part.graph.weight
     weights = xp.ones(arcs) if name is None else part.arc_values(name).astype(np.float64)
-    both = xp.where(there == labels[csc.indices], weights, 0.0)
+    both = xp.where(row_labels == labels[csc.indices], weights, 0.0)
     loops = xp.where(rows == csc.indices, weights, 0.0)
-    return bin_sums(there, both, count), bin_sums(there, loops, count)
+    return bin_sums(row_labels, both, count), bin_sums(row_labels, loops, count)

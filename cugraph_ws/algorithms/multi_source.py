@@ -118,10 +118,14 @@ class MultiSource(Loop):
     ) -> None:
         if not isinstance(program, VertexProgram):
             raise InputError(f"program={shown(program)} is not a vertex program; give BFS or SSSP")
-        sets = {name: one for name, one in program.constants.items() if isinstance(one, VertexSet)}
+        sets = {
+            name: constant
+            for name, constant in program.constants.items()
+            if isinstance(constant, VertexSet)
+        }
         if not isinstance(argument, str) or argument not in {
             *sets,
-            *(one.alias for one in sets.values()),
+            *(constant.alias for constant in sets.values()),
         }:
             raise InputError(
                 f"argument={shown(argument)}: {program.name} has no vertex set of this name; it has: "
@@ -161,13 +165,15 @@ class MultiSource(Loop):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of the rows of the result, one for each start and vertex, and of a search."""
         starts = length_hint(self._starts, 1)
-        each = RESULTS.get(self.name, RESULTS["multi_source_sssp"]) + 3 * sizes.wide_ids
+        each = RESULTS.get(self.name, RESULTS["multi_source_sssp"]) + 1.5 * sizes.wide_ids
         return each * starts * sizes.vertices + program_memory(self._program, sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the starts and allocate the results."""
         program = self._program
-        batched = on_device and any(_are_alike(program, one) for one in BATCHED)
+        batched = on_device and any(
+            _are_alike(program, batched_program) for batched_program in BATCHED
+        )
         if on_device and not batched and graph.whole:
             raise InputError(
                 f"multi-source searches on the CUDA engine run BFS or SSSP, not {program.name}; "
@@ -230,9 +236,9 @@ class MultiSource(Loop):
         first, count = self._done, len(self._numbers)
         done = min(first + self._searches.width, count)
         into = [self._found[field][first:done] for field in FIELDS]
-        arcs, sent = self._searches.run(self._numbers[first:done], *into)
+        arcs, bytes_sent = self._searches.run(self._numbers[first:done], *into)
         self._done = done
-        return Step(count - done, arcs, direction="push", filter="list", bytes_sent=sent)
+        return Step(count - done, arcs, direction="push", filter="list", bytes_sent=bytes_sent)
 
     def inputs(self) -> dict[str, Any]:
         """Return what the searches depend on besides the graph."""
@@ -429,7 +435,7 @@ def multi_source_sssp(
     return with_unreachable(result, "distance", unreachable)
 
 
-def _are_alike(one: VertexProgram, other: VertexProgram) -> bool:
+def _are_alike(candidate: VertexProgram, pattern: VertexProgram) -> bool:
     """Return whether two programs are equal; one sent to a worker is a different object there."""
 
     def said(program: VertexProgram) -> tuple[Any, ...]:
@@ -437,4 +443,4 @@ def _are_alike(one: VertexProgram, other: VertexProgram) -> bool:
         kinds = [*program.state.items(), *program.edges.items()]
         return program.name, program.combine, program.contributors, functions, kinds
 
-    return said(one) == said(other)
+    return said(candidate) == said(pattern)

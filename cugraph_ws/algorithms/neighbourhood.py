@@ -119,8 +119,10 @@ class Neighbourhood:
         positions : array of int64
         """
         graph = self.part.graph
-        here = np.flatnonzero((numbers >= graph.low) & (numbers < graph.low + graph.owned))
-        return here, self.part.placed(self.xp.asarray(numbers[here])).astype(np.int64)
+        owned_places = np.flatnonzero((numbers >= graph.low) & (numbers < graph.low + graph.owned))
+        return owned_places, self.part.placed(self.xp.asarray(numbers[owned_places])).astype(
+            np.int64
+        )
 
     def sums(
         self, values: Array, direction: Direction, which: Array = None, weight: str | None = None,
@@ -176,20 +178,20 @@ class Neighbourhood:
         def fold(rows: Any, chosen: Array, weights: Array) -> Any:
             return rows, self._classes(rows, len(chosen)), weights
 
-        found: tuple[Any, Any, Array] = self._by_arcs(fold, direction, self.own, weight, None)
-        return found
+        result: tuple[Any, Any, Array] = self._by_arcs(fold, direction, self.own, weight, None)
+        return result
 
     def _classes(self, rows: Any, count: int) -> Any:
         """Return how the first rows are added up, found once; a whole graph on a GPU keeps it."""
         part, key = self.part, id(rows.offsets)
         if key not in self._found_classes:
-            kept = part.graph.derived if self._kept else {}
+            cache = part.graph.derived if self._kept else {}
             order = "csc" if rows.offsets is part.csc.offsets else "csr"
             name = "row classes", order
-            if name not in kept:
-                whole = order == "csc" and part.whole and part.halo.alone and not part.on_device
-                kept[name] = self._loops.classes_of(rows, count, whole=whole and self._plain)
-            self._found_classes[key] = rows.offsets, kept[name]
+            if name not in cache:
+                is_whole = order == "csc" and part.whole and part.halo.alone and not part.on_device
+                cache[name] = self._loops.classes_of(rows, count, whole=is_whole and self._plain)
+            self._found_classes[key] = rows.offsets, cache[name]
         return self._found_classes[key][1]
 
     def nearest(self, distances: Array, direction: Direction, which: Array, weight: str) -> Array:
@@ -291,11 +293,11 @@ class Neighbourhood:
         if not self._directed or direction == "in":
             return fold(part.csc, chosen)
         if part.halo.alone:
-            found = fold(part.csr, chosen)
+            words = fold(part.csr, chosen)
             return (
-                self._combine(operation)(found, fold(part.csc, chosen))
+                self._combine(operation)(words, fold(part.csc, chosen))
                 if direction == "all"
-                else found
+                else words
             )
         assert direction == "out", "a shard's rows of all neighbours are symmetrised"
         shares = fold(part.csr, self.xp.arange(part.size))
@@ -337,7 +339,7 @@ class Neighbourhood:
         rows = [part.csc] if direction == "out" and self._directed else [part.csr]
         if direction == "all" and self._directed:
             rows.append(part.csc)
-        listings = [_listed(xp, one, places) for one in rows]
+        listings = [_listed(xp, side, places) for side in rows]
         if sum(total for total, _ in listings) * MANY < part.size:
             together = [piece for _, pieces in listings for piece in pieces]
             look()
@@ -371,10 +373,12 @@ class Neighbourhood:
             return changed
         marks = xp.zeros(part.size, np.bool_)
         marks[changed] = True
-        came = part.halo.update_changed(marks[part.halo.ends], lambda held: [column[held].ravel()])
-        for ghosts, (values,) in came:
+        updates = part.halo.update_changed(
+            marks[part.halo.ends], lambda boundary: [column[boundary].ravel()]
+        )
+        for ghosts, (values,) in updates:
             column[ghosts] = values.reshape(len(ghosts), *column.shape[1:])
-        return xp.concatenate([changed, *[ghosts for ghosts, _ in came]])
+        return xp.concatenate([changed, *[ghosts for ghosts, _ in updates]])
 
     def total(self, number: Any) -> int:
         """Sum a number over all ranks; collective."""
@@ -538,9 +542,9 @@ def frame_of_arcs(
         order = order_of_pairs(xp, destination, source, graph.number_of_vertices)
         arcs, source, destination = arcs[order], source[order], destination[order]
     carried = {name: part.arc_values(name)[arcs] for name in graph.edge_attributes}
-    columns = {**carried, **{name: one[arcs] for name, one in extra.items()}}
+    columns = {**carried, **{name: values[arcs] for name, values in extra.items()}}
     if not graph.device_resident:
-        columns = {name: as_host(one) for name, one in columns.items()}
+        columns = {name: as_host(values) for name, values in columns.items()}
         source, destination = as_host(source), as_host(destination)
     return graph.frame_of_edges(source, destination, columns)
 
@@ -567,29 +571,30 @@ def order_of_pairs(xp: Any, first: Array, second: Array, size: int) -> Array:
 class ArrayLoop(Loop):
     """Base of loops for `run` whose state is arrays by vertex.
 
-    A subclass has `start` and `step`, sets `converged`, keeps the arrays named in `kept` as
+    A subclass has `start` and `step`, sets `converged`, keeps the arrays named in `saved` as
     attributes by position, and its count of finished pieces of work in `done`.
     """
 
-    kept: ClassVar[dict[str, tuple[float, float] | None]]  # the range of integers; None for floats
+    saved: ClassVar[dict[str, tuple[float, float] | None]]  # the range of integers; None for floats
     near: Neighbourhood
     done = 0
 
     @property
     def by_vertex_state(self) -> tuple[str, ...]:
         """Names of the arrays of `state` with an entry for each owned vertex."""
-        return tuple(self.kept)
+        return tuple(self.saved)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the kept arrays of owned vertices, and the work done."""
         arrays = {
-            name: as_host(self.near.part.by_number(getattr(self, f"_{name}"))) for name in self.kept
+            name: as_host(self.near.part.by_number(getattr(self, f"_{name}")))
+            for name in self.saved
         }
         return {**arrays, "done": np.array([self.done], np.int64)}
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
-        for name, bounds in self.kept.items():
+        for name, bounds in self.saved.items():
             if bounds is None:
                 state.floats(name, graph.owned)
             else:
@@ -599,11 +604,11 @@ class ArrayLoop(Loop):
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from the kept arrays."""
         part = self.near.part
-        for name in self.kept:
+        for name in self.saved:
             dtype = getattr(self, f"_{name}").dtype
             setattr(self, f"_{name}", part.with_ghosts(state[name].astype(dtype)))
         self.done = int(state["done"][0])
 
     def columns(self) -> dict[str, Column]:
         """Return the kept arrays of owned vertices."""
-        return {name: self.near.part.by_number(getattr(self, f"_{name}")) for name in self.kept}
+        return {name: self.near.part.by_number(getattr(self, f"_{name}")) for name in self.saved}

@@ -99,17 +99,17 @@ def _on_worker(rows: Any, targets: Any) -> Any:
     if is_dask_frame(targets):
         targets = targets.compute()
     walk = delayed(_walked, pure=False)
-    found = walk(rows[names].to_delayed(), targets).compute()
-    if isinstance(found, InputError):
-        raise found
-    return found
+    rows_of_paths = walk(rows[names].to_delayed(), targets).compute()
+    if isinstance(rows_of_paths, InputError):
+        raise rows_of_paths
+    return rows_of_paths
 
 
 def _walked(parts: Sequence[Any], targets: Any) -> Any:
     """Return the paths in the partitions' rows, or the user's error, so that no worker logs it."""
-    whole = nw.concat([nw.from_native(part, eager_only=True) for part in parts])
+    tree = nw.concat([nw.from_native(part, eager_only=True) for part in parts])
     try:
-        return shortest_path(nw.maybe_reset_index(whole).to_native(), targets)
+        return shortest_path(nw.maybe_reset_index(tree).to_native(), targets)
     except InputError as error:
         return error
 
@@ -149,8 +149,8 @@ class _Tree:
         """Return which vertices are reached; others are null, or have the type's maximum."""
         values = self.read(self.values, vertices)
         limits = np.finfo(values.dtype) if values.dtype.kind == "f" else np.iinfo(values.dtype)
-        found: Mask = self.read(self.valid, vertices) & (values != limits.max)
-        return found
+        reached: Mask = self.read(self.valid, vertices) & (values != limits.max)
+        return reached
 
     def own(self, targets: Integers) -> Integers:
         """Return the targets of the paths that this rank walks."""
@@ -168,8 +168,8 @@ class _Tree:
         if halo.alone:
             return self.predecessors[vertices]
         before = np.full(len(vertices), -1)
-        there = vertices >= 0
-        before[there] = halo.fetch(self.predecessors, vertices[there])
+        exists = vertices >= 0
+        before[exists] = halo.fetch(self.predecessors, vertices[exists])
         return before
 
 

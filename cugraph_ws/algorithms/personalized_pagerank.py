@@ -226,14 +226,17 @@ class PersonalizedPageRank(ArrayLoop):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of a block of seeds, and of the ranks of all as rows of a result."""
         seeds = length_hint(self._seeds, 1)
-        kept = 0 if self._top is not None else 8 * seeds
-        rest = MEMORY.of(sizes) + kept * sizes.vertices
+        ranks_bytes = 0 if self._top is not None else 8 * seeds
+        graph = MEMORY.of(sizes) + (0 if sizes.directed else sizes.cast_weights)
+        rest = graph + ranks_bytes * sizes.vertices
         block = BLOCK * sizes.columns(min(WIDTH, seeds), BLOCK, rest=rest)
         if self.by_vertex:
             listed = RESULTS["personalized_pagerank columns"] * seeds + 2 * sizes.id_bytes
         else:
-            listed = (RESULTS["personalized_pagerank"] + 2 * sizes.wide_ids) * seeds * (kept > 0)
-        return MEMORY.of(sizes) + max(block + kept, listed) * sizes.vertices
+            listed = (
+                (RESULTS["personalized_pagerank"] + 2 * sizes.wide_ids) * seeds * (ranks_bytes > 0)
+            )
+        return graph + max(block + ranks_bytes, listed) * sizes.vertices
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the seeds, and sum the out-weights of each vertex."""
@@ -250,9 +253,9 @@ class PersonalizedPageRank(ArrayLoop):
         self._share = xp.where(out > 0.0, 1.0 / xp.where(out > 0.0, out, 1.0), 0.0)[:, None]
         self._sent = xp.empty((part.size, 0))
         self._found: list[Array] = [None] * len(self._numbers)
-        kept = 0 if self._top is not None else 8 * len(self._numbers) * part.size
+        ranks_bytes = 0 if self._top is not None else 8 * len(self._numbers) * part.size
         most = min(WIDTH, len(self._numbers))
-        self._width = width_of_batch(part, most, BLOCK, CELLS, MEMORY, kept=kept)
+        self._width = width_of_batch(part, most, BLOCK, CELLS, MEMORY, kept=ranks_bytes)
         self._begin()
 
     def step(self) -> Step:
@@ -272,28 +275,30 @@ class PersonalizedPageRank(ArrayLoop):
             new *= self._alpha
             look()
             new[self._rows, self._columns] += 1.0 - self._alpha
-            here = self._alpha * xp.asarray(self._over_ranks(lost))
-            new[self._rows, self._columns] += here[self._columns]
+            restart = self._alpha * xp.asarray(self._over_ranks(lost))
+            new[self._rows, self._columns] += restart[self._columns]
             rank -= new  # in place: the matrices are larger than caches
             change = self._over_ranks(xp.abs(rank, out=rank).sum(axis=0))
             self._rank, self._taken = new, self._taken + 1
         else:
             change = np.full(columns, np.inf)
-        arcs, came = part.halo.totals(len(part.csc.indices))
+        arcs, bytes_sent = part.halo.totals(len(part.csc.indices))
         self._remove_converged(change)
-        left = len(self._numbers) - self.done
+        seeds_left = len(self._numbers) - self.done
         residual = float(change.max()) if self._taken else np.nan
-        return Step(left, arcs, residual, direction="gather", filter="all", bytes_sent=came)
+        return Step(
+            seeds_left, arcs, residual, direction="gather", filter="all", bytes_sent=bytes_sent
+        )
 
     def columns(self) -> dict[str, Column]:
         """Return the ranks of the finished seeds; collective."""
         part, xp = self.near.part, self.near.xp
-        places = np.flatnonzero([one is not None for one in self._found])
+        places = np.flatnonzero([ranks_of_seed is not None for ranks_of_seed in self._found])
         if self.by_vertex:
             none = Masked(xp.zeros(part.owned), xp.zeros(part.owned, np.bool_))
             return {
-                f"pagerank_{place}": none if one is None else one
-                for place, one in enumerate(self._found)
+                f"pagerank_{place}": none if ranks_of_seed is None else ranks_of_seed
+                for place, ranks_of_seed in enumerate(self._found)
             }
         if self._top is None:
             vertices = xp.arange(part.low, part.low + part.owned)
@@ -314,8 +319,8 @@ class PersonalizedPageRank(ArrayLoop):
         near, xp = self.near, self.near.xp
         block = self._numbers[self.done : self.done + self._width]
         self._places = np.arange(self.done, self.done + len(block))
-        here, self._rows = near.owned_among(block)
-        self._columns = xp.asarray(here)
+        owned_seeds, self._rows = near.owned_among(block)
+        self._columns = xp.asarray(owned_seeds)
         self._rank = xp.zeros((near.part.owned, len(block)))
         self._rank[self._rows, self._columns] = 1.0
         self._taken = 0
@@ -334,13 +339,13 @@ class PersonalizedPageRank(ArrayLoop):
             values = self.near.part.by_number(self._rank[:, column])
             self._found[self._places[column]] = self._kept(values)
         self.done += int(final.sum())
-        kept = np.flatnonzero(~final)
-        if not len(kept):
+        unfinished = np.flatnonzero(~final)
+        if not len(unfinished):
             self._begin()
             return
-        self._places, self._rank = self._places[kept], self._rank[:, xp.asarray(kept)]
+        self._places, self._rank = self._places[unfinished], self._rank[:, xp.asarray(unfinished)]
         place = xp.full(len(final), -1, np.int64)
-        place[xp.asarray(kept)] = xp.arange(len(kept))
+        place[xp.asarray(unfinished)] = xp.arange(len(unfinished))
         columns = place[self._columns]
         self._rows, self._columns = self._rows[columns >= 0], columns[columns >= 0]
 
@@ -362,15 +367,19 @@ class PersonalizedPageRank(ArrayLoop):
     def _best(self, places: Array) -> tuple[Array, Array, Array]:
         """Return seeds, vertices and ranks of the highest vertices on all ranks, for this rank's seeds."""
         part, xp = self.near.part, self.near.xp
-        found = [self._found[place] for place in places]
-        lengths = np.array([len(ranks) for _, ranks in found], np.int64)
+        best_of_seeds = [self._found[place] for place in places]
+        lengths = np.array([len(ranks) for _, ranks in best_of_seeds], np.int64)
         place = xp.asarray(np.repeat(np.arange(len(places)), lengths))
         empty = [(xp.zeros(0, np.int64), xp.zeros(0))]
-        numbers, ranks = (xp.concatenate(one) for one in zip(*(found or empty), strict=True))
+        numbers, ranks = (
+            xp.concatenate(pieces) for pieces in zip(*(best_of_seeds or empty), strict=True)
+        )
         if not part.halo.alone:
             size, rank = part.graph.comm.size, part.graph.comm.rank
-            came = part.halo.exchange([[place, numbers, ranks]] * size)
-            place, numbers, ranks = (xp.concatenate(one) for one in zip(*came, strict=True))
+            received = part.halo.exchange([[place, numbers, ranks]] * size)
+            place, numbers, ranks = (
+                xp.concatenate(pieces) for pieces in zip(*received, strict=True)
+            )
             # Each rank takes a range of seeds, all of about equal length.
             low, high = (len(places) * bound // size for bound in (rank, rank + 1))
             mine = (place >= low) & (place < high)
@@ -381,14 +390,14 @@ class PersonalizedPageRank(ArrayLoop):
             first = xp.searchsorted(place, place)  # the first row of each row's seed
             high_enough = xp.arange(len(place)) - first < self._top
             place, numbers, ranks = place[high_enough], numbers[high_enough], ranks[high_enough]
-        given = xp.asarray(self._numbers[places])
-        return given[place], numbers, ranks
+        seeds = xp.asarray(self._numbers[places])
+        return seeds[place], numbers, ranks
 
     def _over_ranks(self, values: Array) -> Any:
         """Sum an array over all ranks, in their order; on the host."""
-        own = as_host(values)
+        own_sums = as_host(values)
         comm = self.near.part.graph.comm
-        return own if comm.size == 1 else np.sum(comm.allgather(own.tolist()), axis=0)
+        return own_sums if comm.size == 1 else np.sum(comm.allgather(own_sums.tolist()), axis=0)
 
 
 def _refuse_tiny(graph: GraphView, weight: Array) -> None:

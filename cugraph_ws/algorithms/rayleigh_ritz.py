@@ -75,12 +75,12 @@ class Improved:
         ----------
         vector, image : array of float64, shape (owned,)
         """
-        owned, held = self._near.part.owned, self.vectors
-        self._vector[:owned], held["image"][:owned] = vector, image
-        held["residual"][:owned] = 0.0
-        found = self._products(held["image"][:owned])
-        self.quotient = float(found[6] / (found[0] or 1.0))
-        held["residual"][:owned] = image - self.quotient * vector
+        owned, vectors = self._near.part.owned, self.vectors
+        self._vector[:owned], vectors["image"][:owned] = vector, image
+        vectors["residual"][:owned] = 0.0
+        products = self._products(vectors["image"][:owned])
+        self.quotient = float(products[6] / (products[0] or 1.0))
+        vectors["residual"][:owned] = image - self.quotient * vector
 
     def forget(self) -> None:
         """Drop the direction of the last step."""
@@ -104,16 +104,16 @@ class Improved:
         """
         owned = self._near.part.owned
         image = product(self.vectors["residual"])
-        found = self._products(image)
+        products = self._products(image)
         if self.scale != 1.0:
-            found[[7, 9]] /= self.scale
-        size = found[3] / found[0] if found[0] > 0.0 else math.nan
-        best = best_of_span(found[:SUMS].tolist())
-        if best is None or not size < math.inf or found[SUMS] <= 0.0 or self.quotient <= 0.0:
+            products[[7, 9]] /= self.scale
+        size = products[3] / products[0] if products[0] > 0.0 else math.nan
+        best = best_of_span(products[:SUMS].tolist())
+        if best is None or not size < math.inf or products[SUMS] <= 0.0 or self.quotient <= 0.0:
             return None
         self.idle = 0 if size < self.least else self.idle + 1
         self.least = min(self.least, float(size))
-        far = float(found[SUMS + 1] / (self.quotient * found[SUMS]))
+        far = float(products[SUMS + 1] / (self.quotient * products[SUMS]))
         (of_x, of_r, of_p), self.quotient = best
         factors = of_x, of_r, of_p, of_r / self.scale, self.quotient
         self._loops.combine(self._six(image[:owned]), factors)
@@ -121,15 +121,15 @@ class Improved:
 
     def _six(self, image: Array) -> Sequence[Array]:
         """Return owned entries: vector, residual, direction, and their images, given the residual's."""
-        owned, held = self._near.part.owned, self.vectors
-        three = self._vector, held["residual"], held["direction"]
-        rest = held["direction_image"][:owned]
-        return *(one[:owned] for one in three), held["image"][:owned], image, rest
+        owned, vectors = self._near.part.owned, self.vectors
+        basis = self._vector, vectors["residual"], vectors["direction"]
+        rest = vectors["direction_image"][:owned]
+        return *(vector[:owned] for vector in basis), vectors["image"][:owned], image, rest
 
     def _products(self, image: Array) -> npt.NDArray[np.float64]:
         """Return sums and greatest values over all ranks; collective."""
-        own = self._loops.products(self._six(image)).tolist()
-        shown = np.array(self._near.part.graph.comm.allgather(own))
+        own_sums = self._loops.products(self._six(image)).tolist()
+        shown = np.array(self._near.part.graph.comm.allgather(own_sums))
         return np.concatenate([shown[:, :SUMS].sum(axis=0), shown[:, SUMS:].max(axis=0)])
 
 
@@ -140,11 +140,11 @@ def has_room(part: Part) -> bool:
     ----------
     part : Part
     """
-    taken = 8 * (len(Improved.names) + 1) * part.size
-    if taken <= SMALL:
+    needed = 8 * (len(Improved.names) + 1) * part.size
+    if needed <= SMALL:
         return True
     free = device().free_memory() if part.on_device else available_memory()
-    return PART * taken <= free
+    return PART * needed <= free
 
 
 def best_of_span(products: Sequence[float]) -> tuple[tuple[float, float, float], float] | None:
@@ -186,7 +186,8 @@ def best_of_span(products: Sequence[float]) -> tuple[tuple[float, float, float],
             vector[row] /= root[row][row]
         sign = math.copysign(1.0, vector[0])
         of_x, of_r, of_p = (
-            sign * one / length for one, length in zip([*vector, 0.0][:3], lengths, strict=True)
+            sign * factor / length
+            for factor, length in zip([*vector, 0.0][:3], lengths, strict=True)
         )
         return (of_x, of_r, of_p), quotient
     return None
@@ -196,8 +197,8 @@ def _table(upper: Sequence[float], lengths: Sequence[float]) -> Table:
     """Return a symmetric table of three rows, divided by the lengths, given its upper triangle."""
     places = ((0, 1, 2), (1, 3, 4), (2, 4, 5))
     return [
-        [upper[place] / (lengths[row] * lengths[column]) for column, place in enumerate(one)]
-        for row, one in enumerate(places)
+        [upper[place] / (lengths[row] * lengths[column]) for column, place in enumerate(index)]
+        for row, index in enumerate(places)
     ]
 
 
@@ -205,24 +206,24 @@ def _root(table: Table, count: int) -> Table | None:
     """Return the Cholesky factor of the first rows, or None if they are nearly dependent."""
     root: Table = []
     for row in range(count):
-        found = _divided(root, table[row][:row])
-        left = table[row][row]
-        for one in found:
-            left -= one * one
-        if not left > DEPENDENT * DEPENDENT:
+        solved = _divided(root, table[row][:row])
+        remainder = table[row][row]
+        for factor in solved:
+            remainder -= factor * factor
+        if not remainder > DEPENDENT * DEPENDENT:
             return None
-        root.append([*found, math.sqrt(left)])
+        root.append([*solved, math.sqrt(remainder)])
     return root
 
 
 def _divided(root: Table, right: list[float]) -> list[float]:
     """Return `right`, divided by a lower triangle."""
-    found: list[float] = []
+    quotients: list[float] = []
     for row, value in zip(root, right, strict=True):
-        for factor, one in zip(row, found, strict=False):
-            value -= factor * one
-        found.append(value / row[len(found)])
-    return found
+        for factor, quotient in zip(row, quotients, strict=False):
+            value -= factor * quotient
+        quotients.append(value / row[len(quotients)])
+    return quotients
 
 
 def _greatest(table: Table) -> tuple[float, list[float]]:

@@ -239,5 +239,9 @@ def _documented(function: Callable[..., Any], shared: Mapping[str, str]) -> str:
         for name in entry.partition("\n")[0].partition(" :")[0].split(", ")
     }
     starred = ["**options"] if code.co_flags & inspect.CO_VARKEYWORDS else []
-    listed = "\n".join(dict.fromkeys(entries[one] for one in (*names, *starred) if one in entries))
+    listed = "\n".join(
+        dict.fromkeys(
+            entries[parameter] for parameter in (*names, *starred) if parameter in entries
+        )
+    )
     return f"{summary.rstrip()}\n{HEADING}{listed}\n{NEXT}{after}"

@@ -78,10 +78,10 @@ class AllPairs:
         self._name, self._near, self._top, self._row = name, near, top, row
         self._at_least = None if at_least is None or at_least <= 0 else at_least
         xp, degrees = near.xp, near.rows.degrees
-        others = near.rows.indices.astype(np.int64)
-        ends = xp.zeros(len(others) + 1, np.int64)
+        heads = near.rows.indices.astype(np.int64)
+        ends = xp.zeros(len(heads) + 1, np.int64)
         look()
-        lengths = near.halo.fetch(degrees, others)
+        lengths = near.halo.fetch(degrees, heads)
         look()
         ends[1:] = xp.cumsum(lengths)
         look()
@@ -142,8 +142,8 @@ class AllPairs:
         _, arc, places = flattened(xp, begins, rows.offsets[which + 1] - begins)
         firsts = xp.take(owner, arc)
         seconds = xp.take(rows.indices, places).astype(np.int64)
-        kept = firsts < seconds if self._top is None else firsts != seconds
-        return xp.unique(firsts[kept] * near.vertices + seconds[kept])
+        chosen = firsts < seconds if self._top is None else firsts != seconds
+        return xp.unique(firsts[chosen] * near.vertices + seconds[chosen])
 
     def count(self) -> int:
         """Count the pairs of the next piece; refuse the run once all are counted; collective."""
@@ -181,15 +181,15 @@ class AllPairs:
         self._capacity = halo.totals(int(max(self._room - ENTRY * self._entries, 0) // self._row))[
             0
         ]
-        others = xp.minimum(self._lengths - degrees, self._near.vertices - 1)
+        most_pairs = xp.minimum(self._lengths - degrees, self._near.vertices - 1)
         if self._top is not None:
-            most = halo.totals(int(xp.minimum(others, self._top).sum()))[0]
+            most = halo.totals(int(xp.minimum(most_pairs, self._top).sum()))[0]
             if self._at_least is None and most > self._capacity:
                 self._refuse(f"up to {most:,} pairs with top={self._top}")
             return False
         if self._at_least is not None:
             return False
-        most = halo.totals(int(others.sum()))[0] // 2
+        most = halo.totals(int(most_pairs.sum()))[0] // 2
         greatest = max(comm.allgather(int(degrees.max()) if len(degrees) else 0))
         least = greatest * (greatest - 1) // 2
         if least > self._capacity:

@@ -60,11 +60,11 @@ TOGETHER = 256  # batches in a step on a single GPU: ten milliseconds
 # Scores from the sum over common neighbours and the sums of both vertices: numerator and denominator.
 # Without common neighbours a score is 0, whatever the sums are.
 SCORES: dict[str, Callable[[Any, Array, Array, Array], tuple[Array, Array]]] = {
-    "jaccard": lambda xp, common, one, other: (common, one + other - common),
-    "overlap": lambda xp, common, one, other: (common, xp.minimum(one, other)),
-    "sorensen": lambda xp, common, one, other: (2 * common, one + other),
-    "cosine": lambda xp, common, one, other: (common, xp.sqrt(one * other)),
-    "adamic_adar": lambda xp, common, one, other: (common, xp.ones(len(common))),
+    "jaccard": lambda xp, common, of_first, of_second: (common, of_first + of_second - common),
+    "overlap": lambda xp, common, of_first, of_second: (common, xp.minimum(of_first, of_second)),
+    "sorensen": lambda xp, common, of_first, of_second: (2 * common, of_first + of_second),
+    "cosine": lambda xp, common, of_first, of_second: (common, xp.sqrt(of_first * of_second)),
+    "adamic_adar": lambda xp, common, of_first, of_second: (common, xp.ones(len(common))),
 }
 
 
@@ -412,13 +412,13 @@ class Similarity(Loop):
         """
         if isinstance(self._given, str):
             return ROWS["similarity of edges"].of(sizes)
-        made, kept = ROWS["neighbours"].of(sizes), ROWS["neighbours kept"].of(sizes)
+        building, resident = ROWS["neighbours"].of(sizes), ROWS["neighbours kept"].of(sizes)
         each = RESULTS["similarity"] + 2 * sizes.wide_ids
         if self._given is not None:
-            return max(made, kept + each * length_hint(self._given))
+            return max(building, resident + each * length_hint(self._given))
         if sizes.least:  # pieces are cut to fit, and `AllPairs` refuses rows that cannot
-            return made
-        return max(made, kept + ENTRY * ENTRIES + each * sizes.vertices * (self._top or 0))
+            return building
+        return max(building, resident + ENTRY * ENTRIES + each * sizes.vertices * (self._top or 0))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and number the pairs."""
@@ -426,11 +426,11 @@ class Similarity(Loop):
             self._scale = _check_weights(graph)
         weight = graph.weight if self.use_weight else None
         self._fold = loops("similarity", on_device=on_device).fold
-        given = neighbourhoods(graph, on_device=on_device, weight=weight)
-        xp = given.xp
-        values, self._sums, self._kind = self._prepare(given)
-        rows = NeighbourRows(given.rows.offsets, given.rows.indices, values)
-        self._near = near = replace(given, rows=rows)
+        unweighted = neighbourhoods(graph, on_device=on_device, weight=weight)
+        xp = unweighted.xp
+        values, self._sums, self._kind = self._prepare(unweighted)
+        rows = NeighbourRows(unweighted.rows.offsets, unweighted.rows.indices, values)
+        self._near = near = replace(unweighted, rows=rows)
         # A GPU that has all rows fetches none, and finishes one batch before the next could be launched.
         self._together = TOGETHER if on_device and near.halo.alone else 1
         self._kept = [Kept(*(xp.zeros(0, kind) for kind in (np.int64, np.int64, np.float64)))]
@@ -483,9 +483,9 @@ class Similarity(Loop):
         some, arcs = self._compute()
         if self._all is not None and self._done >= len(self._bounds):
             self._kept.append(self._all.keep(Kept(self._pairs[0], self._pairs[1], self._scores)))
-        left, read, sent = near.halo.totals(len(self._scores) - some.stop, arcs)
-        left += 0 if self._all is None else self._all.remaining
-        return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
+        pairs_left, read, bytes_sent = near.halo.totals(len(self._scores) - some.stop, arcs)
+        pairs_left += 0 if self._all is None else self._all.remaining
+        return Step(pairs_left, read, direction="intersect", filter="list", bytes_sent=bytes_sent)
 
     def _compute(self) -> tuple[slice, int]:
         """Compute the next pairs of the piece; return which, and the number of arcs read."""
@@ -513,13 +513,15 @@ class Similarity(Loop):
         xp, rows = near.xp, near.rows
         degrees = rows.degrees.astype(np.float64)
         if self._measure == "adamic_adar":
-            others = self._read(rows.degrees, rows.indices.astype(np.int64))
+            degrees_of_heads = self._read(rows.degrees, rows.indices.astype(np.int64))
             look()
-            shares = xp.maximum(others, 2).astype(np.float64)
+            shares = xp.maximum(degrees_of_heads, 2).astype(np.float64)
             look()
             shares = 1 / xp.log(shares)
             look()
-            shares = xp.where(others > 1, shares, 0)  # with one neighbour it is common to no pair
+            shares = xp.where(
+                degrees_of_heads > 1, shares, 0
+            )  # with one neighbour it is common to no pair
             return shares, degrees, "least"
         if not self.use_weight:
             return None, degrees, "count"
@@ -548,11 +550,11 @@ class Similarity(Loop):
         """Return the scores so far, and the number of steps done; of all pairs also the pairs so far."""
         if self._all is None:
             return {"scores": as_host(self._scores), "done": np.array([self._done])}
-        kept = self._joined()
-        self._kept = [kept]
+        joined = self._joined()
+        self._kept = [joined]
         done = self._all.vertex if self._done >= len(self._bounds) else self._begun
-        pairs = {name: as_host(end) for name, end in zip(PAIR, kept[:2], strict=True)}
-        return {**pairs, "scores": as_host(kept.scores), "done": np.array([done])}
+        pairs = {name: as_host(end) for name, end in zip(PAIR, joined[:2], strict=True)}
+        return {**pairs, "scores": as_host(joined.scores), "done": np.array([done])}
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved; not collective."""
@@ -588,13 +590,13 @@ class Similarity(Loop):
         """Return one row for each pair that is computed; of all pairs those of whole pieces."""
         if self._all is None:
             done = self._bounds[self._done - 1][1] if self._done else 0
-            kept = Kept(
+            pairs = Kept(
                 *(column[:done] for column in (self._pairs[0], self._pairs[1], self._scores))
             )
         else:
-            kept = self._joined()
-        ends = {name: VertexNumbers(end) for name, end in zip(PAIR, kept[:2], strict=True)}
-        return {**ends, f"{self._measure}_coeff": kept.scores}
+            pairs = self._joined()
+        ends = {name: VertexNumbers(end) for name, end in zip(PAIR, pairs[:2], strict=True)}
+        return {**ends, f"{self._measure}_coeff": pairs.scores}
 
 
 def _check_weights(graph: GraphView) -> float:

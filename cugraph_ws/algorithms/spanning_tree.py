@@ -95,8 +95,8 @@ def minimum_spanning_forest(
     )
     refuse_checkpoints(options, "spanning trees have")
     opened.check_edge_names()
-    part, arcs, one, other, _ = SpanningForest().found(opened, SpanningForest.name, options)
-    return cast(FrameT, frame_of_arcs(part, arcs, one, other, {}))
+    part, arcs, tails, heads, _ = SpanningForest().found(opened, SpanningForest.name, options)
+    return cast(FrameT, frame_of_arcs(part, arcs, tails, heads, {}))
 
 
 @algorithm(
@@ -165,11 +165,11 @@ class SpanningForest(ListedEdges):
     def step(self) -> Step:
         """Find the forest."""
         part = self.near.part
-        arcs, one, other, words = self._own_forest()
+        arcs, tails, heads, words = self._own_forest()
         if not part.halo.alone:
-            mine = self._together(one, other, words)
-            arcs, one, other = arcs[mine], one[mine], other[mine]
-        return self.end(arcs, one, other, count=len(arcs))
+            mine = self._together(tails, heads, words)
+            arcs, tails, heads = arcs[mine], tails[mine], heads[mine]
+        return self.end(arcs, tails, heads, count=len(arcs))
 
     def _own_forest(self) -> tuple[Array, Array, Array, Array]:
         """Return the forest of this rank's edges: arcs, numbers of both ends, and weights as words."""
@@ -177,27 +177,27 @@ class SpanningForest(ListedEdges):
         name = part.graph.weight
         if part.on_device:
             return cast("tuple[Array, Array, Array, Array]", self._loops.forest_of_part(part, name))
-        arcs, tail, head, one, other = self.edges_once()
+        arcs, tail, head, tails, heads = self.edges_once()
         if name is None:
             weight = xp.zeros(len(arcs), np.int64)
         else:
             weight = part.arc_values(name)[arcs]
         mine = xp.sort(
-            lightest_forest(xp, part.size, (tail, head), (one, other), weight, self.lower)
+            lightest_forest(xp, part.size, (tail, head), (tails, heads), weight, self.lower)
         )
-        return arcs[mine], one[mine], other[mine], weight_words(weight[mine])
+        return arcs[mine], tails[mine], heads[mine], weight_words(weight[mine])
 
-    def _together(self, one: Array, other: Array, words: Array) -> Array:
+    def _together(self, tails: Array, heads: Array, words: Array) -> Array:
         """Return which of this rank's edges are in the forest of all ranks' edges; collective."""
         part, xp, n = self.near.part, self.near.xp, self.near.part.graph.number_of_vertices
-        (ones, others, all_words), first = self.of_all_ranks(one, other, words)
-        chosen = xp.zeros(len(ones), np.bool_)
+        (all_tails, all_heads, all_words), first = self.of_all_ranks(tails, heads, words)
+        chosen = xp.zeros(len(all_tails), np.bool_)
         if part.on_device:
-            chosen[self._loops.forest_of_edges(n, ones, others, all_words)] = True
+            chosen[self._loops.forest_of_edges(n, all_tails, all_heads, all_words)] = True
         else:
-            ends = ones, others
+            ends = all_tails, all_heads
             chosen[lightest_forest(xp, n, ends, ends, all_words, self.lower)] = True
-        return chosen[first : first + len(one)]
+        return chosen[first : first + len(tails)]
 
 
 def lightest_forest(
@@ -227,7 +227,7 @@ def lightest_forest(
     look()
     places, rest = xp.flatnonzero(light), xp.flatnonzero(~light)
     look()
-    near, far = (one[places] for one in ends)
+    near, far = (end[places] for end in ends)
     chosen = []
     while True:
         look()
@@ -237,8 +237,8 @@ def lightest_forest(
         look()
         near, far = near[order], far[order]
         look()
-        found, label = spanning_forest(xp, size, near, far, lower)
-        chosen.append(places[order[found]])
+        in_forest, label = spanning_forest(xp, size, near, far, lower)
+        chosen.append(places[order[in_forest]])
         if not len(rest):
             return xp.concatenate(chosen)
         near = label[ends[0][rest]]
@@ -261,9 +261,9 @@ def _lightest(xp: Any, weight: Array, wanted: int) -> Array:
     return light if few else xp.ones(count, np.bool_)
 
 
-def _keys(one: Array, other: Array) -> Array:
-    """Return a number for each edge that orders edges by `other`, then by `one`."""
-    return other * (int(one.max()) + 1) + one if len(one) else one
+def _keys(tails: Array, heads: Array) -> Array:
+    """Return a number for each edge that orders edges by `heads`, then by `tails`."""
+    return heads * (int(tails.max()) + 1) + tails if len(tails) else tails
 
 
 def _order(xp: Any, keys: Array, weight: Array) -> Array:

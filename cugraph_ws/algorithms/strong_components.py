@@ -95,7 +95,7 @@ class StronglyConnectedComponents(ArrayLoop):
     name = "strongly_connected_components"
     outputs: ClassVar = {"labels": True}
     converged = False
-    kept: ClassVar = {"root": (NONE, MOST)}  # a vertex number of the component, the same for all
+    saved: ClassVar = {"root": (NONE, MOST)}  # a vertex number of the component, the same for all
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
@@ -137,15 +137,15 @@ class StronglyConnectedComponents(ArrayLoop):
             else:
                 self._find_by_color()
         self.done += 1
-        left, sent = near.part.halo.totals(count_true(self._left()))
-        self.converged = left == 0
-        return Step(before, before, direction="gather", filter="list", bytes_sent=sent)
+        undecided, bytes_sent = near.part.halo.totals(count_true(self._left()))
+        self.converged = undecided == 0
+        return Step(before, before, direction="gather", filter="list", bytes_sent=bytes_sent)
 
     def _step_depth_first(self) -> Step:
         """Continue the search; a checkpoint keeps only complete components."""
         if self._depth_first is None:
-            found = loops("strong_components", on_device=False)
-            self._depth_first = found.DepthFirst(self.near.part, self._root)
+            kernels = loops("strong_components", on_device=False)
+            self._depth_first = kernels.DepthFirst(self.near.part, self._root)
         before, read = self._depth_first.left, self._depth_first.step()
         self.done += 1
         self.converged = self._depth_first.left == 0
@@ -194,12 +194,14 @@ class StronglyConnectedComponents(ArrayLoop):
             loose = near.xp.zeros(len(rows), np.bool_)
             for direction in ("in", "out"):
                 # The greatest or the least remaining neighbour is another vertex than itself.
-                left = near.xp.where(self._root == NONE, numbers.astype(np.int64), LEAST)
-                most = near.words(left, direction, "max", rows)
-                left = near.xp.where(self._root == NONE, left, MOST)
-                least = near.words(left, direction, "min", rows)
-                own = numbers[rows]
-                loose |= ((most == LEAST) | (most == own)) & ((least == MOST) | (least == own))
+                numbers_left = near.xp.where(self._root == NONE, numbers.astype(np.int64), LEAST)
+                most = near.words(numbers_left, direction, "max", rows)
+                numbers_left = near.xp.where(self._root == NONE, numbers_left, MOST)
+                least = near.words(numbers_left, direction, "min", rows)
+                own_numbers = numbers[rows]
+                loose |= ((most == LEAST) | (most == own_numbers)) & (
+                    (least == MOST) | (least == own_numbers)
+                )
             trimmed = rows[loose]
             self._root[trimmed] = numbers[trimmed]
             changed = near.update(self._root, trimmed)
@@ -232,10 +234,10 @@ class StronglyConnectedComponents(ArrayLoop):
     def _reach(self, marks: Array, start: Array, direction: Direction) -> Array:
         """Return which owned vertices a walk reaches among those not marked LEAST; collective."""
         near = self.near
-        seen = marks.copy()
-        seen[start] = 1
-        self._propagate(seen, start, direction, "max")
-        return seen[: near.part.owned] == 1
+        reached = marks.copy()
+        reached[start] = 1
+        self._propagate(reached, start, direction, "max")
+        return reached[: near.part.owned] == 1
 
     def _propagate(self, values: Array, rows: Array, direction: Direction, operation: Any) -> None:
         """Propagate the best value of neighbours until none changes; collective.
@@ -248,11 +250,11 @@ class StronglyConnectedComponents(ArrayLoop):
             changed = near.update(values, rows)
             readers = near.followers(changed, direction)
             readers = readers[values[readers] != closed]
-            found = near.words(values, direction, operation, readers)
-            own = values[readers]
-            better = found > own if operation == "max" else found < own
+            words = near.words(values, direction, operation, readers)
+            before = values[readers]
+            better = words > before if operation == "max" else words < before
             rows = readers[better]
-            values[rows] = found[better]
+            values[rows] = words[better]
 
     def _find_by_color(self) -> None:
         """Assign one component or more by colours; its root is the vertex of its colour."""
@@ -267,17 +269,17 @@ class StronglyConnectedComponents(ArrayLoop):
         self._propagate(color, rows, "in", "min")
         # Along an edge colours fall; so of the out-neighbours that reach their colour's vertex, the
         # one of greatest colour has the same colour as the vertex, if any has.
-        seen = xp.full(near.part.size, LEAST, np.int64)
+        colors = xp.full(near.part.size, LEAST, np.int64)
         rows = rows[color[rows] == self._color[rows]]
-        seen[rows] = color[rows]
-        found = [rows]
+        colors[rows] = color[rows]
+        pieces = [rows]
         while near.total(len(rows)):
-            changed = near.update(seen, rows)
+            changed = near.update(colors, rows)
             readers = near.followers(changed, "out")
-            readers = readers[(self._root[readers] == NONE) & (seen[readers] == LEAST)]
-            best = near.words(seen, "out", "max", readers)
+            readers = readers[(self._root[readers] == NONE) & (colors[readers] == LEAST)]
+            best = near.words(colors, "out", "max", readers)
             rows = readers[best == color[readers]]
-            seen[rows] = color[rows]
-            found.append(rows)
-        members = xp.concatenate(found)
+            colors[rows] = color[rows]
+            pieces.append(rows)
+        members = xp.concatenate(pieces)
         self._assign(members, numbers_of(color[members], 0))

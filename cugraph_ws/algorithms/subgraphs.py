@@ -75,9 +75,9 @@ def subgraph(
     opened.check_edge_names()
     refuse_call("subgraph", ROWS["marks of edges"], opened, on_device=opened.device_resident)
     numbers = np.unique(as_host(opened.numbers(vertices, "vertices")))
-    own = numbers[(numbers >= opened.low) & (numbers < opened.low + opened.owned)]
+    owned = numbers[(numbers >= opened.low) & (numbers < opened.low + opened.owned)]
     marks = np.zeros(opened.owned, np.bool_)
-    marks[own - opened.low] = True
+    marks[owned - opened.low] = True
     return _edges_among(opened, marks, "subgraph")
 
 
@@ -183,10 +183,10 @@ def _edges_among(graph: GraphView[FrameT], marks: Any, name: str) -> FrameT:
         return cast(FrameT, graph.edges_among(marks))
     csc: Any = graph.csc
     marks = as_host(marks)
-    kept = marks[csc.indices]
-    kept &= np.repeat(marks, csc.degrees)
-    edges = int(np.count_nonzero(kept)) / (1 if graph.directed else 2)
+    are_among = marks[csc.indices]
+    are_among &= np.repeat(marks, csc.degrees)
+    edges = int(np.count_nonzero(are_among)) / (1 if graph.directed else 2)
     refuse_beyond_memory(
         name, subgraph_memory(sizes_of(graph), edges, searched=name == "ego_graph")
     )
-    return graph.edge_frame(kept)
+    return graph.edge_frame(are_among)

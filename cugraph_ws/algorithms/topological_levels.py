@@ -48,8 +48,8 @@ class TopologicalLevels:
     combine = sum
 
     def apply(old, gathered, p):
-        left = old.pending - gathered
-        return p.superstep + 1 if left == 0 and old.pending > 0 else old.level, left
+        pending = old.pending - gathered
+        return p.superstep + 1 if pending == 0 and old.pending > 0 else old.level, pending
 
     def active(old, new):
         return new.pending == 0 and old.pending > 0
@@ -123,8 +123,10 @@ def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
     ------
     InputError
     """
-    found = graph.comm.allgather(int(unleveled.argmax()) + graph.low if unleveled.any() else -1)
-    walk = [max(found)]
+    unleveled_of_ranks = graph.comm.allgather(
+        int(unleveled.argmax()) + graph.low if unleveled.any() else -1
+    )
+    walk = [max(unleveled_of_ranks)]
     if walk[0] < 0:
         return
     marks = Part(graph, on_device=False).with_ghosts(unleveled)
@@ -155,7 +157,7 @@ def _before(graph: GraphView, marks: Any, number: int) -> int:
     least, place = -1, number - graph.low
     if 0 <= place < graph.owned:
         rows = graph.csc
-        others = rows.indices[rows.offsets[place] : rows.offsets[place + 1]]
-        marked = graph.positions[others[marks[others]]]
+        predecessors = rows.indices[rows.offsets[place] : rows.offsets[place + 1]]
+        marked = graph.positions[predecessors[marks[predecessors]]]
         least = int(marked.min()) if len(marked) else -1
     return max(graph.comm.allgather(least))

@@ -82,9 +82,9 @@ def triangle_count(
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
     )
-    own = None if vertices is None else opened.own_numbers(vertices, "vertices")
+    owned = None if vertices is None else opened.own_numbers(vertices, "vertices")
     result = run_on(TriangleCount(), opened, **options).require_convergence("triangle_count")
-    return result.frame if own is None else opened.frame_of_own(own, result.arrays)
+    return result.frame if owned is None else opened.frame_of_own(owned, result.arrays)
 
 
 @algorithm(
@@ -159,11 +159,13 @@ class TriangleCount(Loop):
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and orient the edges."""
-        self._oriented = made = oriented(graph, on_device=on_device, directions=self._directions)
-        near = made.near
+        self._oriented = orientation = oriented(
+            graph, on_device=on_device, directions=self._directions
+        )
+        near = orientation.near
         self._degrees = near.rows.degrees
-        self._lister = loops("triangles", on_device=on_device).Lister(made)
-        self._steps = 1 + made.work // WORK_A_STEP
+        self._lister = loops("triangles", on_device=on_device).Lister(orientation)
+        self._steps = 1 + orientation.work // WORK_A_STEP
         self._together = TOGETHER if on_device and near.halo.alone else 1
         self._done = 0
         self._counts = near.xp.zeros(near.owned, np.int64)
@@ -189,23 +191,23 @@ class TriangleCount(Loop):
             read += self._lister.count(heads, pivots, counts)
         self._counts = self._counts + self._own(counts)
         self._done = end
-        active, read, sent = near.halo.totals(len(pivots), read)
-        return Step(active, read, direction="intersect", filter="list", bytes_sent=sent)
+        active, read, bytes_sent = near.halo.totals(len(pivots), read)
+        return Step(active, read, direction="intersect", filter="list", bytes_sent=bytes_sent)
 
     def _own(self, counts: Array) -> Array:
         """Return the sums over all ranks of the owned vertices' counts; collective."""
         oriented, xp = self._oriented, self._oriented.xp
         near = oriented.near
-        own = counts[oriented.own]
+        own_counts = counts[oriented.own]
         if near.halo.alone:
-            return own
+            return own_counts
         counts[oriented.own] = 0
-        others = xp.flatnonzero(counts)
-        numbers, given = near.halo.send_to_owners(oriented.known[others], counts[others])
+        places = xp.flatnonzero(counts)
+        numbers, received_counts = near.halo.send_to_owners(oriented.known[places], counts[places])
         if not len(numbers):
-            return own
-        sums = bin_sums(numbers - near.low, given, near.owned)
-        return own + sums.astype(np.int64)
+            return own_counts
+        sums = bin_sums(numbers - near.low, received_counts, near.owned)
+        return own_counts + sums.astype(np.int64)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the counts so far, and the number of steps done."""

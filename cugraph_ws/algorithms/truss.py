@@ -133,9 +133,9 @@ def k_truss(
     )
     opened.check_edge_names()
     result = _run(opened, int(k), "k_truss", options)
-    one, other, truss = (cast(Any, column) for column in result.arrays.values())
-    kept = partial(_arcs_between, opened, one.numbers, other.numbers, truss == 0)
-    return opened.edge_frame(kept)
+    sources, destinations, truss = (cast(Any, column) for column in result.arrays.values())
+    arcs_of = partial(_arcs_between, opened, sources.numbers, destinations.numbers, truss == 0)
+    return opened.edge_frame(arcs_of)
 
 
 def _run(graph: GraphView[FrameT], k: int | None, name: str, options: RunOptions) -> Result[FrameT]:
@@ -143,7 +143,7 @@ def _run(graph: GraphView[FrameT], k: int | None, name: str, options: RunOptions
 
 
 def _arcs_between(
-    graph: Any, sources: Array, destinations: Array, kept: Array, tails: Array, heads: Array
+    graph: Any, sources: Array, destinations: Array, in_truss: Array, tails: Array, heads: Array
 ) -> Array:
     """Mark the arcs of a graph whose ends are joined by a kept edge; collective.
 
@@ -152,7 +152,7 @@ def _arcs_between(
     graph : Graph
     sources, destinations : array of int64
         The ends of edges, the smaller vertex first.
-    kept : array of bool
+    in_truss : array of bool
     tails, heads : array of int64, shape (arcs,)
         Sources and destinations of this rank's arcs.
 
@@ -164,20 +164,20 @@ def _arcs_between(
     low, high = (
         xp.asarray(end if xp is not np else as_host(end)) for end in (sources, destinations)
     )
-    chosen = xp.asarray(kept if xp is not np else as_host(kept))
+    chosen = xp.asarray(in_truss if xp is not np else as_host(in_truss))
     low, high = low[chosen], high[chosen]
     if graph.comm.size > 1:  # an arc is stored with its destination, which may be either end
         halo = Part(graph, on_device=False).halo  # the ends are on the host
         ends = xp.concatenate([high, low]), xp.concatenate([low, high])
-        one, other = halo.send_to_owners(*ends)
-        low, high = xp.minimum(one, other), xp.maximum(one, other)
+        first_ends, second_ends = halo.send_to_owners(*ends)
+        low, high = xp.minimum(first_ends, second_ends), xp.maximum(first_ends, second_ends)
     keys = xp.sort(low * vertices + high)
     if not len(keys):
         return xp.zeros(len(tails), np.bool_)
     wanted = xp.minimum(tails, heads) * vertices + xp.maximum(tails, heads)
     places = xp.minimum(xp.searchsorted(keys, wanted), len(keys) - 1)
-    found: Array = xp.take(keys, places) == wanted
-    return found
+    is_wanted: Array = xp.take(keys, places) == wanted
+    return is_wanted
 
 
 class TrussNumber(Loop):
@@ -213,22 +213,22 @@ class TrussNumber(Loop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Orient the edges, and count the triangles of each."""
         backend = loops("truss", on_device=on_device)
-        self._oriented = made = oriented(graph, on_device=on_device)
-        near = made.near
+        self._oriented = orientation = oriented(graph, on_device=on_device)
+        near = orientation.near
         self._graph, self._backend = graph, backend
         self._alone = near.halo.alone
-        xp, edges = made.xp, len(made.rows.indices)
-        self._ends = made.ends()
-        self._lister = backend.Lister(made)
+        xp, edges = orientation.xp, len(orientation.rows.indices)
+        self._ends = orientation.ends()
+        self._lister = backend.Lister(orientation)
         self._truss = xp.zeros(edges, np.int64)
         self._level = 0  # with several ranks: the support at which edges are removed
         self._left = xp.arange(edges)
         if self._nothing:
             self._left = self._left[:0]
         elif self._alone:
-            self._supports, _ = made.supports(self._lister)
+            self._supports, _ = orientation.supports(self._lister)
             self._first = self._supports.copy()
-            self._peeler = backend.Peeler(made, self._target, self._supports)
+            self._peeler = backend.Peeler(orientation, self._target, self._supports)
         (self._all_left, _) = near.halo.totals(len(self._left))
 
     @property
@@ -238,13 +238,13 @@ class TrussNumber(Loop):
 
     def step(self) -> Step:
         """Remove edges in the fewest triangles."""
-        active, sent = self._all_left, 0
+        active, bytes_sent = self._all_left, 0
         if self._alone:
             self._left, read = self._peeler.peel(self._supports, self._truss, self._left)
             self._all_left = len(self._left)
         else:
-            read, sent = self._remove()
-        return Step(active, read, direction="peel", filter="list", bytes_sent=sent)
+            read, bytes_sent = self._remove()
+        return Step(active, read, direction="peel", filter="list", bytes_sent=bytes_sent)
 
     def _remove(self) -> tuple[int, int]:
         """Remove the edges in too few triangles; return arcs read, and bytes sent; collective."""
@@ -253,16 +253,16 @@ class TrussNumber(Loop):
         least = int(supports.min()) if len(supports) else np.iinfo(np.int64).max
         least = min(halo.comm.allgather(least))
         self._level = self._target if self._target >= 0 else max(self._level, least)
-        kept = supports > self._level
-        self._truss[self._left[~kept]] = self._level + 2
-        self._left = self._left[kept]
-        oriented.keep(kept)
-        removed, self._all_left, read, sent = halo.totals(
-            len(kept) - len(self._left), len(self._left), read
+        supported = supports > self._level
+        self._truss[self._left[~supported]] = self._level + 2
+        self._left = self._left[supported]
+        oriented.keep(supported)
+        removed, self._all_left, read, bytes_sent = halo.totals(
+            len(supported) - len(self._left), len(self._left), read
         )
         if self._target >= 0 and removed == 0:
             self._all_left = 0  # the others are the k-truss
-        return read, sent
+        return read, bytes_sent
 
     def inputs(self) -> dict[str, Any]:
         """Return the support at which peeling ends."""

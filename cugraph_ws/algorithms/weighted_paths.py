@@ -49,28 +49,28 @@ def distances_from(
         If weights are integers, and a path is too long for a float64 to hold its length exactly.
     """
     xp = near.xp
-    here, rows = near.owned_among(sources)
+    owned_sources, rows = near.owned_among(sources)
     distances = near.filled((near.part.size, len(sources)), np.inf, np.float64)
-    distances[rows, xp.asarray(here)] = 0.0
+    distances[rows, xp.asarray(owned_sources)] = 0.0
     rows, read = xp.unique(rows), 0
     while near.total(len(rows)):
         changed = near.update(distances, rows)
         readers = near.followers(changed, direction)
-        found = near.nearest(distances, direction, readers, weight)
+        nearest = near.nearest(distances, direction, readers, weight)
         look()
-        own = distances[readers]
+        own_distances = distances[readers]
         look()
-        falls = found < own
+        falls = nearest < own_distances
         look()
         nearer = xp.flatnonzero(falls.any(axis=1))
         look()
-        rows, found = readers[nearer], found[nearer]
+        rows, nearest = readers[nearer], nearest[nearer]
         look()
-        own = own[nearer]
+        own_distances = own_distances[nearer]
         look()
-        found = xp.minimum(found, own)
+        nearest = xp.minimum(nearest, own_distances)
         look()
-        distances[rows] = found
+        distances[rows] = nearest
         read += len(readers)
     if near.part.graph.edge_dtype(weight).kind in "iu":
         owned = distances[: near.part.owned]
@@ -119,8 +119,8 @@ def levels_of(
     levels = near.filled(distances.shape, -1, np.int32)
     paths = xp.zeros(distances.shape)
     front = xp.zeros(distances.shape)
-    here, rows = near.owned_among(sources)
-    at = rows, xp.asarray(here)
+    owned_sources, rows = near.owned_among(sources)
+    at = rows, xp.asarray(owned_sources)
     levels[at], paths[at], front[at] = 0, 1.0, 1.0
     rows, stack = xp.unique(rows), []
     while near.total(len(rows)):
@@ -128,15 +128,15 @@ def levels_of(
         changed = near.update(front, rows)
         near.update(paths, rows)
         readers = near.followers(changed, "in")
-        came = near.tight(front, distances, "in", readers, weight)
+        arcs = near.tight(front, distances, "in", readers, weight)
         look()
         front[changed] = 0.0
         look()
-        waiting[readers] -= came
+        waiting[readers] -= arcs
         look()
         final = waiting[readers] == 0.0
         look()
-        final &= came > 0.0
+        final &= arcs > 0.0
         look()
         ready = xp.flatnonzero(final.any(axis=1))
         rows, final = readers[ready], final[ready]
@@ -149,12 +149,12 @@ def levels_of(
         levels[rows] = xp.where(final, len(stack), levels[rows])
         look()
         front[rows] = final
-    own = slice(0, part.owned)
+    owned = slice(0, part.owned)
     if near.total(not all_true(xp.isfinite(paths))):
         raise InputError(
             "there are more shortest paths than a float64 can count (1.8e308); use weighted=False"
         )
-    if near.total(any_true((distances[own] < np.inf) & (levels[own] < 0))):
+    if near.total(any_true((distances[owned] < np.inf) & (levels[owned] < 0))):
         raise InputError(
             f"column {weight!r}: some weights are too small to change a distance; scale or round them"
         )
