@@ -21,12 +21,9 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from bench.checkout import MEASUREMENTS, environment, files_hash
 from bench.cpu.estimates import on_gpu, resident
-from bench.places import MEASUREMENTS, environment
 from bench.tables import Table
-from bench.tree import files_hash
-
-__all__ = ["CASES", "SHAPES", "edges", "is_off", "main", "measure", "opened", "scaled"]
 
 K = 1000
 PAIRS = 30e6  # half a minute
@@ -542,8 +539,7 @@ def record(rows: Sequence[Mapping[str, Any]], engine: str, begun: datetime.datet
     """Put calls into the record of this checkout, in place of those of the same functions and shapes."""
     from bench.machine import machine
     from bench.page import add
-    from bench.record import read
-    from bench.run import placed, when
+    from bench.record import placed, read, when
 
     facts: dict[str, Any] = {"part": "runs", "graph": engine, "machine": machine()}
     name = f"runs {engine}{placed('bench-runs', facts['machine']).removeprefix('bench-runs')}"
