@@ -66,14 +66,21 @@ def _fuzz(seed: int, jobs: int) -> list[list[str]]:
     return [[word.format(name) for word in script] + options for name, options in counts]
 
 
+def _suite(jobs: int, *options: str) -> list[str]:
+    """Return the command of the suite, or of what options choose of it."""
+    return ["pytest", "-q", "-n", str(jobs), "--dist", "loadgroup", *options]
+
+
 CHECKS = {
     "coverage": Check(lambda seed, jobs: [["bash", "ci/coverage.sh"]], {}),
     "fuzz": Check(_fuzz, {"PYTHONPATH": "tests"}),
-    "registers": Check(lambda seed, jobs: [[sys.executable, "ci/kernels.py", "--check"]], {}),
-    "accelerators": Check(
-        lambda seed, jobs: [["pytest", "-q", "-n", str(jobs), "--dist", "loadgroup"]],
-        {"CUGRAPH_WS_ACCELERATORS": "none"},
+    "products": Check(lambda seed, jobs: [_suite(jobs, "-m", "product")], {}),
+    "kills": Check(
+        lambda seed, jobs: [["pytest", "-q", "tests/cluster/test_cluster_kills.py"]],
+        {"CUGRAPH_WS_KILLS": "200"},
     ),
+    "registers": Check(lambda seed, jobs: [[sys.executable, "ci/kernels.py", "--check"]], {}),
+    "accelerators": Check(lambda seed, jobs: [_suite(jobs)], {"CUGRAPH_WS_ACCELERATORS": "none"}),
 }
 
 

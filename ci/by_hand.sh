@@ -7,6 +7,8 @@
 #
 #   coverage       ci/coverage.sh: what runs compiled, uncompiled; then the suite; 95 % of the lines at least
 #   fuzz           random programs, phases, edge programs, ids, arguments and damage, from the day's seed
+#   products       the cases of full products of arguments that CI leaves out (tests/conftest.py says which)
+#   kills          200 workers of Dask clusters are killed in builds and runs
 #   registers      every CUDA kernel is compiled for every architecture, and compared with registers.md
 #   accelerators   the suite without accelerators
 set -euo pipefail

@@ -10,7 +10,7 @@
 #   ci/gpu.sh cluster                  Dask-CUDA on all GPUs of this machine; four workers share a single one;
 #                                      -hub: only the ways between GPUs, which come first
 #   ci/gpu.sh cluster-fuzz             random graphs on all of them, with random ways between GPUs
-#   ci/gpu.sh bench-cluster            benchmarks on all of them: builds, functions, exchange, memory;
+#   ci/gpu.sh bench-cluster            benchmarks on all of them: builds with memory, functions, exchange;
 #                                      -build, -functions, -exchange: one of these; -hub: exchange
 #                                      through the host; -ways: each way between GPUs; -scaling: from
 #                                      one GPU to several, on graphs of several sizes and densities;

@@ -4,9 +4,9 @@
 #   ci/test.sh FILE ...     style, types, and the tests of these files (or folders): after an edit
 #   ci/test.sh              style, types, and the short tests: before a push; eight minutes on two cores
 #   ci/test.sh long         the tests that `ci/test.sh` leaves out, and nothing else
-#   ci/test.sh all          both
+#   ci/test.sh all          both, as CI
 #
-# `tests/conftest.py` says which tests are long.  What takes too long for CI, ci/by_hand.sh runs.
+# `tests/conftest.py` says which tests are long, and which cases of products only ci/by_hand.sh runs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/venv.sh
@@ -15,9 +15,9 @@ make_venv .venv-test test
 export PATH="$PWD/.venv-test/bin:$PATH" CI="${CI:-1}"
 
 case "${1:-short}" in
-short) chosen=(-m "not long") ;;
-long) chosen=(-m long) ;;
-all) chosen=() ;;
+short) chosen=(-m "not long and not product") ;;
+long) chosen=(-m "long and not product") ;;
+all) chosen=(-m "not product") ;;
 *) chosen=("$@") ;;
 esac
 

@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache, wraps
@@ -52,7 +53,21 @@ GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("(\w+)"\)$""", r
 
 FOLLOWED = pytest.StashKey[bool]()
 EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluster_device_)")
-LONG = re.compile(r"^tests/(cluster|fuzz|scripts)/")  # processes, random programs, benchmarks
+ON_GPU = re.compile("gpu|cuda|device", re.IGNORECASE)  # in the name or a value of a test
+LONG = (  # folders and files that ci/test.sh leaves out: processes, random programs, peaks of memory
+    "tests/accelerators/",
+    "tests/cli/test_files.py",
+    "tests/cli/test_warm_up.py",
+    "tests/cluster/",
+    "tests/execution/test_damaged_checkpoints.py",
+    "tests/execution/test_pairs_of_options.py",
+    "tests/execution/test_properties.py",
+    "tests/execution/test_run_memory.py",
+    "tests/fuzz/",
+    "tests/graph/test_memory.py",
+    "tests/scripts/",
+)
+PRODUCTS = re.compile(r"^tests/(accelerators|algorithms|backends|graph|partition|program)/")
 
 
 @lru_cache
@@ -95,8 +110,9 @@ def scope_of(nodeid: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Choose what coverage follows and what is long; let workers begin with groups, and end with what is by itself."""
+    """Mark tests by what runs them; let workers begin with groups, and end with what is by itself."""
     mark_followed(items)
+    mark_products(items)
     mark_long(items)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: (scope_of(item.nodeid) == item.nodeid, not in_group(item)))
@@ -120,19 +136,52 @@ def mark_followed(items: list[pytest.Item]) -> None:
         seen |= values
 
 
+def mark_products(items: list[pytest.Item]) -> None:
+    """Mark as `product` the cases of full products that CI leaves out, and `ci/by_hand.sh products` runs.
+
+    Left out are cases whose places, in the lists of values of all arguments, do not add up to the test's
+    remainder modulo the length of the shortest list.  So each value occurs, and of three arguments or
+    more each pair of values.
+    """
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if PRODUCTS.search(item.nodeid) and hasattr(item, "callspec"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for test, members in cases.items():
+        places = list(zip(*_places([item.callspec.params for item in members]), strict=True))
+        lengths = [len(set(column)) for column in zip(*places, strict=True)]
+        if len(lengths) > 1 and math.prod(lengths) == len(set(places)) == len(members):
+            least = min(lengths)
+            for item, place in zip(members, places, strict=True):
+                if (sum(place) + zlib.crc32(test.encode())) % least:
+                    item.add_marker(pytest.mark.product)
+
+
+def _places(cases: list[dict[str, Any]]) -> list[tuple[int, ...]]:
+    """Return for each independent argument of a test, in each case, the place of its value in the list of all."""
+    columns: dict[tuple[int, ...], None] = {}  # arguments that change together are one
+    for name in cases[0]:
+        known: dict[Any, int] = {}
+        values = [case[name] for case in cases]
+        keys = [
+            (type(one), one if isinstance(one, int | float | str) else id(one)) for one in values
+        ]
+        columns[tuple(known.setdefault(key, len(known)) for key in keys)] = None
+    return [column for column in columns if len(set(column)) > 1]
+
+
 def mark_long(items: list[pytest.Item]) -> None:
     """Mark as `long` what `ci/test.sh` leaves out and `ci/test.sh long` runs.
 
-    Long are the tests of the folders `LONG`; those of groups, which start processes; what a module or a
-    test says is long (`pytest.mark.long`); of a test's cases those without a new value, as for coverage;
-    and of the tests that run in the emulator all cases but the first of each.
+    Long are the tests of `LONG`; those of groups, which start processes; what a test says is
+    long (`pytest.mark.long`); and what runs in the emulator, but for the first test of each of its modules.
     """
-    tests: set[str] = set()
+    modules: set[str] = set()
     for item in items:
-        path, test = item.nodeid.partition("::")[0], item.nodeid.partition("[")[0]
-        short = test not in tests if EMULATED.search(path) else item.stash[FOLLOWED]
-        tests.add(test)
-        if LONG.search(path) or group_of(path) or not short:
+        path, _, test = item.nodeid.partition("::")
+        emulated = path in modules if EMULATED.search(path) else ON_GPU.search(test)
+        modules.add(path)
+        if path.startswith(LONG) or group_of(path) or emulated:
             item.add_marker(pytest.mark.long)
 
 

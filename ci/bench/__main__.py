@@ -6,55 +6,35 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "main"]
-
 # Each is a module with a function `main`, which takes arguments and has a --help of its own.
 COMMANDS = {
-    "cpu": (
-        "cpu.parts",
-        "two cores: ours, NetworKit, igraph, NetworkX and SciPy; users' programs",
-    ),
-    "gpu": ("gpu.parts", "one GPU: ours, cuGraph, cuSPARSE, virtual warps, engine variants"),
-    "cluster": (
-        "cluster.parts",
-        "several GPUs: builds, functions, exchange, scaling, cuGraph, Parquet",
-    ),
-    "compare": ("compare", "two checkouts in turns, in new processes: times, first calls, memory"),
-    "phases": ("cluster.phases", "where the time of a call on a cluster goes"),
-    "shares": (
-        "cluster.shares",
-        "two workers of different speed: time of a superstep by the first one's share",
-    ),
-    "traffic": ("cpu.traffic", "bytes that partitions send each other, by method of exchange"),
-    "estimates": ("cpu.estimates", "ws.estimate_memory against the memory that builds take"),
-    "runs": ("runs", "ws.estimate_memory against the memory that runs of all functions take"),
-    "fuzz": ("checks.fuzz", "random graphs through all functions: the GPU against the CPU"),
-    "small": ("checks.small", "all functions and schedules on small graphs, for compute-sanitizer"),
-    "stops": (
-        "checks.stops",
-        "how long calls go on after a time-out, a callback's False and Ctrl-C",
-    ),
-    "leaks": ("checks.leaks", "build, rank, search and close repeatedly: memory must not grow"),
-    "stages": (
-        "run",
-        "what ci/gpu.sh runs: tests, sanitizer, checks and benchmarks, into the record",
-    ),
-    "report": ("report", "pages and pictures of the record in docs/measurements"),
-    "machine": ("machine", "facts about this machine, as JSON"),
-    "tree": ("tree", "hash of the source files, which records refer to"),
-}
+    "cpu": ("bench.cpu.parts", "two cores: ours, NetworKit, igraph, NetworkX and SciPy; users' programs"),
+    "gpu": ("bench.gpu.parts", "one GPU: ours, cuGraph, cuSPARSE, virtual warps, variants of runs"),
+    "cluster": ("bench.cluster.parts", "several GPUs: builds, functions, exchange, scaling, cuGraph, Parquet"),
+    "compare": ("bench.compare", "two checkouts in turns, in new processes: times, first calls, memory"),
+    "estimates": ("bench.cpu.estimates", "ws.estimate_memory against the memory that builds take"),
+    "runs": ("bench.runs", "ws.estimate_memory against the memory that runs of all functions take"),
+    "fuzz": ("fuzz.functions", "random graphs through all functions: the GPU against the CPU"),
+    "small": ("bench.checks.small", "functions and schedules on small graphs, for compute-sanitizer"),
+    "leaks": ("bench.checks.leaks", "build, rank, search and close repeatedly: memory must not grow"),
+    "stops": ("bench.checks.stops", "how long runs go on after timeout=, a callback's False and Ctrl-C"),
+    "stages": ("bench.stages", "what ci/gpu.sh runs: tests, sanitizer, checks and benchmarks, into the record"),
+    "report": ("bench.page", "pages and pictures of the record in docs/measurements"),
+    "machine": ("bench.machine", "facts about this machine, as JSON"),
+    "tree": ("bench.checkout", "hash of the source files, which records refer to"),
+}  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given and given[0] in COMMANDS:
-        module = importlib.import_module(f"bench.{COMMANDS[given[0]][0]}")
-        status: int = module.main(given[1:])
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in COMMANDS:
+        module = importlib.import_module(COMMANDS[words[0]][0])
+        status: int = module.main(words[1:])
         return status
     lines = [f"  {name:10} {text}" for name, (_, text) in COMMANDS.items()]
     print("python -m bench COMMAND ...; COMMAND --help lists its options.\n", *lines, sep="\n")
-    return 0 if given in (["--help"], ["-h"]) else 2
+    return 0 if words in (["--help"], ["-h"]) else 2
 
 
 if __name__ == "__main__":

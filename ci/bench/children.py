@@ -9,27 +9,16 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from bench.places import ROOT, environment
-
-__all__ = ["CHILDREN", "PROCESSES", "Done", "child", "side_by_side"]
+from bench.checkout import ROOT, environment
 
 # At the same time on one GPU, where time is not measured: they wait for the compiler more than for the GPU
 PROCESSES = max(8, min(16, (os.cpu_count() or 1) // 2))
 
 
-@dataclass(frozen=True)
-class Done:
-    """How a child ended.
-
-    Attributes
-    ----------
-    code : int or None
-        Its exit status.  None if it was ended, or never started since all were ended.
-    text : str
-        Its output.
-    """
+class Done(NamedTuple):
+    """How a child ended: its exit status, None if it was ended or never started, and its output."""
 
     code: int | None
     text: str
@@ -43,19 +32,13 @@ class Done:
         if self.code == 0:
             return None
         ended = "it ran too long, or was ended with all others"
-        why = ended if self.code is None else f"it ended with status {self.code}"
+        reason = ended if self.code is None else f"it ended with status {self.code}"
         tail = "\n".join(self.text.strip().splitlines()[-25:]).replace(f"{ROOT}{os.sep}", "")
-        return f"{why}\n{tail}".strip()
+        return f"{reason}\n{tail}".strip()
 
 
 class Children:
-    """The children that are running.
-
-    Attributes
-    ----------
-    ended : bool
-        Whether all have been ended; no more are started then.
-    """
+    """The children that are running; once all have been ended (`ended`), no more are started."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -112,8 +95,7 @@ def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
         for line in process.stdout:
             lines.append(line)
             if live:
-                sys.stdout.write(line)
-                sys.stdout.flush()
+                print(line, end="", flush=True)
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
@@ -123,8 +105,6 @@ def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
         code = None
     CHILDREN.kill(process)  # remaining children of the child hold the pipe open
     process.wait()
-    if CHILDREN.ended:
-        code = None
     reader.join(10.0)
     if not reader.is_alive() and process.stdout is not None:
         process.stdout.close()
@@ -132,7 +112,7 @@ def child(command: list[str], seconds: float, *, live: bool = True) -> Done:
     if not live:
         sys.stdout.write(text)
         sys.stdout.flush()
-    return Done(code, text)
+    return Done(None if CHILDREN.ended else code, text)
 
 
 def side_by_side(command: list[str], seconds: float) -> Done:
@@ -150,12 +130,11 @@ def side_by_side(command: list[str], seconds: float) -> Done:
     Done
         The output of all, and the exit status of the first that failed.
     """
+
+    def run(share: int) -> Done:
+        return child([*command, str(share), str(PROCESSES)], seconds, live=False)
+
     with ThreadPoolExecutor(PROCESSES) as pool:
-        ends = list(
-            pool.map(
-                lambda share: child([*command, str(share), str(PROCESSES)], seconds, live=False),
-                range(PROCESSES),
-            )
-        )
+        ends = list(pool.map(run, range(PROCESSES)))
     worst = next((end for end in ends if end.code != 0), ends[0])
     return Done(worst.code, "\n".join(end.text for end in ends if end is not worst) + worst.text)

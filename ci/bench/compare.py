@@ -25,31 +25,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench import runs
+from bench.checkout import ROOT, python_path
 from bench.graphs import GENERATED
-from bench.places import ROOT, python_path
 from bench.tables import Table, milliseconds
 from bench.timing import clocked
-
-__all__ = ["main", "view"]
 
 CALLS = 5  # that count, in each process
 BUILD, MEMORY = "build from a frame", "peak memory, MB"
 PYTHON = [sys.executable, "-P"]  # does not import modules from the current folder
 NEAR = 1e-4  # relative difference of sums over a result
-# Functions, and the names of the arguments that `measured` makes for each
-FUNCTIONS: dict[str, tuple[str, ...]] = {
-    "bfs": ("bfs", "start"),
-    "sssp": ("sssp", "start"),
-    "widest path": ("widest_path", "start"),
-    "pagerank": ("pagerank",),
-    "components": ("weakly_connected_components",),
-    "core numbers": ("core_number",),
-    "many sources, bfs": ("multi_source_bfs", "starts"),
-    "many sources, sssp": ("multi_source_sssp", "starts"),
-    "beliefs": ("belief_propagation", "priors", "coupling"),
-    "matching": ("maximal_bipartite_matching", "left"),
-}
-BIPARTITE = ("matching",)
+TURNS = ("old", "new")
+FUNCTIONS = (  # of `bench.runs.CASES`
+    "bfs", "sssp", "widest_path", "pagerank", "weakly_connected_components", "core_number", "multi_source_bfs",
+    "multi_source_sssp", "belief_propagation", "maximal_bipartite_matching",
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,44 +47,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench compare", description=__doc__)
     parser.add_argument("old", type=Path, help="a checkout of this project")
     parser.add_argument("new", type=Path, nargs="?", default=ROOT, help="by default this one")
-    parser.add_argument("--graphs", nargs="+", default=["RMAT14"], metavar="NAME",
+    parser.add_argument("--graphs", nargs="+", default=["RMAT14"], metavar="NAME", type=_graph,
                         help="RMAT and its scale, in a pandas frame; or one that is generated on the GPU")  # fmt: skip
-    parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
+    parser.add_argument("--functions", nargs="+", choices=runs.CASES, default=list(FUNCTIONS), metavar="FUNCTION",
+                        help=f"of {', '.join(runs.CASES)}; by default {', '.join(FUNCTIONS)}")  # fmt: skip
     parser.add_argument("--pairs", type=int, default=9, help="of processes")
     parser.add_argument("--alternate", type=int, default=0, metavar="CALLS",
                         help="compare so many calls of each function in two processes that live on")  # fmt: skip
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    if given.serve:
-        return serve(given.graphs[0])
-    if given.child:
-        print(json.dumps(measured(given.graphs[0], given.functions)))
+    asked = parser.parse_args(arguments)
+    if asked.serve:
+        return serve(asked.graphs[0])
+    if asked.child:
+        print(json.dumps(measured(asked.graphs[0], asked.functions)))
         return 0
-    same = True
+    equal = True
     with tempfile.TemporaryDirectory() as folder:
-        paths = {name: view(getattr(given, name), Path(folder, name)) for name in ("old", "new")}
-        for graph in given.graphs if given.alternate else ():
-            table, alike = alternated(paths, graph, given.functions, given.alternate)
+        paths = {name: view(getattr(asked, name), Path(folder, name)) for name in TURNS}
+        for graph in asked.graphs:
+            if asked.alternate:
+                table, alike = alternated(paths, graph, asked.functions, asked.alternate)
+            else:
+                facts: dict[str, list[dict[str, Any]]] = {name: [] for name in TURNS}
+                for turn in range(asked.pairs):
+                    for name in TURNS[:: 1 - 2 * (turn % 2)]:
+                        facts[name].append(_child(paths[name], graph, asked.functions))
+                table = compared(graph, facts["old"], facts["new"])
+                old, new = facts["old"][0], facts["new"][0]
+                alike = all(
+                    _near(name, old[name][2], new[name][2]) for name in old if name != MEMORY
+                )
             print(table.markdown(), flush=True)
-            same = same and alike
-        for graph in () if given.alternate else given.graphs:
-            found: dict[str, list[dict[str, Any]]] = {"old": [], "new": []}
-            for turn in range(given.pairs):
-                for name in ("old", "new") if turn % 2 == 0 else ("new", "old"):
-                    found[name].append(_child(paths[name], graph, given.functions))
-            print(compared(graph, found["old"], found["new"]).markdown(), flush=True)
-            same = same and _alike(found["old"][0], found["new"][0])
-    return 0 if same else 1
+            equal = equal and alike
+    return 0 if equal else 1
+
+
+def _graph(name: str) -> str:
+    if name not in GENERATED and not name.removeprefix("RMAT").isdigit():
+        raise argparse.ArgumentTypeError(
+            f"{name!r} is no graph; give RMAT and a scale, or of {', '.join(GENERATED)}"
+        )
+    return name
 
 
 def view(checkout: Path, folder: Path) -> Path:
     """Make a folder from which a checkout's library is imported instead of the installed one; return it."""
     package = folder / "cugraph_ws"
     package.mkdir(parents=True)
-    for one in (checkout / "cugraph_ws").resolve().iterdir():
-        if one.name not in ("kernels", "__pycache__"):
-            (package / one.name).symlink_to(one)
+    for path in (checkout / "cugraph_ws").resolve().iterdir():
+        if path.name not in ("kernels", "__pycache__"):
+            (package / path.name).symlink_to(path)
     (package / "kernels").symlink_to((checkout / "kernels").resolve())
     return folder
 
@@ -110,8 +113,8 @@ def _child(path: Path, graph: str, functions: Sequence[str]) -> dict[str, Any]:
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
     if done.returncode:
         raise RuntimeError(f"{path.name}, {graph}: {done.stderr[-2000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return facts
 
 
 class Calls:
@@ -126,56 +129,49 @@ class Calls:
     ----------
     build : callable
         Builds the graph of its frame.
-    gpu : bool
     """
 
     def __init__(self, name: str) -> None:
         import cugraph_ws as ws
 
-        self._library, self.gpu = ws, name in GENERATED
-        if self.gpu:
+        self._library, self._gpu = ws, name in GENERATED
+        if self._gpu:
             import cudf as frames
+            import cupy as xp
             import rmm.statistics
 
             rmm.statistics.enable_statistics()
-            source, destination = GENERATED[name][1]()
+            ends = xp.stack(GENERATED[name][1]())
         else:
+            import numpy as xp
             import pandas as frames
 
-            try:
-                from cugraph_ws.graph.generators import rmat
-            except ImportError:  # a checkout of before generators were there
-                from cugraph_ws.generators import rmat
+            from cugraph_ws.graph.generators import rmat
 
-            made = rmat(int(name.removeprefix("RMAT")), seed=1)
-            source, destination = made["source"], made["destination"]
-        n = int(max(source.max(), destination.max())) + 1
-        weight = 1.0 + (source + destination) % 63
-        edges = frames.DataFrame({"source": source, "destination": destination, "weight": weight})
-        self._across = frames.DataFrame({"source": source, "destination": n + destination})
-        ids = edges["source"].drop_duplicates()
-        starts = [int(one) for one in ids[:8].to_numpy()]
-        ranks = ws.pagerank(edges, max_iter=1, tol=1.0, fail_on_nonconvergence=False)
-        every = ranks[["vertex"]]
-        self._given = {
-            "start": starts[0], "starts": starts, "left": ids, "priors": every.assign(a=0.6, b=0.4),
-            "coupling": [[0.501, 0.499], [0.499, 0.501]],
-        }  # fmt: skip
-        self.build = lambda: ws.Graph(edges, weight="weight")
-        self._graphs: dict[bool, Any] = {}
+            edges = rmat(int(name.removeprefix("RMAT")), seed=1)
+            ends = xp.stack([edges["source"], edges["destination"]])
+        ids = xp.unique(ends, return_inverse=True)[1].reshape(ends.shape)  # 0 … n-1
+        weight = 1.0 + ends.sum(axis=0) % 63
+        frame = frames.DataFrame({"source": ids[0], "destination": ids[1], "weight": weight})
+        self._frames, self._frame = frames, frame
+        self._shape = runs.Shape("", 0, 0, directed=True, weighted=True)
+        self._graphs: dict[Any, tuple[Any, Any]] = {}
+        self.build = lambda: ws.Graph(frame, weight="weight")
 
     def call(self, function: str) -> Callable[[], Any]:
-        """Return one of `FUNCTIONS`, with its arguments; its graph is made here."""
-        name, *keys = FUNCTIONS[function]
-        across = function in BIPARTITE
-        if across not in self._graphs:
-            self._graphs[across] = self._library.Graph(self._across) if across else self.build()
-        given = (self._given[key] for key in keys)
-        return partial(getattr(self._library, name), self._graphs[across], *given)
+        """Return a function of `bench.runs.CASES`, with its arguments; its graph is made here."""
+        case = runs.CASES[function]
+        key = case.edges, case.input
+        if key not in self._graphs:
+            graph, argument = runs.opened(function, self._shape, self._frame)
+            if self._gpu and hasattr(argument, "columns"):
+                argument = self._frames.DataFrame(argument)
+            self._graphs[key] = graph, argument
+        return partial(case.call, self._library, *self._graphs[key], {})
 
     def memory(self) -> float:
         """Return the peak of the memory so far, in bytes."""
-        if self.gpu:
+        if self._gpu:
             import rmm.statistics
 
             return float(rmm.statistics.get_statistics().peak_bytes)
@@ -184,13 +180,15 @@ class Calls:
 
 def measured(name: str, functions: Sequence[str]) -> dict[str, Any]:
     """Return by function the first call's seconds, the median of the others, and sums over its result."""
-    calls = Calls(name)
-    found: dict[str, Any] = {}
-    _timed(found, BUILD, calls.build)
-    for function in functions:
-        _timed(found, function, calls.call(function))
-    found[MEMORY] = calls.memory() / 1e6
-    return found
+    calls, facts = Calls(name), {}
+    for function in (BUILD, *functions):
+        call = calls.build if function == BUILD else calls.call(function)
+        first, answer = clocked(call)
+        facts[function] = (
+            first, statistics.median(clocked(call)[0] for _ in range(CALLS)), _sums(answer),
+        )  # fmt: skip
+    facts[MEMORY] = calls.memory() / 1e6
+    return facts
 
 
 def serve(name: str) -> int:
@@ -230,19 +228,17 @@ def alternated(
 
         for process in processes.values():
             _line(process)
-        rows, same = [], True
+        rows, equal = [], True
         for function in (BUILD, *functions):
-            (_, old), (_, new) = (ask(name, function) for name in ("old", "new"))
-            same = same and _near(function, old, new)
-            seconds: dict[str, list[float]] = {"old": [], "new": []}
+            sums = [ask(name, function)[1] for name in TURNS]
+            equal = _near(function, *sums) and equal
+            seconds: dict[str, list[float]] = {name: [] for name in TURNS}
             for turn in range(calls):
-                for name in ("old", "new") if turn % 2 == 0 else ("new", "old"):
+                for name in TURNS[:: 1 - 2 * (turn % 2)]:
                     seconds[name].append(ask(name, function)[0])
-            ratios = [b / a for a, b in zip(seconds["old"], seconds["new"], strict=True)]
-            medians = [milliseconds(statistics.median(one) * 1e3) for one in seconds.values()]
-            rows.append([function, *medians, f"{statistics.median(ratios):.3f}"])
+            rows.append([function, *_medians(seconds["old"], seconds["new"], 1e3)])
     columns = ["", "old, ms", "new, ms", "new ÷ old"]
-    return Table(f"{graph}, {calls} calls in turns", columns, rows), same
+    return Table(f"{graph}, {calls} calls in turns", columns, rows), equal
 
 
 def _line(process: subprocess.Popen[str]) -> str:
@@ -254,44 +250,45 @@ def _line(process: subprocess.Popen[str]) -> str:
     return line
 
 
-def _timed(found: dict[str, Any], name: str, call: Callable[[], Any]) -> Any:
-    first, answer = clocked(call)
-    seconds = [clocked(call)[0] for _ in range(CALLS)]
-    found[name] = first, statistics.median(seconds), _sums(answer)
-    return answer
-
-
 def _sums(answer: Any) -> list[float]:
     """Return sums over all columns, without infinite values; equal for equal results."""
+    if isinstance(answer, tuple | list):
+        return [total for part in answer for total in _sums(part)]
+    if isinstance(answer, int | float):
+        return [float(answer)]
     if not hasattr(answer, "columns"):
         return [float(answer.number_of_vertices), float(answer.number_of_edges)]
     columns = [answer[name].fillna(-1).astype("float64") for name in answer.columns]
-    return [float(one[one < math.inf].sum()) for one in columns]
-
-
-def _alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    near = [_near(name, old[name][2], new[name][2]) for name in old.keys() - {MEMORY}]
-    return all(near)
+    return [float(column[column < math.inf].sum()) for column in columns]
 
 
 def _near(name: str, old: Sequence[float], new: Sequence[float]) -> bool:
     """Compare the sums over two results."""
-    if all(abs(a - b) <= NEAR * max(abs(a), 1.0) for a, b in zip(old, new, strict=True)):
+    pairs = zip(old, new, strict=True)
+    if all(abs(before - after) <= NEAR * max(abs(before), 1.0) for before, after in pairs):
         return True
     print(f"{name}: results differ: {old}, {new}", file=sys.stderr)
     return False
 
 
+def _medians(old: Sequence[float], new: Sequence[float], factor: float = 1.0) -> list[str]:
+    """Return the medians of both, and of new ÷ old over pairs."""
+    ratio = statistics.median(after / before for before, after in zip(old, new, strict=True))
+    return [
+        *(milliseconds(statistics.median(times) * factor) for times in (old, new)),
+        f"{ratio:.3f}",
+    ]
+
+
 def compared(graph: str, old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> Table:
-    """Return the table of one graph."""
+    """Return the table of a graph."""
     rows = []
     for name in old[0]:
-        row = [name]
-        for place in (None,) if name == MEMORY else (1, 0):
-            pairs = [(a[name], b[name]) if place is None else (a[name][place] * 1e3, b[name][place] * 1e3)
-                     for a, b in zip(old, new, strict=True)]  # fmt: skip
-            row += [milliseconds(statistics.median(one)) for one in zip(*pairs, strict=True)]
-            row.append(f"{statistics.median(b / a for a, b in pairs):.3f}")
-        rows.append([*row, *[""] * (7 - len(row))])
+        sides = [[facts[name] for facts in side] for side in (old, new)]
+        if name == MEMORY:
+            rows.append([name, *_medians(*sides), "", "", ""])
+        else:
+            times = ([[values[place] for values in side] for side in sides] for place in (1, 0))
+            rows.append([name, *(cell for pair in times for cell in _medians(*pair, 1e3))])
     columns = ["", "old, ms", "new, ms", "new ÷ old", "first call, old", "new", "new ÷ old"]
     return Table(f"{graph}, {len(old)} pairs of processes", columns, rows)

@@ -9,31 +9,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-__all__ = [
-    "GENERATED",
-    "HIGH_DIAMETER",
-    "PAPER",
-    "RMAT",
-    "SCALING",
-    "UNSEEN",
-    "DeviceArray",
-    "EdgeList",
-    "Weights",
-    "grid",
-    "read_folder",
-    "rmat",
-    "simple",
-]
-
 DeviceArray = Any  # CuPy's
-Weights = Literal["lengths", "coefficients", "synapses"]
 
-LENGTHS = (1, 100)  # range of the integers drawn as lengths for an edge list without any
 BOTH_WAYS = ("roadNet", "road-moscow")  # files that list an undirected edge once
 PAPER = (0.45, 0.25, 0.15)  # RMAT parameters of the Warp Segmentation paper
 GRAPH500 = (0.57, 0.19, 0.19)
@@ -49,7 +31,7 @@ def rmat(
     a, b, c = corners
     random = cupy.random.RandomState(seed)
     bits = max(1, (n - 1).bit_length())
-    parts: list[tuple[DeviceArray, DeviceArray]] = []
+    parts: list[tuple[DeviceArray, ...]] = []
     drawn = 0
     while drawn < m:
         size = min(CHUNK, 2 * (m - drawn) + 32)
@@ -57,17 +39,11 @@ def rmat(
         destination = cupy.zeros(size, cupy.int32)
         for _ in range(bits):
             place = random.random_sample(size, dtype=cupy.float32)
-            source = 2 * source + (place >= a + b)
-            destination = 2 * destination + (
-                ((place >= a) & (place < a + b)) | (place >= a + b + c)
-            )
+            right = ((place >= a) & (place < a + b)) | (place >= a + b + c)
+            source, destination = 2 * source + (place >= a + b), 2 * destination + right
         inside = (source < n) & (destination < n)
-        parts.append(
-            (
-                source[inside][: m - drawn].astype(cupy.int32),
-                destination[inside][: m - drawn].astype(cupy.int32),
-            )
-        )
+        ends = (end[inside][: m - drawn].astype(cupy.int32) for end in (source, destination))
+        parts.append(tuple(ends))
         drawn += len(parts[-1][0])
     sources, destinations = zip(*parts, strict=True)
     return cupy.concatenate(sources), cupy.concatenate(destinations)
@@ -78,10 +54,8 @@ def uniform(n: int, m: int) -> tuple[DeviceArray, DeviceArray]:
     import cupy
 
     random = cupy.random.RandomState(1)
-    return (
-        random.randint(0, n, m, dtype=cupy.int32),
-        random.randint(0, n, m, dtype=cupy.int32),
-    )
+    source, destination = (random.randint(0, n, m, dtype=cupy.int32) for _ in range(2))
+    return source, destination
 
 
 def small_world(n: int, reach: int, rewired: float) -> tuple[DeviceArray, DeviceArray]:
@@ -114,17 +88,14 @@ def cliques(count: int, size: int) -> tuple[DeviceArray, DeviceArray]:
     """Draw a chain of cliques, each linked to the next by an edge in each direction."""
     import cupy
 
-    inside = cupy.arange(size, dtype=cupy.int32)
-    one, other = cupy.repeat(inside, size), cupy.tile(inside, size)
-    one, other = one[one != other], other[one != other]
+    member = cupy.arange(size, dtype=cupy.int32)
+    low, high = cupy.repeat(member, size), cupy.tile(member, size)
+    low, high = low[low != high], high[low != high]
     first = size * cupy.arange(count, dtype=cupy.int32)
-    source = (first[:, None] + one).ravel()
-    destination = (first[:, None] + other).ravel()
     last, following = first[:-1] + size - 1, first[1:]
-    return (
-        cupy.concatenate([source, last, following]),
-        cupy.concatenate([destination, following, last]),
-    )
+    source = cupy.concatenate([(first[:, None] + low).ravel(), last, following])
+    destination = cupy.concatenate([(first[:, None] + high).ravel(), following, last])
+    return source, destination
 
 
 def grid(side: int, dropped: float) -> tuple[DeviceArray, DeviceArray]:
@@ -135,8 +106,8 @@ def grid(side: int, dropped: float) -> tuple[DeviceArray, DeviceArray]:
     ahead = cupy.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
     behind = cupy.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
     source, destination = cupy.concatenate([ahead, behind]), cupy.concatenate([behind, ahead])
-    kept = cupy.random.RandomState(1).random_sample(len(source)) >= dropped
-    return source[kept], destination[kept]
+    remaining = cupy.random.RandomState(1).random_sample(len(source)) >= dropped
+    return source[remaining], destination[remaining]
 
 
 EDGES = (1 << 25, 1 << 27, 5 << 26, 21 << 25)
@@ -152,39 +123,25 @@ RMAT: dict[str, tuple[int, int, tuple[float, float, float]]] = {  # vertices, ed
     "RM20": (1 << 20, 1 << 24, PAPER),
     "RM22": (1 << 22, 1 << 26, PAPER),
     "RM33V335E": (1 << 25, 335_544_320, PAPER),
-    "KR24": (1 << 24, 1 << 28, GRAPH500),
-    # Of the paper's Table II
-    "RM16V134E": (1 << 24, 134_217_728, PAPER),
-    "RM16V201E": (1 << 24, 201_326_592, PAPER),
-    "RM25V201E": (25_165_824, 201_326_592, PAPER),
     # For several GPUs; the second almost has the most rows of a cuDF frame, 2^31 - 1
     "RM54V704E": (54_525_952, 704_643_072, PAPER),
     "RM27": (1 << 27, 2_100_000_000, PAPER),
     "RM14": (1 << 14, 1 << 18, PAPER),  # to try a benchmark
+    "RM100K": (1 << 15, 100_000, PAPER),  # shows the overhead of a call
+    "social-77K": (77_360, 905_468, GRAPH500),  # of the size and shape of soc-Slashdot0811
+    **{f"KR{scale}": (1 << scale, 16 << scale, GRAPH500) for scale in (20, 22, 24)},
 }
 GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] = {
     **{name: (n, partial(rmat, n, m, corners)) for name, (n, m, corners) in RMAT.items()},
-    "road-like": (1400 * 1400, lambda: grid(1400, 0.28)),
-    "ER25V201E": (25_165_824, lambda: uniform(25_165_824, 201_326_592)),
-    **{
-        name: (1 << 22, partial(rmat, 1 << 22, m, corners, seed=7))
-        for name, m, corners in (
-            ("kronecker-22", 1 << 26, GRAPH500),
-            ("skewed-22", 60_000_000, (0.65, 0.15, 0.15)),
-        )
-    },
-    **{
-        f"KR{scale}": (1 << scale, partial(rmat, 1 << scale, 16 << scale, GRAPH500))
-        for scale in (20, 22)
-    },
-    "grid": (1400 * 1400, lambda: grid(1400, 0.0)),
-    "uniform-22": (1 << 22, lambda: uniform(1 << 22, 100_000_000)),
-    "small-world-22": (1 << 22, lambda: small_world(1 << 22, 12, 0.1)),
-    "cliques": (1 << 18, lambda: cliques(1 << 12, 64)),
-    # Of the size and shape of soc-Slashdot0811 and cnr-2000
-    "social-77K": (77_360, partial(rmat, 77_360, 905_468, GRAPH500)),
-    "web-325K": (325_557, lambda: web(325_557, 3_216_152)),
-    "RM100K": (1 << 15, partial(rmat, 1 << 15, 100_000, PAPER)),  # shows the overhead of a call
+    "road-like": (1400 * 1400, partial(grid, 1400, 0.28)),
+    "grid": (1400 * 1400, partial(grid, 1400, 0.0)),
+    "ER25V201E": (25_165_824, partial(uniform, 25_165_824, 201_326_592)),
+    "kronecker-22": (1 << 22, partial(rmat, 1 << 22, 1 << 26, GRAPH500, seed=7)),
+    "skewed-22": (1 << 22, partial(rmat, 1 << 22, 60_000_000, (0.65, 0.15, 0.15), seed=7)),
+    "uniform-22": (1 << 22, partial(uniform, 1 << 22, 100_000_000)),
+    "small-world-22": (1 << 22, partial(small_world, 1 << 22, 12, 0.1)),
+    "cliques": (1 << 18, partial(cliques, 1 << 12, 64)),
+    "web-325K": (325_557, partial(web, 325_557, 3_216_152)),  # as cnr-2000
 }
 UNSEEN = ("kronecker-22", "skewed-22", "uniform-22", "small-world-22", "cliques")
 HIGH_DIAMETER = ("road-like",)  # where a search has thousands of supersteps
@@ -214,39 +171,29 @@ class EdgeList(NamedTuple):
     n: int
     source: Any
     destination: Any
-    weight: Any
+    lengths: Any = None
 
 
 def read_folder(folder: Path | None, names: Sequence[str], most_edges: int) -> Iterator[EdgeList]:
     """Yield the edge lists of `names` in `folder` with at most `most_edges` edges; "data" names all.
 
     Edge lists are text, gzipped or not, of two or three columns separated by blanks or tabs, with `#`
-    comments.  If a list has no lengths, they are drawn.
+    comments.  A third column has lengths.
     """
     for path in sorted(folder.glob("*.t*")) if folder is not None else ():
         if path.name.removesuffix(".gz").endswith((".tsv", ".txt")):
-            found = _read(path)
-            if len(found.source) <= most_edges and {"data", found.name} & set(names):
-                yield found
+            edges = _read(path)
+            if len(edges.source) <= most_edges and {"data", edges.name} & set(names):
+                yield edges
 
 
 def _read(path: Path) -> EdgeList:
     table = pd.read_csv(path, sep=r"\s+", comment="#", header=None)
+    if path.name.startswith(BOTH_WAYS):
+        table = pd.concat([table, table.rename(columns={0: 1, 1: 0})], ignore_index=True)
     ids, numbers = np.unique(table[[0, 1]].to_numpy(np.int64), return_inverse=True)
     source, destination = np.ascontiguousarray(numbers.reshape(-1, 2).T)
-    weight = _lengths(table)
-    if path.name.startswith(BOTH_WAYS):
-        source, destination = (
-            np.concatenate([source, destination]),
-            np.concatenate([destination, source]),
-        )
-        weight = np.concatenate([weight, weight])
     name = re.sub(r"(_dedup|_weighted)?\.(tsv|txt)(\.gz)?$", "", path.name)
-    return EdgeList(name, len(ids), source, destination, weight)
-
-
-def _lengths(table: pd.DataFrame) -> Any:
-    if table.shape[1] > 2:
-        return table[2].to_numpy()
-    low, high = LENGTHS
-    return np.random.default_rng(1).integers(low, high + 1, len(table))
+    return EdgeList(
+        name, len(ids), source, destination, table[2].to_numpy() if 2 in table else None
+    )

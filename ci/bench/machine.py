@@ -13,19 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["machine", "main"]
-
 # Names of distributions; some end in the CUDA version that they were built for.
 LIBRARIES = {
-    "cudf": ("cudf-cu13", "cudf-cu12", "cudf"),
-    "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
-    "numba_cuda": ("numba-cuda",),
-    "numba": ("numba",),
-    "numpy": ("numpy",),
-    "rmm": ("rmm-cu13", "rmm-cu12", "rmm"),
-    "cugraph": ("cugraph-cu13", "cugraph-cu12", "cugraph"),
+    "cudf": ("cudf-cu13", "cudf-cu12", "cudf"), "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
+    "numba_cuda": ("numba-cuda",), "numba": ("numba",), "numpy": ("numpy",),
+    "rmm": ("rmm-cu13", "rmm-cu12", "rmm"), "cugraph": ("cugraph-cu13", "cugraph-cu12", "cugraph"),
     **{name: (name,) for name in ("networkit", "igraph", "networkx", "scipy", "pandas")},
-}
+}  # fmt: skip
 
 
 def machine() -> dict[str, Any]:
@@ -38,11 +32,9 @@ def machine() -> dict[str, Any]:
         cuda, compute_capability.
     """
     facts: dict[str, Any] = {
-        "processor": _processor(),
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-        "versions": {name: found for name in LIBRARIES if (found := _version(name)) is not None},
-    }
+        "processor": _processor(), "python": platform.python_version(), "cores": os.cpu_count(),
+        "versions": {name: version for name in LIBRARIES if (version := _version(name)) is not None},
+    }  # fmt: skip
     if not (gpu := _gpu()):
         return facts
     facts |= gpu

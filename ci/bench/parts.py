@@ -13,28 +13,23 @@ import gc
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from bench.checkout import MEASUREMENTS, files_hash
 from bench.children import Done
 from bench.machine import machine
 from bench.page import add
-from bench.places import MEASUREMENTS
-from bench.run import placed, when
+from bench.record import placed, when
 from bench.stages import bench_sections
 from bench.timing import Section
-from bench.tree import files_hash
-
-__all__ = ["Part", "Parts", "parser", "read", "sweep"]
 
 Cases = Callable[[Sequence[str], Path | None], Iterator[Any]]
 REPEATS = 5
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """One part of the benchmarks.
 
     Attributes
@@ -51,42 +46,31 @@ class Part:
         Whether it always runs on the default graph.
     """
 
-    measure: Callable[[Any, Section, int], None]
+    measure: Any
     graphs: tuple[str, ...]
     by_name: bool = False
     fixed: bool = False
 
 
-Parts = Mapping[str, Part]
+def parser(command: str, text: str, parts: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of a command that runs parts; its options are the same for all of them."""
 
-
-def parser(command: str, text: str, parts: Sequence[str], usual: Sequence[str]) -> Any:
-    """Return the parser of a command that runs parts; its options are the same for all of them.
-
-    Parameters
-    ----------
-    command, text : str
-        Its name and description.
-    parts, usual : sequence of str
-        All parts, and those that run by default.
-    """
-
-    def one_of(name: str) -> str:
+    def known(name: str) -> str:
         if name not in parts:
-            raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(parts)}")
+            raise argparse.ArgumentTypeError(f"{name!r} is no part; choose of {', '.join(parts)}")
         return name
 
-    made = argparse.ArgumentParser(prog=f"bench {command}", description=text)
-    made.add_argument("parts", nargs="*", type=one_of, default=list(usual), metavar="PART",
-                      help=f"some of: {', '.join(parts)}")  # fmt: skip
-    made.add_argument("--graphs", nargs="+", metavar="NAME",
-                      help="generated graphs, edge lists in --data, or 'data' for all of these")  # fmt: skip
-    made.add_argument("--data", type=Path, help="folder of edge lists")
-    made.add_argument("--repeats", type=int, default=REPEATS, help="runs that count")
-    made.add_argument("--output", type=Path, default=Path("bench.json"), help="the JSON file")
-    made.add_argument("--record", action="store_true",
-                      help="also put the results into docs/measurements")  # fmt: skip
-    return made
+    reader = argparse.ArgumentParser(prog=f"bench {command}", description=text)
+    reader.add_argument("parts", nargs="*", type=known, default=list(parts), metavar="PART",
+                        help=f"some of: {', '.join(parts)}; by default all")  # fmt: skip
+    reader.add_argument("--graphs", nargs="+", metavar="NAME",
+                        help="generated graphs, edge lists in --data, or 'data' for all of these")  # fmt: skip
+    reader.add_argument("--data", type=Path, help="folder of edge lists")
+    reader.add_argument("--repeats", type=int, default=REPEATS, help="runs that count")
+    reader.add_argument("--output", type=Path, default=Path("bench.json"), help="the JSON file")
+    reader.add_argument("--record", action="store_true",
+                        help="also put the results into docs/measurements")  # fmt: skip
+    return reader
 
 
 def read(
@@ -94,13 +78,15 @@ def read(
 ) -> argparse.Namespace:
     """Read a command line; exit with a message if a graph is neither known nor in a folder."""
     asked = reader.parse_args(arguments)
-    unknown = [one for one in asked.graphs or () if not known(one)]
+    unknown = [name for name in asked.graphs or () if not known(name)]
     if unknown and asked.data is None:
         reader.error(f"{', '.join(unknown)}: no such graph is generated; give --data FOLDER")
     return asked
 
 
-def sweep(parts: Parts, wanted: Sequence[str], asked: argparse.Namespace, cases: Cases) -> int:
+def sweep(
+    parts: Mapping[str, Part], wanted: Sequence[str], asked: argparse.Namespace, cases: Cases
+) -> int:
     """Measure parts on graphs; return 1 if anything failed.
 
     Parameters
@@ -120,45 +106,40 @@ def sweep(parts: Parts, wanted: Sequence[str], asked: argparse.Namespace, cases:
         facts = {"repeats": asked.repeats, "sections": sections, "running": running}
         asked.output.write_text(json.dumps(facts, indent=1) + "\n")
 
-    with ExitStack() as stack:
-        for name in wanted:
-            part = parts[name]
-            names = [*part.graphs, *(["data"] if asked.data and not part.by_name else [])]
-            if asked.graphs and not part.fixed:
-                names = asked.graphs
-            write([name, names[0] if len(names) == 1 else "all"])
-            measure: Any = part.measure
-            if isinstance(measure, AbstractContextManager):
-                stack.enter_context(measure)
+    for name in wanted:
+        part = parts[name]
+        names = [*part.graphs, *(["data"] if asked.data and not part.by_name else [])]
+        if asked.graphs and not part.fixed:
+            names = asked.graphs
+        write([name, names[0] if len(names) == 1 else "all"])
+        with ExitStack() as stack:
+            if isinstance(part.measure, AbstractContextManager):
+                stack.enter_context(part.measure)
             for case in names if part.by_name else cases(names, asked.data):
                 graph = case if part.by_name else case.name
                 write([name, graph])
                 print(f"{name}: {case}", flush=True)
-                section, now = Section(name, graph), datetime.datetime.now(datetime.UTC)
+                section, begun = Section(name, graph), datetime.datetime.now(datetime.UTC)
                 section.keep = partial(write, [name, graph], section)
-                section.attempt(name, partial(measure, case, section, asked.repeats))
-                _close(section, when(now)["seconds"])
+                section.attempt(name, partial(part.measure, case, section, asked.repeats))
+                for target in section.targets:
+                    print(
+                        f"  {'met   ' if target.met else 'missed'} {target.name}: {target.measured:.2f}"
+                    )
+                print(f"  {when(begun)['seconds']:.0f} s", flush=True)
                 done.append(section.facts())
                 if asked.record:
-                    _record(done[-1], now)
+                    _record(done[-1], begun)
                 gc.collect()
-            stack.close()
     write(None)
     print(f"written to {asked.output}")
-    return 1 if any(one["errors"] for one in done) else 0
-
-
-def _close(section: Section, seconds: float) -> None:
-    """Print whether a section has met its targets, and its duration."""
-    for target in section.targets:
-        print(f"  {'met   ' if target.met else 'missed'} {target.name}: {target.measured:.2f}")
-    print(f"  {seconds:.0f} s", flush=True)
+    return 1 if any(facts["errors"] for facts in done) else 0
 
 
 def _record(facts: Mapping[str, Any], begun: datetime.datetime) -> None:
     """Put a section into the record of this checkout."""
     where: dict[str, Any] = {"tree": files_hash(), "machine": machine()}
-    found = bench_sections(facts["part"], [], {"sections": [facts]}, Done(0, ""))
-    for name, section in found.items():
+    sections = bench_sections(facts["part"], [], {"sections": [facts]}, Done(0, ""))
+    for name, section in sections.items():
         name += placed(f"bench-{facts['part']}", where["machine"])
         add(MEASUREMENTS, "bench", name, {**when(begun), **where, **section})

@@ -16,19 +16,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from bench.cusha import cusha_tables, sensitivities
-from bench.paper import (
-    PROGRAMS,
-    Section,
-    exchanges,
-    label,
-    refinement_table,
-    scaling_table,
-    scalings,
-    useful_table,
-)
-
-__all__ = ["breakdown_figure", "draw", "scaling_figure", "sensitivity_figure", "series", "shares"]
+from bench.papers import PROGRAMS, Section, exchanges, label, scalings, sensitivities, tables
 
 BLUE, ORANGE, GREEN, GREY = "#2b6ca3", "#d9722b", "#4a8f4a", "#666666"
 METHODS = ("VR", "MS", "ALL")
@@ -40,19 +28,11 @@ HEAD = """# Section V of the Warp Segmentation paper and CuSha's tables, measure
 Made by `python -m bench report` of the record in the folder above, which `ci/gpu.sh` has written.  What is measured, and
 how, is in [ci/bench/README.md](../../../ci/bench/README.md).
 """
-ASK_EXCHANGE = "ci/gpu.sh bench-cluster-exchange"
-ASK_SCALING = "ci/gpu.sh bench-cluster-scaling"
+ASK_EXCHANGE, ASK_SCALING = "ci/gpu.sh bench-cluster-exchange", "ci/gpu.sh bench-cluster-scaling"
 
 
 def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str, str]]:
-    """Write pictures and tables of a report into a folder.
-
-    Parameters
-    ----------
-    report : mapping
-        As `bench.record.read` returns it.
-    folder : Path
-        Created if missing.
+    """Write pictures and tables of a report into a folder, which is made if missing.
 
     Returns
     -------
@@ -61,39 +41,31 @@ def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str,
     dict of str to str
         For each missing table or picture the command that measures it.
     """
-    pictures: dict[str, Callable[[], Figure]] = {}
-    tables, missing = [], {}
-    if exchanges(report):
-        tables += [useful_table(report), refinement_table(report)]
-    else:
-        missing["Tables I and VIII"] = ASK_EXCHANGE
-    for name, section in exchanges(report).items():
-        if shares(section):
-            words = re.findall(r"[\w-]+", name)
-            pictures["-".join(["figure-9", *words])] = partial(breakdown_figure, section)
-    if not pictures:
-        missing["Figure 9"] = ASK_EXCHANGE
-    if scalings(report):
-        tables += [scaling_table(report, what) for what in ("supersteps", "call")]
-    else:
-        missing["Table IX"] = ASK_SCALING
-    if series(report):
+    pictures: dict[str, Callable[[], Figure]] = {
+        "-".join(["figure-9", *re.findall(r"[\w-]+", name)]): partial(breakdown_figure, section)
+        for name, section in exchanges(report).items()
+        if shares(section)
+    }
+    needed = {
+        "Tables I and VIII": (exchanges(report), ASK_EXCHANGE), "Figure 9": (pictures, ASK_EXCHANGE),
+        "Table IX": (scalings(report), ASK_SCALING), "Figure 10": (series(report), ASK_SCALING),
+    }  # fmt: skip
+    missing = {name: command for name, (figures, command) in needed.items() if not figures}
+    if "Figure 10" not in missing:
         pictures["figure-10"] = partial(scaling_figure, report)
-    else:
-        missing["Figure 10"] = ASK_SCALING
-    tables += cusha_tables(report)
     for graph in sensitivities(report):
-        pictures["-".join(["sensitivity", *re.findall(r"[\w-]+", graph)])] = partial(
-            sensitivity_figure, report, graph
-        )
-    if not pictures and not tables:
+        name = "-".join(["sensitivity", *re.findall(r"[\w-]+", graph)])
+        pictures[name] = partial(sensitivity_figure, report, graph)
+    texts = [table.markdown() for table in tables(report)]
+    if not pictures and not texts:
         return [], missing
     folder.mkdir(parents=True, exist_ok=True)
-    made = [_saved(make(), folder / f"{name}.svg") for name, make in pictures.items()]
-    shown = [f"![{path.stem}]({path.name})\n" for path in made]
+    paths = [_saved(make(), folder / f"{name}.svg") for name, make in pictures.items()]
     page = folder / "README.md"
-    page.write_text("\n".join([HEAD, *(table.markdown() for table in tables), *shown]))
-    return [*made, page], missing
+    page.write_text(
+        "\n".join([HEAD, *texts, *(f"![{path.stem}]({path.name})\n" for path in paths)])
+    )
+    return [*paths, page], missing
 
 
 def _saved(figure: Figure, path: Path) -> Path:
@@ -112,34 +84,26 @@ def _saved(figure: Figure, path: Path) -> Path:
 def shares(section: Section) -> dict[str, dict[str, dict[str, float]]]:
     """Return computation and communication by program and method, relative to the program's longest time.
 
-    Parameters
-    ----------
-    section : mapping
-        One of `exchanges`.
-
-    Returns
-    -------
-    dict
-        Without programs and methods whose time was not split.
+    Programs and methods whose time was not split, of one of `exchanges`, are left out.
     """
-    found = {}
+    programs = {}
     for program in PROGRAMS:
         methods = {
-            method: {part: one[part] for part in PARTS}
-            for method, one in section["figures"]["exchange"].get(program, {}).items()
-            if set(PARTS) <= set(one)
+            method: {part: numbers[part] for part in PARTS}
+            for method, numbers in section["figures"]["exchange"].get(program, {}).items()
+            if set(PARTS) <= set(numbers)
         }
-        longest = max((sum(one.values()) for one in methods.values()), default=0.0)
+        longest = max((sum(parts.values()) for parts in methods.values()), default=0.0)
         if longest:
-            found[program] = {
-                method: {part: seconds / longest for part, seconds in one.items()}
-                for method, one in methods.items()
+            programs[program] = {
+                method: {part: seconds / longest for part, seconds in parts.items()}
+                for method, parts in methods.items()
             }
-    return found
+    return programs
 
 
 def breakdown_figure(section: Section) -> Figure:
-    """Return Figure 9 of one graph: a bar for each program and method, with computation at the bottom."""
+    """Return Figure 9 of a graph: a bar for each program and method, with computation at the bottom."""
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     axes = figure.subplots()
     places, names, groups = [], [], []
@@ -170,55 +134,55 @@ def breakdown_figure(section: Section) -> Figure:
 
 
 def series(report: Mapping[str, Any]) -> dict[float, dict[int, list[tuple[int, float]]]]:
-    """Return edges and seconds of SSSP's supersteps, by edges per vertex and number of GPUs.
+    """Return edges and seconds of SSSP's supersteps, by edges per vertex and number of GPUs, ascending.
 
-    Returns
-    -------
-    dict
-        Ascending; without densities that have only one size.
+    Densities that have only one size are left out.
     """
-    found: dict[float, dict[int, list[tuple[int, float]]]] = {}
+    densities: dict[float, dict[int, list[tuple[int, float]]]] = {}
     for section in scalings(report).values():
         figures = section["figures"]
-        edges = figures["edges"]
         for gpus, times in figures["scaling"].get("SSSP", {}).items():
-            lines = found.setdefault(round(edges / figures["vertices"], 2), {})
-            lines.setdefault(int(gpus), []).append((edges, times["supersteps"]))
+            lines = densities.setdefault(round(figures["edges"] / figures["vertices"], 2), {})
+            lines.setdefault(int(gpus), []).append((figures["edges"], times["seconds"]))
     return {
         density: {gpus: sorted(lines[gpus]) for gpus in sorted(lines)}
-        for density, lines in sorted(found.items())
+        for density, lines in sorted(densities.items())
         if max(len(line) for line in lines.values()) > 1
     }
 
 
 def scaling_figure(report: Mapping[str, Any]) -> Figure:
     """Return Figure 10: the time of SSSP over the number of edges, an axis for each density."""
-    found = series(report)
-    figure = Figure(figsize=(3.6 * len(found) + 0.6, 3.8), layout="constrained")
-    panels = figure.subplots(1, len(found), sharex=True, sharey=True, squeeze=False)[0]
-    numbers = sorted({gpus for lines in found.values() for gpus in lines})
-    every = [line for lines in found.values() for line in lines.values()]
+    densities = series(report)
+    figure = Figure(figsize=(3.6 * len(densities) + 0.6, 3.8), layout="constrained")
+    panels = figure.subplots(1, len(densities), sharex=True, sharey=True, squeeze=False)[0]
+    numbers = sorted({gpus for lines in densities.values() for gpus in lines})
+    every = [line for lines in densities.values() for line in lines.values()]
     sizes = sorted({edges / 1e6 for line in every for edges, _ in line})
-    for axes, (density, lines) in zip(panels, found.items(), strict=True):
+    for axes, (density, lines) in zip(panels, densities.items(), strict=True):
         for gpus, line in lines.items():
-            which = numbers.index(gpus) % len(MARKS)
+            style = numbers.index(gpus) % len(MARKS)
             axes.plot(
                 [edges / 1e6 for edges, _ in line], [seconds * 1e3 for _, seconds in line],
-                marker=MARKS[which], markersize=5, color=COLOURS[which],
+                marker=MARKS[style], markersize=5, color=COLOURS[style],
                 label=f"{gpus} GPU{'s' * (gpus != 1)}",
             )  # fmt: skip
         axes.set(xscale="log", yscale="log", xlabel="million edges")
-        axes.set_xticks(sizes, [f"{one:,.0f}" for one in sizes])
+        axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
         axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.yaxis.set_minor_locator(NullLocator())
-        axes.set_title(f"{density:g} edges a vertex", loc="left", fontweight="bold")
-        axes.grid(color="#dddddd", linewidth=0.6)
-        axes.spines[["top", "right"]].set_visible(False)
+        _plain(axes, f"{density:g} edges a vertex")
     panels[0].set_ylabel("SSSP, supersteps, ms")
     panels[0].legend(frameon=False)
     return figure
+
+
+def _plain(axes: Any, title: str) -> None:
+    axes.set_title(title, loc="left", fontweight="bold")
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 # ---------------------------------------------------------------------------------- sensitivity
@@ -235,8 +199,6 @@ def sensitivity_figure(report: Mapping[str, Any], graph: str) -> Figure:
         else:
             axes.plot(sizes, times, marker=MARKS[place], color=COLOURS[place], label=layout)
     axes.set(xlabel="KiB of shared memory of a shard", ylabel="superstep, ms", ylim=(0, None))
-    axes.set_title(f"PageRank, {graph}", loc="left", fontweight="bold")
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
+    _plain(axes, f"PageRank, {graph}")
     axes.legend(frameon=False)
     return figure

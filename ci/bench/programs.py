@@ -10,22 +10,6 @@ from typing import Any
 from programs import Labels
 
 import cugraph_ws as ws
-from bench.graphs import Weights
-
-__all__ = [
-    "PAGERANK_TOL",
-    "PROGRAMS",
-    "SUPERSTEPS",
-    "Core",
-    "Distances",
-    "Likeness",
-    "Majority",
-    "Program",
-    "Ranks",
-    "Routes",
-    "Second",
-    "Widths",
-]
 
 PAGERANK_TOL = 1e-6  # bound of the L1 norm of the last change, which every library uses
 SUPERSTEPS = 20  # of programs whose every superstep reads all edges
@@ -76,7 +60,7 @@ class Program:
         Our name, and the paper's.
     program : VertexProgram
     weights : str or None
-        Kind of the edges' weights.
+        The form of the graph, if it has weights; see `bench.forms`.
     start : bool
         Whether it starts from a vertex.
     values : str or None
@@ -90,7 +74,7 @@ class Program:
     name: str
     label: str
     program: ws.VertexProgram
-    weights: Weights | None = None
+    weights: str | None = None
     start: bool = False
     values: str | None = None
     few: bool = False
@@ -115,15 +99,15 @@ class Program:
 
 
 PROGRAMS = {
-    one.name: one
-    for one in (
+    program.name: program
+    for program in (
         Program("bfs", "BFS", ws.BFS, start=True),
-        Program("sssp", "SSSP", ws.SSSP, "lengths", start=True),
-        Program("widest path", "SSWP", ws.WidestPath, "lengths", start=True),
+        Program("sssp", "SSSP", ws.SSSP, "weighted", start=True),
+        Program("widest path", "SSWP", ws.WidestPath, "weighted", start=True),
         Program("components", "CC", Labels),
         Program("pagerank", "PR", ws.PageRank, dense=True),
         Program("heat", "HS", ws.Heat, "coefficients", values="temperature", dense=True),
-        Program("circuit", "CS", ws.Circuit, "lengths", values="sources", few=True, dense=True),
+        Program("circuit", "CS", ws.Circuit, "weighted", values="sources", few=True, dense=True),
         Program(
             "neural network", "NN", ws.NeuralNetwork, "synapses", values="activation", dense=True
         ),
@@ -230,7 +214,7 @@ class Routes:
 class Core:
     """Which vertices are in the k-core, by their in-edges: sums that count once."""
 
-    left: ws.int32
+    remaining: ws.int32
     alive: ws.boolean
     degree: ws.in_degree
     k: ws.parameter(ws.int64)
@@ -248,32 +232,8 @@ class Core:
     combine = sum
 
     def apply(old, gathered, p):
-        left = old.left - gathered
-        return left, left >= p.k
+        remaining = old.remaining - gathered
+        return remaining, remaining >= p.k
 
     def active(old, new):
         return old.alive and not new.alive
-
-
-@ws.vertex_program
-class Second:
-    """The least two vertices that lead here: a program with two fields and a message of two."""
-
-    first: ws.int64
-    second: ws.int64
-
-    def init(vertex):
-        return vertex, vertex + 1_000_000
-
-    def compute(src):
-        return src.first, src.second
-
-    combine = min
-    asynchronous = True
-
-    def apply(old, gathered):
-        better = gathered < (old.first, old.second)
-        return gathered if better else (old.first, old.second)
-
-    def active(old, new):
-        return new.first < old.first or new.second < old.second

@@ -10,14 +10,13 @@ A new run replaces its own section and keeps all others.  Sections name their ma
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-__all__ = ["GROUPS", "Report", "machine_key", "merge", "read", "write"]
 
 Report = dict[str, Any]
 GROUPS = ("stages", "bench")
@@ -41,16 +40,16 @@ def merge(report: Mapping[str, Any], group: str, name: str, facts: Mapping[str, 
     facts : mapping
         The section.  Numbers are rounded, and empty entries left out.
     """
-    merged = {one: dict(report.get(one, {})) for one in GROUPS}
-    merged[group][name] = {key: _rounded(one) for key, one in facts.items() if one or one == 0}
+    merged = {key: dict(report.get(key, {})) for key in GROUPS}
+    merged[group][name] = {key: _rounded(fact) for key, fact in facts.items() if fact or fact == 0}
     return merged
 
 
 def _rounded(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _rounded(one) for key, one in value.items()}
+        return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(one) for one in value]
+        return [_rounded(item) for item in value]
     if not isinstance(value, float):
         return value
     if not math.isfinite(value):
@@ -59,16 +58,24 @@ def _rounded(value: Any) -> Any:
     return int(short) if short.is_integer() and abs(short) >= 10**DIGITS else short
 
 
+def placed(stage: str, machine: Mapping[str, Any]) -> str:
+    """Return the end of a section's name: the number of GPUs, of a stage of clusters, and the GPU model."""
+    card, gpus = machine.get("gpu") or machine.get("processor"), machine.get("gpus", "?")
+    cluster = stage.removeprefix("bench-").startswith("cluster")
+    return (f", {gpus} GPU{'s' * (gpus != 1)}" if cluster else "") + (f", {card}" if card else "")
+
+
+def when(begun: datetime.datetime) -> dict[str, Any]:
+    """Return when something began, and how many seconds ago that is."""
+    seconds = (datetime.datetime.now(datetime.UTC) - begun).total_seconds()
+    return {"when": begun.strftime("%Y-%m-%d %H:%M UTC"), "seconds": seconds}
+
+
 # -------------------------------------------------------------------------------------- on disk
 
 
 def read(folder: Path) -> Report:
-    """Return all sections that a folder has.
-
-    Parameters
-    ----------
-    folder : Path
-        May be missing.
+    """Return all sections that a folder has, which may be missing.
 
     Returns
     -------
@@ -87,15 +94,7 @@ def read(folder: Path) -> Report:
 
 
 def write(folder: Path, report: Mapping[str, Any]) -> None:
-    """Write all sections of a report, a file for each stage.
-
-    Parameters
-    ----------
-    folder : Path
-        Created if missing.
-    report : mapping
-        As `read` returns it.
-    """
+    """Write all sections of a report, as `read` returns it, a file for each stage; the folder is made if missing."""
     files: dict[str, dict[str, Any]] = {MACHINES: {}}
     for group in GROUPS:
         for name, facts in report.get(group, {}).items():
@@ -107,8 +106,8 @@ def write(folder: Path, report: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for stage, sections in files.items():
         ordered = sorted(sections.items()) if stage == MACHINES else sections.items()
-        write_one = _json if stage == MACHINES else _section
-        blocks = [f" {_json(name)}: {write_one(facts)}" for name, facts in ordered]
+        text_of = _json if stage == MACHINES else _section
+        blocks = [f" {_json(name)}: {text_of(facts)}" for name, facts in ordered]
         (folder / f"{stage}.json").write_text("{\n" + ",\n".join(blocks) + "\n}\n")
 
 
@@ -120,7 +119,7 @@ def machine_key(machine: Mapping[str, Any]) -> str:
 
 def _section(facts: Mapping[str, Any]) -> str:
     """Return a section as JSON: its facts on a line, then a line for each job, target and table."""
-    flat = {key: one for key, one in facts.items() if not isinstance(one, dict | list)}
+    flat = {key: fact for key, fact in facts.items() if not isinstance(fact, dict | list)}
     blocks = [_json(flat)[1:-1]] if flat else []
     for key, value in facts.items():
         if key not in flat:
@@ -130,14 +129,13 @@ def _section(facts: Mapping[str, Any]) -> str:
 
 def _laid_out(value: Any, indent: str) -> str:
     """Return JSON on one line if it is short; else with a line for each entry, or each job within."""
-    whole = _json(value)
-    if len(whole) <= SHORT or (
-        isinstance(value, dict) and _depth(value) < JOBS and indent != "   "
-    ):
-        return whole
+    line = _json(value)
+    nested = isinstance(value, dict) and (_depth(value) >= JOBS or indent == "   ")
+    if len(line) <= SHORT or not (nested or isinstance(value, list)):
+        return line
     if isinstance(value, list):
         return f"[\n{indent}" + f",\n{indent}".join(map(_json, value)) + "]"
-    rows = [f"{_json(key)}: {_laid_out(one, indent + ' ')}" for key, one in value.items()]
+    rows = [f"{_json(key)}: {_laid_out(item, indent + ' ')}" for key, item in value.items()]
     return f"{{\n{indent}" + f",\n{indent}".join(rows) + "}"
 
 

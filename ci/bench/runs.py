@@ -21,16 +21,14 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from bench.checkout import MEASUREMENTS, environment, files_hash
 from bench.cpu.estimates import on_gpu, resident
-from bench.places import MEASUREMENTS, environment
 from bench.tables import Table
-from bench.tree import files_hash
-
-__all__ = ["CASES", "SHAPES", "edges", "is_off", "main", "measure", "opened", "scaled"]
 
 K = 1000
 PAIRS = 30e6  # half a minute
 LEFT_OUT = "left out"
+TRACE = 190  # bytes of a superstep in a trace
 BLURRED = 30e6  # bytes of a peak below which allocators and pages of code blur it
 TITLE = "Peak memory of runs beside the graph"
 COLUMNS = [
@@ -160,6 +158,9 @@ class Case(NamedTuple):
     lists_pairs : bool
         Whether it computes a coefficient for every two neighbours of a vertex; graphs with more than `PAIRS`
         are left out.
+    supersteps : callable, optional
+        Returns how many supersteps a run took, given its result, if they may be as many as vertices: then the
+        trace counts.
     """
 
     call: Call
@@ -170,6 +171,7 @@ class Case(NamedTuple):
     decided: bool = False
     counted: bool = False
     lists_pairs: bool = False
+    supersteps: Callable[[Any], int] | None = None
 
 
 def column(name: str) -> Callable[[int], Any]:
@@ -368,7 +370,8 @@ CASES: dict[str, Case] = {
         counted=True,
     ),
     "topological_levels": Case(
-        lambda ws, g, _, o: ws.topological_levels(g, **o), edges="acyclic"
+        lambda ws, g, _, o: ws.topological_levels(g, **o), edges="acyclic", decided=True,
+        supersteps=lambda levels: int(levels.level.max()) + 1,
     ),
     "triangle_count": Case(lambda ws, g, _, o: ws.triangle_count(g, **o)),
     "truss_number": Case(lambda ws, g, _, o: ws.truss_number(g, **o), decided=True),
@@ -497,6 +500,8 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
                     memory=partial(subgraph_memory, edges=len(result), searched=name == "ego_graph")
                 )
             )
+        if case.supersteps is not None:
+            row["told"] += TRACE * case.supersteps(result)
         del result
     except ws.InputError as error:  # a shape that the function refuses
         row["error"] = str(error)
@@ -534,8 +539,7 @@ def record(rows: Sequence[Mapping[str, Any]], engine: str, begun: datetime.datet
     """Put calls into the record of this checkout, in place of those of the same functions and shapes."""
     from bench.machine import machine
     from bench.page import add
-    from bench.record import read
-    from bench.run import placed, when
+    from bench.record import placed, read, when
 
     facts: dict[str, Any] = {"part": "runs", "graph": engine, "machine": machine()}
     name = f"runs {engine}{placed('bench-runs', facts['machine']).removeprefix('bench-runs')}"

@@ -1,78 +1,57 @@
-"""The stages: each runs in separate processes, and returns facts for the report."""
+"""What `ci/gpu.sh` runs: tests, sanitizer, checks and benchmarks, each stage in processes of its own, into the record."""
 
 from __future__ import annotations
 
+import argparse
+import datetime
 import importlib.util
 import json
 import os
+import re
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+import traceback
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.children import PROCESSES, Done, child, side_by_side
-from bench.summaries import read_junit, read_sanitizer
-
-__all__ = [
-    "BENCHES",
-    "CLUSTER",
-    "STAGES",
-    "bench",
-    "bench_sections",
-    "cluster",
-    "cluster_fuzz",
-    "cluster_hub",
-    "fuzz",
-    "fuzzed",
-    "leaks",
-    "sanitize",
-    "tests",
-]
+from bench.checkout import MEASUREMENTS, ROOT, environment, files_hash
+from bench.children import CHILDREN, PROCESSES, Done, child, side_by_side
+from bench.page import add
+from bench.record import placed, when
 
 BENCH = [sys.executable, "-m", "bench"]
 SECONDS = 470.0  # limit of a stage
-TESTS = ["tests/gpu"]  # pytest's arguments in `tests`
+FUZZED = 120.0  # seconds, unless GPU_FUZZ_SECONDS is set
+MOST_LISTED = 20  # failures and findings that a report lists
 BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-supersteps",
     "bench-schedules:RM22,road-like",
     "bench-schedules:RM33V335E",
     "bench-schedules:KR24",
     "bench-schedules:ER25V201E",
-    "bench-layouts",
     "bench-frames",
     "bench-known",
     "bench-ranks",
-    "bench-extrapolation",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
     "bench-searches:road-like",
     "bench-frontiers",
-    "bench-loops",
+    "bench-extrapolation",
+    "bench-layouts",
     "bench-shards",
-    "bench-products",
-    "bench-loads",
     "bench-efficiency",
+    "bench-loads",
 )
-STAGES = ("tests", "sanitize", "leaks", "fuzz", *BENCHES)
-FUZZED = 120.0  # seconds, unless GPU_FUZZ_SECONDS is set
-CLUSTER = (  # need several GPUs, so each runs only if requested by name
-    "cluster-hub",
-    "cluster",
-    "cluster-fuzz",
-    "bench-cluster",
-    "bench-cluster-build",
-    "bench-cluster-functions",
-    "bench-cluster-exchange",
-    "bench-cluster-hub",
-    "bench-cluster-linked",
-    "bench-cluster-ways",
-    "bench-cluster-scaling",
-    "bench-cluster-peers",
-    "bench-cluster-large",
-)
+PARTS = ("build", "functions", "exchange", "hub", "linked", "ways", "scaling", "peers", "large")
+# Need several GPUs, so each runs only if requested by name
+CLUSTER = ("cluster-hub", "cluster", "cluster-fuzz", *(f"bench-cluster-{part}" for part in PARTS))
 TOOLS = {  # errors of driver calls by which CuPy looks for features do not count
     "memcheck": ["--report-api-errors", "no"],
     "racecheck": [],
@@ -81,34 +60,22 @@ TOOLS = {  # errors of driver calls by which CuPy looks for features do not coun
 Facts = dict[str, Any]
 
 
-def tests() -> Facts:
-    """Run the tests of the GPU, in parallel if pytest-xdist is installed."""
-    return _tested(TESTS, side_by_side=True)
+def _status(problem: str | None, good: bool) -> Facts:
+    if problem is None and good:
+        return {"status": "passed"}
+    return {"status": "failed", "problem": problem or "nothing was done"}
 
 
-def cluster_hub() -> Facts:
-    """Run the tests of ways between GPUs: the host hub, linked launches, NCCL."""
-    return _tested_on_cluster("test_hub")
+# --------------------------------------------------------------------------------- tests and checks
 
 
-def cluster() -> Facts:
-    """Run the other tests of Dask-CUDA clusters on all GPUs of this machine."""
-    return _tested_on_cluster("test_dask_cuda")
-
-
-def _tested_on_cluster(module: str) -> Facts:
-    # If a test hangs, print the stacks of all threads and end the stage.
-    patience = ["-vv", "--timeout", "100", "--timeout-method", "thread"]
-    return _tested([*patience, f"tests/gpu_cluster/{module}.py"], side_by_side=False)
-
-
-def _tested(chosen: list[str], *, side_by_side: bool) -> Facts:
-    """Run pytest and return its outcome."""
+def _tested(*chosen: str, parallel: bool = False) -> Facts:
+    """Run pytest and return its outcome; in parallel if pytest-xdist is installed."""
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder, "junit.xml")
         command = [sys.executable, "-u", "-m", "pytest", "-q", "-p", "no:cacheprovider",
                    f"--junitxml={junit}", *chosen]  # fmt: skip
-        if side_by_side and importlib.util.find_spec("xdist") is not None:
+        if parallel and importlib.util.find_spec("xdist") is not None:
             # If pytest-benchmark is installed, it warns about xdist, and warnings are errors.
             command += ["-n", str(PROCESSES), "-p", "no:benchmark"]
         done = child(command, SECONDS)
@@ -116,8 +83,21 @@ def _tested(chosen: list[str], *, side_by_side: bool) -> Facts:
     return {**counts, **_status(done.problem, counts["failed"] == 0 and counts["passed"] > 0)}
 
 
+def read_junit(path: Path) -> Facts:
+    """Count the outcomes in the file that `pytest --junitxml` has written, and list the first failures."""
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    failures = []
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        outcomes = {element.tag for element in case}
+        failed, skipped = bool(outcomes & {"failure", "error"}), "skipped" in outcomes
+        counts["failed" if failed else "skipped" if skipped else "passed"] += 1
+        if failed:
+            failures.append(f"{case.get('classname', '')}::{case.get('name', '')}".lstrip(":"))
+    return {**counts, "failures": failures[:MOST_LISTED]}
+
+
 def sanitize() -> Facts:
-    """Run every function on small graphs under compute-sanitizer's tools."""
+    """Run functions on small graphs under compute-sanitizer's tools."""
     if shutil.which("compute-sanitizer") is None:
         return _status("compute-sanitizer is not in PATH", False)
     small = [*BENCH, "small"]
@@ -136,6 +116,29 @@ def sanitize() -> Facts:
     return {"tools": tools, **_status("\n".join(problems) or None, not problems)}
 
 
+def read_sanitizer(text: str) -> Facts:
+    """Return errors (None without a summary), warnings, and findings with their kernels, of what the tool printed."""
+    lines = [line.removeprefix("=========").strip() for line in text.splitlines()
+             if line.startswith("=========")]  # fmt: skip
+    errors, warnings = None, 0
+    findings: list[str] = []
+    for i, line in enumerate(lines):
+        if total := re.match(r"ERROR SUMMARY: (\d+) error", line):
+            errors = (errors or 0) + int(total[1])
+        elif total := re.match(r"RACECHECK SUMMARY: .*\((\d+) errors?, (\d+) warning", line):
+            errors, warnings = (errors or 0) + int(total[1]), warnings + int(total[2])
+        elif re.match(
+            r"(Invalid|Error|Warning|Barrier|Uninitialized|Misaligned|Program hit)", line
+        ):
+            place = next(
+                (near for near in lines[i : i + 3] if re.search(r"\bat \S+\+0x", near)), ""
+            )
+            kernel = re.search(r"\bat (?:\S+ )?([\w:~<>]+)(?:\(.*\))?\+0x", place)
+            findings.append(line + (f" in {kernel[1]}" if kernel else ""))
+    findings = list(dict.fromkeys(findings))[:MOST_LISTED]
+    return {"errors": errors, "warnings": warnings, "findings": findings}
+
+
 def leaks() -> Facts:
     """Build, search, rank and close repeatedly: memory must not grow."""
     done = child([*BENCH, "leaks"], SECONDS)
@@ -144,49 +147,49 @@ def leaks() -> Facts:
     return {**facts, **_status(done.problem, bool(facts))}
 
 
-def fuzz() -> Facts:
+def fuzz(*options: str, shares: int = PROCESSES) -> Facts:
     """Compare random graphs, all functions and the zoo of programs with the CPU engine."""
-    seconds = _fuzz_seconds()
-    command = [*BENCH, "fuzz", "--seconds", str(seconds)]
-    return fuzzed(side_by_side(command, seconds + SECONDS))
-
-
-def cluster_fuzz() -> Facts:
-    """Compare them on all GPUs of this machine, at a time one graph."""
-    seconds = _fuzz_seconds()
-    command = [*BENCH, "fuzz", "--on", "workers", "--seconds", str(seconds)]
-    return fuzzed(child(command, seconds + SECONDS, live=False), shares=1)
-
-
-def _fuzz_seconds() -> float:
-    return float(os.environ.get("GPU_FUZZ_SECONDS", FUZZED))
+    seconds = float(os.environ.get("GPU_FUZZ_SECONDS", FUZZED))
+    command = [*BENCH, "fuzz", "--seconds", str(seconds), *options]
+    limit = seconds + SECONDS
+    done = side_by_side(command, limit) if shares > 1 else child(command, limit, live=False)
+    return fuzzed(done, shares)
 
 
 def fuzzed(done: Done, shares: int = PROCESSES) -> Facts:
     """Return facts for the report from the output of all shares."""
-    told = [json.loads(line) for line in done.text.splitlines() if line.startswith('{"graphs"')]
-    counts = {
-        name: sum(share[name] for share in told) for name in ("graphs", "functions", "programs")
-    }
-    found = [one for share in told for one in share["differences"]]
+    ends = [json.loads(line) for line in done.text.splitlines() if line.startswith('{"graphs"')]
+    counts = {name: sum(end[name] for end in ends) for name in ("graphs", "functions", "programs")}
+    differences = [difference for end in ends for difference in end["differences"]]
     summary = (
         f"{counts['graphs']:,} random graphs: {counts['functions']:,} results of functions and "
-        f"{counts['programs']:,} of programs, {len(found)} differences"
+        f"{counts['programs']:,} of programs, {len(differences)} differences"
     )
-    good = len(told) == shares and not found
-    problem = "\n".join(found) or done.problem
-    return {**counts, "summary": summary, **_status(problem, good)}
+    status = _status(
+        "\n".join(differences) or done.problem, len(ends) == shares and not differences
+    )
+    return {**counts, "summary": summary, **status}
+
+
+# If a test of clusters hangs, print the stacks of all threads and end the stage.
+PATIENCE = ("-vv", "--timeout", "100", "--timeout-method", "thread")
+CHECKS: dict[str, Callable[[], Facts]] = {
+    "tests": partial(_tested, "tests/gpu", parallel=True),
+    "sanitize": sanitize,
+    "leaks": leaks,
+    "fuzz": fuzz,
+    "cluster-hub": partial(_tested, *PATIENCE, "tests/gpu_cluster/test_hub.py"),
+    "cluster": partial(_tested, *PATIENCE, "tests/gpu_cluster/test_dask_cuda.py"),
+    "cluster-fuzz": partial(fuzz, "--on", "workers", shares=1),  # on all GPUs, at a time one graph
+}
+STAGES = (*(name for name in CHECKS if name not in CLUSTER), *BENCHES)
+
+
+# --------------------------------------------------------------------------------------- benchmarks
 
 
 def bench(part: str, graphs: list[str]) -> dict[str, Facts]:
-    """Run one part of the benchmarks.
-
-    Parameters
-    ----------
-    part : str
-        A part of `python -m bench gpu`; or "cluster", a dash and a part of `python -m bench cluster`.
-    graphs : list of str
-        Names of graphs; if empty, the part's default graphs.
+    """Run a part of `bench gpu` or, named "cluster-PART", of `bench cluster`, on its usual graphs if none are named.
 
     Returns
     -------
@@ -196,11 +199,9 @@ def bench(part: str, graphs: list[str]) -> dict[str, Facts]:
     """
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "bench.json")
-        command = [*BENCH, *part.split("-", 1), "--output", str(output)]
-        if not part.startswith("cluster"):
-            command.insert(len(BENCH), "gpu")
-        if graphs:
-            command += ["--graphs", *graphs]
+        words = part.split("-", 1) if part.startswith("cluster-") else ["gpu", part]
+        command = [*BENCH, *words, "--output", str(output)]
+        command += ["--graphs", *graphs] if graphs else []
         if os.environ.get("GPU_BENCH_DATA"):
             command += ["--data", os.environ["GPU_BENCH_DATA"]]
         done = child(command, SECONDS)
@@ -211,37 +212,119 @@ def bench(part: str, graphs: list[str]) -> dict[str, Facts]:
 def bench_sections(
     part: str, graphs: list[str], written: Mapping[str, Any], done: Done
 ) -> dict[str, Facts]:
-    """Return facts for the report from a benchmark's JSON file and its exit status.
-
-    Parameters
-    ----------
-    part, graphs
-        See `bench`.
-    written : mapping
-        Its JSON file.
-    done : Done
-        How it ended.
-    """
+    """Return facts for the report from a benchmark's JSON file (`written`) and its exit status."""
     sections = {}
     for section in written.get("sections", []):
         section = dict(section)
-        problem = "\n".join(f"{one['what']}: {one['error']}" for one in section.pop("errors"))
+        problem = "\n".join(f"{error['what']}: {error['error']}" for error in section.pop("errors"))
         name = f"{section['part']} {section['graph']}"
         sections[name] = {**section, **_status(problem or None, not problem)}
     running = written.get("running")  # none if it came to its end
     failed = any(section["status"] == "failed" for section in sections.values())
     if done.code != 0 and (running or not failed):
-        at = running or [part, graphs[0] if len(graphs) == 1 else "all"]
-        name = " ".join(at)
-        begun = sections.get(name, {})
-        problems = [one for one in (begun.get("problem"), done.problem) if one]
-        sections[name] = {
-            "part": at[0], "graph": at[1], **begun, **_status("\n".join(problems) or None, False),
+        part, graph = running or [part, graphs[0] if len(graphs) == 1 else "all"]
+        begun = sections.get(f"{part} {graph}", {})
+        problem = "\n".join(filter(None, (begun.get("problem"), done.problem)))
+        sections[f"{part} {graph}"] = {
+            "part": part, "graph": graph, **begun, **_status(problem or None, False),
         }  # fmt: skip
     return sections
 
 
-def _status(problem: str | None, good: bool) -> Facts:
-    if problem is None and good:
-        return {"status": "passed"}
-    return {"status": "failed", "problem": problem or "nothing was done"}
+# --------------------------------------------------------------------------------- the command line
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the requested stages; return 1 if a stage failed."""
+    parser = argparse.ArgumentParser(prog="bench stages", description=__doc__)
+    parser.add_argument("stages", nargs="*", metavar="STAGE", default=list(STAGES),
+                        help=f"{', '.join(STAGES)}; bench: all its parts; bench-PART:GRAPH,GRAPH; "
+                             f"on several GPUs: {', '.join(CLUSTER)}, bench-cluster")  # fmt: skip
+    parser.add_argument("--report", type=Path, default=MEASUREMENTS,
+                        help="folder of records and pages; by default docs/measurements")  # fmt: skip
+    asked = parser.parse_args(arguments)
+    wanted = expand(asked.stages)
+    if (reason := unusable()) is not None:
+        print(reason, file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: CHILDREN.end())
+    where: Facts = {"tree": files_hash(), "machine": machine()}
+    failed = []
+    for stage in wanted:
+        if CHILDREN.ended:
+            failed.append(f"{stage} (not begun)")
+            continue
+        print(f"\n== {stage}", flush=True)
+        for group, name, facts in run(stage):
+            name += placed(stage, where["machine"])
+            add(asked.report, group, name, {**where, **facts})
+            print(f"-- {group} {name}: {facts['status']}", flush=True)
+            if facts["status"] != "passed":
+                failed.append(name)
+    print(f"\nfailed: {', '.join(failed)}" if failed else "\nno stage failed")
+    return 1 if failed else 0
+
+
+def expand(names: Sequence[str]) -> list[str]:
+    """Return the stages that names on the command line stand for, or exit with a message."""
+    wanted: list[str] = []
+    shortened = {"cluster": ["cluster-hub", "cluster"], "bench-cluster": ["bench-cluster-build",
+                 "bench-cluster-functions", "bench-cluster-exchange"]}  # fmt: skip
+    for name in names:
+        kind, _, graphs = name.partition(":")
+        below = [
+            stage for stage in STAGES if stage == name or stage.startswith((f"{name}:", f"{name}-"))
+        ]
+        kinds = {
+            stage.partition(":")[0] for stage in (*BENCHES, *CLUSTER) if stage.startswith("bench-")
+        }
+        if name in CLUSTER or kind in shortened:
+            below = [
+                f"{stage}:{graphs}" if graphs else stage for stage in shortened.get(kind, [name])
+            ]
+        elif not below and kind in kinds:
+            below = [name]  # a part on graphs of the caller's choice
+        if not below or (graphs and not below[0].startswith("bench-")):
+            stages = dict.fromkeys(stage.partition(":")[0] for stage in (*STAGES, *CLUSTER))
+            sys.exit(f"there is no stage {name!r}; choose of {', '.join(stages)}, bench")
+        wanted += below
+    return wanted
+
+
+def unusable() -> str | None:
+    """Return why nothing can run here, or None."""
+    code = "import cugraph_ws.kernels, cugraph_ws.runtime.device as d; d.device()"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    last = "".join(done.stderr.strip().splitlines()[-1:])
+    return f"cugraph_ws does not run here: {last}\ninstall it (pip install -e .) and set PYTHON"
+
+
+def machine() -> Facts:
+    """Describe the machine, in a separate process, since that starts the GPU and imports much."""
+    done = subprocess.run(
+        [*BENCH, "machine"], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    lines = done.stdout.strip().splitlines()
+    facts: Facts = json.loads(lines[-1]) if lines and done.returncode == 0 else {}
+    return facts
+
+
+def run(stage: str) -> list[tuple[str, str, Facts]]:
+    """Run a stage; return group ("stages" or "bench"), name and facts of each of its sections."""
+    begun = datetime.datetime.now(datetime.UTC)
+    name, _, graphs = stage.partition(":")
+    try:
+        if name.startswith("bench-"):
+            parts = bench(
+                name.removeprefix("bench-"), [graph for graph in graphs.split(",") if graph]
+            )
+            sections = [("bench", section, facts) for section, facts in parts.items()]
+        else:
+            sections = [("stages", name, CHECKS[name]())]
+    except Exception:  # let the later stages run
+        problem = traceback.format_exc(limit=-3)
+        sections = [("stages", stage, {"status": "failed", "problem": problem})]
+    return [(group, section, {**when(begun), **facts}) for group, section, facts in sections]

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Table", "milliseconds", "seconds_of", "target_table", "timing_table"]
-
 OURS = "cugraph_ws"
 # Order of an entrant's figures in a record; times are in milliseconds
 FIGURES = ("median", "least", "most", "runs", "alone", "first", "bytes", "edges")
@@ -17,14 +15,7 @@ TIMINGS = ["work", "by", "ms", "algorithm alone, ms", "least to most", "runs", "
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts.
-
-    Attributes
-    ----------
-    title : str
-    columns : list of str
-    rows : list of list of str
-    """
+    """A table of texts: its title, the names of its columns, and a list of texts for each row."""
 
     title: str
     columns: list[str]
@@ -53,59 +44,35 @@ def milliseconds(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def seconds_of(figures: Sequence[Any]) -> float:
-    """Return the seconds of an entrant's algorithm alone, if known, else of its call."""
-    one = dict(zip(FIGURES, figures, strict=True))
-    return float((one["alone"] or one["median"]) / 1e3)
+def timing_table(title: str, jobs: Mapping[str, Mapping[str, Sequence[Any]]]) -> Table:
+    """Return the timings of a section: by job and entrant the figures in the order of `FIGURES`."""
+    return Table(
+        title, TIMINGS, [row for job, timings in jobs.items() for row in _rows(job, timings)]
+    )
 
 
-def timing_table(title: str, jobs: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return the timings of a section.
-
-    Parameters
-    ----------
-    title : str
-    jobs : mapping
-        By job and entrant the figures in the order of `FIGURES`, or a share.
-    """
-    shares = all(isinstance(one, float) for found in jobs.values() for one in found.values())
-    if shares:
-        rows = [
-            [job, who, f"{one:.1%}"] for job, found in jobs.items() for who, one in found.items()
-        ]
-        return Table(title, ["what", "by", ""], rows)
-    return Table(title, TIMINGS, [row for job, found in jobs.items() for row in _rows(job, found)])
-
-
-def _rows(job: str, found: Mapping[str, Sequence[Any]]) -> Iterator[list[str]]:
-    ours = found[OURS][0] if OURS in found else None
-    for who, figures in found.items():
-        one = dict(zip(FIGURES, figures, strict=True))
-        seconds, median = seconds_of(figures), one["median"]
-        known = one["least"] is not None
+def _rows(job: str, timings: Mapping[str, Sequence[Any]]) -> Iterator[list[str]]:
+    for library, figures in timings.items():
+        value = dict(zip(FIGURES, figures, strict=True))
+        seconds = (value["alone"] or value["median"]) / 1e3
+        spread = f"{milliseconds(value['least'])} to {milliseconds(value['most'])}"
         yield [
-            job,
-            who,
-            milliseconds(median),
-            milliseconds(one["alone"]),
-            f"{milliseconds(one['least'])} to {milliseconds(one['most'])}" if known else "",
-            str(one["runs"] or ""),
-            f"{one['bytes'] / seconds / 1e9:,.0f}" if one["bytes"] else "",
-            f"{one['edges'] / seconds / 1e9:,.2f}" if one["edges"] else "",
-            "" if ours is None else f"{median / ours:.2f}",
-            milliseconds(one["first"]),
-        ]
+            job, library, milliseconds(value["median"]), milliseconds(value["alone"]),
+            "" if value["least"] is None else spread, str(value["runs"] or ""),
+            f"{value['bytes'] / seconds / 1e9:,.0f}" if value["bytes"] else "",
+            f"{value['edges'] / seconds / 1e9:,.2f}" if value["edges"] else "",
+            f"{value['median'] / timings[OURS][0]:.2f}" if OURS in timings else "",
+            milliseconds(value["first"]),
+        ]  # fmt: skip
 
 
 def target_table(targets: Sequence[Any], title: str | None = None) -> Table:
     """Return a table of targets (`bench.timing.Target`), in which missed ones are marked."""
-    met = sum(one.met for one in targets)
+    met = sum(target.met for target in targets)
     rows = [
-        [
-            one.name, one.graph, f"{one.measured:.2f}",
-            f"{'≥' if one.at_least else '≤'} {one.bound:g}", "met" if one.met else "**missed**",
-        ]
-        for one in targets
+        [target.name, target.graph, f"{target.measured:.2f}",
+         f"{'≥' if target.at_least else '≤'} {target.bound:g}", "met" if target.met else "**missed**"]
+        for target in targets
     ]  # fmt: skip
     columns = ["target", "graph", "measured", "bound", ""]
     return Table(title or f"Targets: {met} of {len(targets)} met", columns, rows)

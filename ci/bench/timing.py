@@ -1,4 +1,4 @@
-"""Timing: entrants take turns, results are verified, first calls are recorded separately, medians compared."""
+"""The timer: entrants take turns, answers are verified, first calls are recorded apart, medians compared."""
 
 from __future__ import annotations
 
@@ -12,22 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.tables import FIGURES, Table
-
-__all__ = [
-    "OURS",
-    "Entrant",
-    "Measured",
-    "Section",
-    "Share",
-    "Target",
-    "by_library",
-    "clocked",
-    "compare",
-    "race",
-]
 
 OURS = "cugraph_ws"
 PATIENCE = 2.0  # seconds; an entrant that takes longer runs fewer times
@@ -35,8 +22,7 @@ FEW = 2
 SHORT = 0.06  # seconds; calls of less vary most
 
 
-@dataclass(frozen=True)
-class Entrant:
+class Entrant(NamedTuple):
     """A library, or a variant of this one, that can do the work.
 
     Attributes
@@ -51,7 +37,7 @@ class Entrant:
         Returns the seconds of the algorithm alone, from the answer.
     release : callable, optional
         Frees the answer, if dropping the reference is not enough.
-    share : callable, optional
+    parts : callable, optional
         Returns the number of parts of an answer, such as supersteps, by which times are divided.
     edges, moved : callable, optional
         Return from an answer the edges that a part reads, and the bytes that it moves.
@@ -59,10 +45,10 @@ class Entrant:
 
     library: str
     run: Callable[[], Any]
-    check: Callable[[Any], float | None]
+    check: Callable[[Any], float | None] = lambda answer: None
     alone: Callable[[Any], float] | None = None
     release: Callable[[Any], None] = lambda answer: None
-    share: Callable[[Any], int] = lambda answer: 1
+    parts: Callable[[Any], int] = lambda answer: 1
     edges: Callable[[Any], float] = lambda answer: 0
     moved: Callable[[Any], float] = lambda answer: 0
 
@@ -75,10 +61,8 @@ class Measured:
     ----------
     job, graph, library : str
         The work, the graph, and the entrant.
-    seconds : list of float
-        Seconds of the whole call in each run.
-    alone : list of float
-        Seconds of the algorithm alone in each run; empty if unknown.
+    seconds, alone : list of float
+        Seconds of the whole call in each run, and of the algorithm alone if they are known.
     first : float
         Seconds of the whole first call, with compilation, loading and first allocations.
     edges, bytes : float
@@ -111,33 +95,23 @@ class Measured:
         return statistics.median(self.alone) if self.alone else None
 
     @property
-    def figures(self) -> list[float | None]:
-        """The recorded figures, in the order of `bench.tables.FIGURES`."""
-        one = {
-            "median": self.median, "least": min(self.seconds), "most": max(self.seconds),
-            "alone": self.alone_median, "first": self.first,
-        }  # fmt: skip
-        found = {name: None if time is None else time * 1e3 for name, time in one.items()}
-        found |= {"runs": len(self.seconds), "bytes": self.bytes, "edges": self.edges}
-        return [found[name] for name in FIGURES]
-
-    @property
     def best_known(self) -> float:
         """Median of the algorithm alone, if known, else of the whole call."""
         return self.median if self.alone_median is None else self.alone_median
 
+    @property
+    def figures(self) -> list[float | None]:
+        """The recorded figures, in the order of `bench.tables.FIGURES`."""
+        seconds = {
+            "median": self.median, "least": min(self.seconds), "most": max(self.seconds),
+            "alone": self.alone_median, "first": self.first,
+        }  # fmt: skip
+        values = {name: None if time is None else time * 1e3 for name, time in seconds.items()}
+        values |= {"runs": len(self.seconds), "bytes": self.bytes, "edges": self.edges}
+        return [values[name] for name in FIGURES]
 
-@dataclass(frozen=True)
-class Share:
-    """A measured share, from 0 to 1, in place of a time."""
 
-    job: str
-    library: str
-    figures: float
-
-
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A figure with a bound: `measured` should be at most, or at least, `bound`.
 
     If `measured` is the worst of several figures, `mean` is their mean.
@@ -159,8 +133,9 @@ class Target:
     def row(self) -> list[Any]:
         """The recorded row."""
         sign = "≥" if self.at_least else "≤"
-        mean = [] if self.mean is None else [self.mean]
-        return [self.name, self.measured, sign, self.bound, *mean]
+        return [
+            self.name, self.measured, sign, self.bound, *([] if self.mean is None else [self.mean]),
+        ]  # fmt: skip
 
 
 @dataclass
@@ -173,7 +148,7 @@ class Section:
 
     part: str
     graph: str
-    timings: list[Any] = field(default_factory=list)
+    timings: list[Measured] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
     errors: list[dict[str, str]] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
@@ -182,44 +157,35 @@ class Section:
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Keep a table of texts for the report, and print it."""
-        made = Table(title, list(columns), [*map(list, rows)])
-        self.tables.append(asdict(made))
-        print(made.plain(), flush=True)
+        table = Table(title, list(columns), [*map(list, rows)])
+        self.tables.append(asdict(table))
+        print(table.plain(), flush=True)
 
-    def attempt(self, what: str, do: Callable[[], Any]) -> Any:
+    def target(
+        self, name: str, measured: float, bound: float, *, at_least: bool = False, mean: float | None = None,
+    ) -> None:  # fmt: skip
+        """Add a target."""
+        self.targets.append(Target(name, self.graph, measured, bound, at_least, mean))
+
+    def attempt(self, work: str, do: Callable[[], Any]) -> Any:
         """Call something; print and keep its error instead of raising it, and return None then."""
         try:
             return do()
         except Exception as error:  # a failure must not end the other cases
-            print(f"  FAILED {what}\n{traceback.format_exc(limit=-4)}", flush=True)
-            self.errors.append({"what": what, "error": f"{type(error).__name__}: {error}"[:500]})
+            print(f"  FAILED {work}\n{traceback.format_exc(limit=-4)}", flush=True)
+            self.errors.append({"what": work, "error": f"{type(error).__name__}: {error}"[:500]})
             return None
-
-    def pairs(self, one: str, other: str) -> dict[str, tuple[Measured, Measured]]:
-        """Return the timings of two entrants by job, for jobs that both did."""
-        jobs: dict[str, dict[str, Measured]] = {}
-        for found in self.timings:
-            jobs.setdefault(found.job, {})[found.library] = found
-        return {
-            job: (found[one], found[other])
-            for job, found in jobs.items()
-            if {one, other} <= set(found)
-        }
 
     def facts(self) -> dict[str, Any]:
         """Return the section for JSON files and the record; see `bench.record`."""
         jobs: dict[str, dict[str, Any]] = {}
-        for one in self.timings:
-            jobs.setdefault(one.job, {})[one.library] = one.figures
+        for timing in self.timings:
+            jobs.setdefault(timing.job, {})[timing.library] = timing.figures
         return {
-            "part": self.part,
-            "graph": self.graph,
-            "timings": jobs,
-            "targets": [one.row for one in self.targets],
-            "errors": self.errors,
-            "tables": self.tables,
-            "figures": self.figures,
-        }
+            "part": self.part, "graph": self.graph, "timings": jobs,
+            "targets": [target.row for target in self.targets], "errors": self.errors,
+            "tables": self.tables, "figures": self.figures,
+        }  # fmt: skip
 
 
 @contextmanager
@@ -237,14 +203,9 @@ def _old_heap_left_out() -> Iterator[None]:
 
 @_old_heap_left_out()
 def race(
-    section: Section,
-    job: str,
-    entrants: Sequence[Entrant],
-    repeats: int,
-    few: int = FEW,
-    patience: float | None = None,
-    many: int = 0,
-) -> list[Measured]:
+    section: Section, job: str, entrants: Sequence[Entrant], repeats: int, *, few: int = FEW,
+    patience: float = PATIENCE, many: int = 0,
+) -> list[Measured]:  # fmt: skip
     """Time entrants in turn, `repeats` times; add the timings to the section.
 
     The first call of each is verified and recorded separately; the second warms up caches that depend on
@@ -261,9 +222,8 @@ def race(
     repeats : int
         Runs that count.
     few : int
-        Runs that count for an entrant whose second call takes longer than `patience`.
-    patience : float, optional
-        In seconds; `PATIENCE` by default.
+        Runs that count for an entrant whose second call takes longer than `patience` seconds.
+    patience : float
     many : int
         Runs that count at least for an entrant whose second call takes less than `SHORT` seconds.
 
@@ -272,52 +232,47 @@ def race(
     list of Measured
         One for each entrant that succeeded, in order.
     """
-    patience = PATIENCE if patience is None else patience
     able: list[tuple[Entrant, Measured, int]] = []
     for entrant in entrants:
-
-        def start(entrant: Entrant = entrant) -> tuple[float, float | None, float]:
-            first, answer = _clocked(entrant)
-            off = entrant.check(answer)
-            entrant.release(answer)
-            again, answer = _clocked(entrant)
-            entrant.release(answer)
-            return first, off, again
-
-        begun = section.attempt(f"{job}, {entrant.library}", start)
-        if begun is not None:
-            first, off, again = begun
-            found = Measured(job, section.graph, entrant.library, first=first, off=off)
-            turns = repeats if again <= patience else min(few, repeats)
-            able.append((entrant, found, max(many, turns) if again < SHORT else turns))
+        timing = Measured(job, section.graph, entrant.library)
+        second = section.attempt(f"{job}, {entrant.library}", partial(_warm_up, entrant, timing))
+        if second is not None:
+            turns = repeats if second <= patience else min(few, repeats)
+            able.append((entrant, timing, max(many, turns) if second < SHORT else turns))
     for turn in range(max([turns for *_, turns in able], default=0)):
-        for entrant, found, turns in able:
+        for entrant, timing, turns in able:
             if turn < turns:
-                section.attempt(f"{job}, {entrant.library}", partial(_turn, entrant, found))
-    measured = [found for _, found, _ in able if found.seconds]
+                section.attempt(f"{job}, {entrant.library}", partial(_turn, entrant, timing))
+    measured = [timing for _, timing, _ in able if timing.seconds]
     section.timings += measured
-    for one in measured:
-        alone = "" if one.alone_median is None else f"alone {one.alone_median * 1e3:.3f} ms, "
-        off = "" if one.off is None else f"off {one.off:.2g}, "
-        print(f"  {job}: {one.library} {one.median * 1e3:.3f} ms, {alone}{one.parts} parts, {off}"
-              f"first {one.first * 1e3:.0f} ms", flush=True)  # fmt: skip
+    for timing in measured:
+        alone = "" if timing.alone_median is None else f"alone {timing.alone_median * 1e3:.3f} ms, "
+        off = "" if timing.off is None else f"off {timing.off:.2g}, "
+        print(f"  {job}: {timing.library} {timing.median * 1e3:.3f} ms, {alone}{timing.parts} parts, {off}"
+              f"first {timing.first * 1e3:.0f} ms", flush=True)  # fmt: skip
     section.keep()
     return measured
 
 
-def _turn(entrant: Entrant, found: Measured) -> None:
-    """Run once more, and add the seconds per part."""
-    seconds, answer = _clocked(entrant)
-    found.parts = parts = max(1, entrant.share(answer))
-    alone = [] if entrant.alone is None else [entrant.alone(answer) / parts]
-    found.edges, found.bytes = entrant.edges(answer), entrant.moved(answer)
-    found.seconds.append(seconds / parts)
-    found.alone += alone
+def _warm_up(entrant: Entrant, timing: Measured) -> float:
+    """Call twice, and verify the first answer; return the seconds of the second call."""
+    timing.first, answer = clocked(entrant.run)
+    timing.off = entrant.check(answer)
     entrant.release(answer)
+    second, answer = clocked(entrant.run)
+    entrant.release(answer)
+    return second
 
 
-def _clocked(entrant: Entrant) -> tuple[float, Any]:
-    return clocked(entrant.run)
+def _turn(entrant: Entrant, timing: Measured) -> None:
+    """Run once more, and add the seconds per part."""
+    seconds, answer = clocked(entrant.run)
+    timing.parts = parts = max(1, entrant.parts(answer))
+    timing.edges, timing.bytes = entrant.edges(answer), entrant.moved(answer)
+    alone = [] if entrant.alone is None else [entrant.alone(answer) / parts]
+    timing.seconds.append(seconds / parts)
+    timing.alone += alone
+    entrant.release(answer)
 
 
 def clocked(run: Callable[[], Any]) -> tuple[float, Any]:
@@ -338,39 +293,21 @@ def _wait() -> None:
 
 def by_library(measured: Sequence[Measured]) -> dict[str, Measured]:
     """Return timings by library."""
-    return {one.library: one for one in measured}
+    return {timing.library: timing for timing in measured}
 
 
 def compare(
-    section: Section,
-    name: str,
-    measured: Sequence[Measured],
-    other: str,
-    bound: float,
-    *,
-    alone: bool,
-    ours: str = OURS,
-) -> None:
-    """Add a target to the section: another entrant's time ÷ ours, at least `bound`.
+    section: Section, name: str, measured: Sequence[Measured], peer: str, bound: float, *,
+    alone: bool = False, ours: str = OURS,
+) -> None:  # fmt: skip
+    """Add a target to the section: a peer's time ÷ ours, at least `bound`; none without both timings.
 
-    Parameters
-    ----------
-    section : Section
-    name : str
-        Name of the target.
-    measured : sequence of Measured
-        Timings of one job.
-    other : str
-        The library to compare with; without its timing no target is added.
-    bound : float
-    alone : bool
-        Whether to compare the algorithms alone; the other's call if its algorithm's time is unknown.
-    ours : str
-        Name of our entrant.
+    With `alone` the algorithms are compared; the peer's call if its algorithm's time is unknown.
     """
-    found = by_library(measured)
-    if other not in found or ours not in found:
-        return
-    mine, theirs = found[ours], found[other]
-    measured_ratio = theirs.best_known / mine.best_known if alone else theirs.median / mine.median
-    section.targets.append(Target(name, section.graph, measured_ratio, bound, at_least=True))
+    timings = by_library(measured)
+    if {peer, ours} <= set(timings):
+        times = [
+            timing.best_known if alone else timing.median
+            for timing in (timings[peer], timings[ours])
+        ]
+        section.target(name, times[0] / times[1], bound, at_least=True)

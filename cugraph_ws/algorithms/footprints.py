@@ -16,6 +16,9 @@ MERGED = Bytes(
     11, 17.3
 )  # while repeated neighbours are taken out of the rows of an undirected graph
 
+IDS_LOOKED_UP = 190  # bytes by vertex while all vertices are found by their text
+VALUES_LOOKED_UP = 290  # the same with a value of each
+
 #            directed graphs, with the CSR    undirected graphs
 ROWS = {
     # arcs as keys both ways: messages, places, and the table of the next ones
@@ -28,7 +31,7 @@ ROWS = {
     "clustering_coefficient": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
     "coloring": Row(Bytes(9, 141), Bytes(82, 8), MERGED),
     "coloring by seed": Row(Bytes(100, 4), Bytes(92, 0)),
-    "conductance": Row(Bytes(26, 42), Bytes(26, 42)),
+    "conductance": Row(Bytes(33, 42), Bytes(33, 42), looked_up=VALUES_LOOKED_UP),
     "core_number": Row(Bytes(50, 4), Bytes(41, 0)),
     # bits of 64 searches, and the vertices of a level
     "distance_sums": Row(Bytes(70, 4), Bytes(62, 0), result=0),
@@ -39,25 +42,23 @@ ROWS = {
     # arcs both ways as keys with weights, sorted
     "leiden": Row(Bytes(25, 233), Bytes(15, 122)),
     "louvain": Row(Bytes(25, 233), Bytes(15, 122)),
-    "maximal_bipartite_matching": Row(Bytes(76, 0), Bytes(59, 0)),
+    "maximal_bipartite_matching": Row(Bytes(70, 4), Bytes(59, 0), looked_up=IDS_LOOKED_UP),
     "maximal_independent_set": Row(Bytes(109, 4), Bytes(90, 0)),
     # every edge once with its weight, and the order of those that are sorted
-    "marks of edges": Row(Bytes(2, 8), Bytes(2, 9)),  # the least that subgraphs take
-    "minimum_spanning_forest": Row(Bytes(56, 142), Bytes(56, 70)),
-    "modularity": Row(Bytes(26, 42), Bytes(26, 42)),
+    "marks of edges": Row(Bytes(14, 8), Bytes(14, 9)),  # the least that subgraphs take
+    "minimum_spanning_forest": Row(Bytes(56, 129), Bytes(56, 70)),
+    "modularity": Row(Bytes(33, 42), Bytes(33, 42), looked_up=VALUES_LOOKED_UP),
     # rows of distinct neighbours: keys of the arcs of both directions, sorted
     "neighbours": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
-    "neighbours kept": Row(Bytes(16, 18), Bytes(16, 0)),
-    "personalized_pagerank": Row(Bytes(30, 4, 8), Bytes(22, 0)),
+    "neighbours kept": Row(Bytes(16, 18), Bytes(16, 5)),
+    "personalized_pagerank": Row(Bytes(30, 4, 9), Bytes(6, 0), result=6),
     "scores": Row(Bytes(0, 0), Bytes(0, 0)),  # a result with a float for each vertex
     "similarity of edges": Row(Bytes(9, 141), Bytes(76, 38.5)),
     "strongly_connected_components": Row(Bytes(95, 4.8), Bytes(84, 0)),
     "triangle_count": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
-    "truss_number": Row(Bytes(47, 141), Bytes(70, 57.5)),
+    "truss_number": Row(Bytes(47, 141), Bytes(66, 54)),
     "weakly_connected_components": Row(Bytes(56, 0), Bytes(52, 0)),
 }
-
-TEXT_LOOKED_UP = 190  # bytes by vertex while many vertices are found by their text
 
 # Bytes of each row of a result that has not one for each vertex, from where it is computed to the frame
 RESULTS = {
@@ -94,4 +95,4 @@ def subgraph_memory(sizes: Sizes, edges: float | None = None, *, searched: bool 
     listed = ROWS["marks of edges"].of(sizes) + (each + 2 * sizes.wide_ids) * edges
     if searched:
         return listed + sizes.csr
-    return max(listed, TEXT_LOOKED_UP * sizes.vertices * (sizes.wide_ids > 0))
+    return max(listed, IDS_LOOKED_UP * sizes.vertices * (sizes.wide_ids > 0))

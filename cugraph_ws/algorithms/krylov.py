@@ -208,7 +208,7 @@ class PrincipalVector(ArrayLoop):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
-        return ROWS["eigenvector_centrality"].of(sizes)
+        return ROWS["eigenvector_centrality"].of(sizes) + sizes.cast_weights
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights and the first values; collective."""

@@ -165,7 +165,7 @@ class MultiSource(Loop):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of the rows of the result, one for each start and vertex, and of a search."""
         starts = length_hint(self._starts, 1)
-        each = RESULTS.get(self.name, RESULTS["multi_source_sssp"]) + 3 * sizes.wide_ids
+        each = RESULTS.get(self.name, RESULTS["multi_source_sssp"]) + 1.5 * sizes.wide_ids
         return each * starts * sizes.vertices + program_memory(self._program, sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:

@@ -226,7 +226,8 @@ class PersonalizedPageRank(ArrayLoop):
         """Return the bytes of a block of seeds, and of the ranks of all as rows of a result."""
         seeds = length_hint(self._seeds, 1)
         ranks_bytes = 0 if self._top is not None else 8 * seeds
-        rest = MEMORY.of(sizes) + ranks_bytes * sizes.vertices
+        graph = MEMORY.of(sizes) + (0 if sizes.directed else sizes.cast_weights)
+        rest = graph + ranks_bytes * sizes.vertices
         block = BLOCK * sizes.columns(min(WIDTH, seeds), BLOCK, rest=rest)
         if self.by_vertex:
             listed = RESULTS["personalized_pagerank columns"] * seeds + 2 * sizes.id_bytes
@@ -234,7 +235,7 @@ class PersonalizedPageRank(ArrayLoop):
             listed = (
                 (RESULTS["personalized_pagerank"] + 2 * sizes.wide_ids) * seeds * (ranks_bytes > 0)
             )
-        return MEMORY.of(sizes) + max(block + ranks_bytes, listed) * sizes.vertices
+        return graph + max(block + ranks_bytes, listed) * sizes.vertices
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the seeds, and sum the out-weights of each vertex."""

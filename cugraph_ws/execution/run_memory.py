@@ -9,7 +9,7 @@ A run of a vertex program on the CPU; S bytes of state per vertex, n vertices, A
       constants by vertex         12 n each that is given or from the graph: values, and which are given
       sets of vertices            2 n each
     with a frontier               13 n for lists and marks
-      priorities                  8 n
+      priorities                  4 n
       predecessors                25 n, and an id each
       directed                    the CSR, 8 n + i A, and 8 A for each edge column that is read
     without
@@ -334,6 +334,8 @@ def program_memory(
     float
         Bytes.
     """
+    if program.for_integers and {sizes.edge_type(name) for name in program.edges} == {"int64"}:
+        program = program.for_integers
     vertices, arcs, each = sizes.vertices, sizes.arcs, max(sizes.id_bytes, 8)
     state = sum(_width_of(field.type) for field in program.state.values())
     follows = program.predecessor is not None
@@ -349,7 +351,7 @@ def program_memory(
         orders = 2 if csr and "active" in program.functions else 1
         more = orders * arcs * sum(map(partial(_width_of_cast, program, sizes), read))
     if "active" in program.functions:
-        by_vertex += 13 + 8 * ("priority" in program.functions) + (25 + each) * follows
+        by_vertex += 13 + 4 * ("priority" in program.functions) + (25 + each) * follows
     else:
         jumps = [one for one in program.constants.values() if isinstance(one, Jump)]
         if jumps:

@@ -92,7 +92,7 @@ def estimate_memory(
         What is to be run on the graph: a function as `ws.louvain` or its name, a program, or an instance
         of a loop.  Its memory beside the built graph is in `run`, with the result as a frame: within
         25 % from some tens of megabytes on where sizes decide, within a factor of two where the data
-        do.  Messages that are listed are those of the longest row; without a frame, rows are assumed
+        do.  The trace takes 190 bytes a superstep besides.  Messages that are listed are those of the longest row; without a frame, rows are assumed
         to be short.
     sources : int
         Starts, seeds or sources of such a function.

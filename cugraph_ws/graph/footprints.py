@@ -326,6 +326,13 @@ class Sizes:
         """Return the NumPy name of the type of the edge column that a program reads as `name`; "" if none."""
         return self.weight_type if self.weighted else ""
 
+    @property
+    def cast_weights(self) -> int:
+        """Bytes of the weights as floats, if they are not: what a loop on the CPU that reads floats copies."""
+        if self.on_device or self.edge_type("weight") in ("", "float64"):
+            return 0
+        return 8 * self.arcs
+
     def columns(self, most: int, each: float, *, rest: float = 0) -> int:
         """Return how many columns by vertex a batch has: `most`, as the memory at the time is not known."""
         return most
@@ -375,17 +382,22 @@ class Row(NamedTuple):
         Of an undirected graph, in an earlier part of the run.
     result : float
         Least bytes for each vertex: those of the result while it is made a frame.
+    looked_up : float
+        Least bytes for each vertex of a graph whose ids are text, while a caller's ids or values of all
+        vertices are looked up.
     """
 
     directed: Bytes
     undirected: Bytes
     before: Bytes = Bytes(0, 0)
     result: float = 48
+    looked_up: float = 0
 
     def of(self, sizes: Sizes) -> float:
         """Return the bytes for a graph."""
         parts = (self.directed,) if sizes.directed else (self.undirected, self.before)
-        return max(self.result * sizes.vertices, *(part.of(sizes) for part in parts))
+        least = max(self.result, self.looked_up if sizes.wide_ids else 0)
+        return max(least * sizes.vertices, *(part.of(sizes) for part in parts))
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes for a graph, as the method of a loop."""

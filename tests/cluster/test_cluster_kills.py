@@ -35,7 +35,7 @@ pytestmark = pytest.mark.xdist_group("cluster")
 EDGES = rmat(8, 6, seed=61)
 SIZE = 3
 MEETINGS = 24  # of a build, at least
-KILLS = int(os.environ.get("CUGRAPH_WS_KILLS", "50"))
+KILLS = int(os.environ.get("CUGRAPH_WS_KILLS", "20"))
 BUILDS = KILLS * 3 // 5
 TWICE = KILLS // 10  # builds that lose a worker, and another one as they are made again
 RESULTS = KILLS // 5

@@ -137,6 +137,7 @@ def loops() -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", loops())
 def test_loops_of_their_own(name, tmp_path):
     """Stopped after the first step, or resumed after the last where that is the same."""

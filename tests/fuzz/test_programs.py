@@ -13,7 +13,8 @@ from fuzz.edges import EdgeCase, check_edges, write_edges
 from fuzz.phases import PhasedCase, check_phases, write_phases
 from fuzz.programs import Case, Choices, Tally, check, quick_loops, write_case
 
-UNCOMPILED, IN_PHASES, OF_EDGES, BUNDLES, MEMBERS, ALONE = 500, 150, 250, 18, 5, 10
+# The same in each run; `ci/by_hand.sh fuzz` has as many as take long, of other seeds
+UNCOMPILED, IN_PHASES, OF_EDGES, BUNDLES, MEMBERS, ALONE = 150, 50, 80, 5, 5, 5
 NUMBERS = [st.integers(0, most) for most in range(40)]
 
 
@@ -77,5 +78,5 @@ def test_compiled_programs() -> None:
         check(write_case(Choices.seeded(seed), members=MEMBERS, engine="cpu"), tally)
     for seed in range(ALONE):  # what is proved is proved of one program
         check(write_case(Choices.seeded(seed), engine="cpu", in_order=True), tally)
-    assert tally.programs == BUNDLES * MEMBERS + ALONE == 100
+    assert tally.programs == BUNDLES * MEMBERS + ALONE == 30
     assert tally.comparisons > tally.programs // 2

@@ -107,6 +107,7 @@ def test_etl(tmp_path, capsys):
     assert "vertices" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_etl_on_a_cluster(tmp_path, capsys):
     folder = example("etl_on_a_cluster").main(out=tmp_path)
     written = pq.read_table(folder).sort_by("vertex")

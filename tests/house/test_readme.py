@@ -71,6 +71,7 @@ schedule.BLOCK = 32
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_the_cluster_block_takes_parquet_to_parquet(tmp_path):
     edges = generators.erdos_renyi(50, 200, seed=1, frame="pyarrow")
     (tmp_path / "edges").mkdir()

@@ -62,6 +62,7 @@ def test_the_table_has_every_launch_and_no_other(launches, table):
     assert set(table) == {table_of_kernels.row_of(one) for one in launches}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_kernel_compiles(part, launches, table):
     """Those whose sources, types and compilers are the table's have been compiled already."""
@@ -71,6 +72,7 @@ def test_every_kernel_compiles(part, launches, table):
             check(launch, ALL, table)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "capability",
     [one for one in table_of_kernels.ARCHITECTURES if one != ALL],
@@ -129,6 +131,7 @@ def planted_kernels(count):
     return import_text(f"planted_kernels_{count}", text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [32, 128])
 def test_fewer_registers_are_taken_only_where_they_are_enough(limit, monkeypatch):
     crowded, given = planted_kernels(40).crowded, ("float64*", "int64")
@@ -140,6 +143,7 @@ def test_fewer_registers_are_taken_only_where_they_are_enough(limit, monkeypatch
     assert held.registers <= limit or (limit == 32 and held.registers == free.registers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("capability", [(7, 5), (9, 0), (12, 0)])
 def test_spills_and_stack_frames_are_seen(capability):
     planted = planted_kernels(160)

@@ -27,7 +27,7 @@ from conftest import COMPILED
 from emulator.device import emulated
 from phased import Entry as PhasedEntry
 from plans import planned
-from program import test_edge_programs, test_phases, test_zoo
+from program import test_edge_program, test_phases, test_zoo
 from zoo import Entry, remembering
 from zoo_edges import EDGE_ZOO, EdgeEntry
 
@@ -63,7 +63,7 @@ def check(entry: Entry | PhasedEntry | EdgeEntry, name: str) -> ws.CheckReport:
     """Return what `ws.check` says of a program on a graph."""
     home: Any = test_zoo
     if not isinstance(entry, Entry):
-        home = test_phases if isinstance(entry, PhasedEntry) else test_edge_programs
+        home = test_phases if isinstance(entry, PhasedEntry) else test_edge_program
     return ws.check(entry.program, home.graph(name), **entry.given(home.GRAPHS[name].n))
 
 

@@ -1,1 +1,1 @@
-"""Checks outside the test suite: random graphs, small graphs for the sanitizer, memory leaks, stops."""
+"""Checks outside the test suite: small graphs for the sanitizer, memory leaks."""

@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-__all__ = ["Breakdown", "Watch", "begin", "breakdown", "end", "slowest", "watched"]
-
 Event = Any  # CuPy's
 
 
@@ -101,10 +99,10 @@ class Watch:
         elapsed : callable
             Returns the milliseconds between two events.
         """
-        found: defaultdict[int, float] = defaultdict(float)
+        total: defaultdict[int, float] = defaultdict(float)
         for number, before, after in self._spans:
-            found[number] += elapsed(before, after) / 1e3
-        return dict(found)
+            total[number] += elapsed(before, after) / 1e3
+        return dict(total)
 
 
 def watched(watch: Watch) -> ExitStack:
@@ -189,5 +187,5 @@ def slowest(ranks: Sequence[Mapping[int, float]]) -> float:
     ranks : sequence of mapping of int to float
         Seconds by number of the superstep; a rank need not have been in all of them.
     """
-    numbers = {number for one in ranks for number in one}
-    return sum(max(one.get(number, 0.0) for one in ranks) for number in sorted(numbers))
+    numbers = {number for seconds in ranks for number in seconds}
+    return sum(max(seconds.get(number, 0.0) for seconds in ranks) for number in sorted(numbers))

@@ -1,4 +1,4 @@
-"""A graph on all GPUs of this host, and the same edges on one of them.
+"""Workers for all GPUs of this host, a graph on them, and the same edges on one GPU.
 
 Every partition of an edge frame is drawn from its own seed by the worker that keeps it; nothing of a
 graph's size goes through the client.  Weights are computed from an edge's ends, so that they are the
@@ -8,60 +8,54 @@ same on every worker.
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import cugraph_ws as ws
-from bench.gpu.cases import Case
-from bench.graphs import GENERATED, RMAT, DeviceArray, Weights, rmat
+from bench.checkout import python_path
+from bench.forms import Case
+from bench.graphs import GENERATED, RMAT, DeviceArray, rmat
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.pools import driver_pool
 
-__all__ = [
-    "GatheredCase",
-    "PartitionedGraph",
-    "Setup",
-    "digest",
-    "draw_part",
-    "edge_weights",
-    "forget_peak",
-    "frame_of_part",
-    "give_back",
-    "off_by",
-    "peak",
-    "values_of",
-]
-
 PLACES = 4  # partitions of an edge frame for each worker
 PERIOD = 97  # initial values repeat after so many ids
+# Makes NCCL send through pinned host memory, the paper's hub, instead of between GPUs directly
+HUB = {"NCCL_P2P_DISABLE": "1"}
+
+
+@contextmanager
+def workers(environment: Mapping[str, str] | None = None, **options: Any) -> Any:
+    """Start a worker for each GPU, with environment variables; yield the client once all have joined."""
+    variables = {"PYTHONPATH": python_path(), **(environment or {})}
+    with patch.dict(os.environ, variables), ws.local_cluster(**options) as client:
+        if len(client.nthreads()) < 2:
+            raise RuntimeError("this part needs two GPUs")
+        yield client
 
 
 # ---------------------------------------------------------------------------------- on a worker
 
 
 def draw_part(name: str, place: int, places: int) -> tuple[DeviceArray, DeviceArray]:
-    """Draw one partition of a graph's edges.
+    """Draw one partition of a generated graph's edges, given its index and the number of partitions.
 
-    Parameters
-    ----------
-    name : str
-        A generated graph.  Of an RMAT graph only this partition is drawn; of any other, which is small,
-        the whole graph is.
-    place, places : int
-        Index of the partition, and number of partitions.
+    Of an RMAT graph only this partition is drawn; of any other, which is small, the whole graph is.
     """
     if name in RMAT:
         n, m, corners = RMAT[name]
         return rmat(n, m * (place + 1) // places - m * place // places, corners, place + 1)
     source, destination = GENERATED[name][1]()
     m = len(source)
-    own = slice(m * place // places, m * (place + 1) // places)
-    return source[own].copy(), destination[own].copy()
+    part = slice(m * place // places, m * (place + 1) // places)
+    return source[part].copy(), destination[part].copy()
 
 
 def edge_weights(
-    kind: Weights, name: str, source: DeviceArray, destination: DeviceArray
+    form: str, name: str, source: DeviceArray, destination: DeviceArray
 ) -> DeviceArray:
     """Return float32 weights of edges of a graph, as `Case.weights` describes them.
 
@@ -75,10 +69,10 @@ def edge_weights(
     mixed ^= mixed >> cupy.uint32(15)
     mixed *= cupy.uint32(2_221_713_035)
     drawn = ((mixed >> cupy.uint32(8)) % cupy.uint32(63) + cupy.uint32(1)).astype(cupy.float32)
-    if kind == "lengths":
+    if form == "weighted":
         return drawn
     share = (0.9 / _most_in_degree(name, destination)).astype(cupy.float32)
-    return share if kind == "coefficients" else share * ((drawn - 32) / 32)
+    return share if form == "coefficients" else share * ((drawn - 32) / 32)
 
 
 def _most_in_degree(name: str, destination: DeviceArray) -> DeviceArray:
@@ -94,15 +88,15 @@ def _most_in_degree(name: str, destination: DeviceArray) -> DeviceArray:
     return expected + 6.0 * cupy.sqrt(expected) + 16.0
 
 
-def frame_of_part(name: str, place: int, places: int, kind: Weights | None) -> Any:
+def frame_of_part(name: str, place: int, places: int, form: str | None) -> Any:
     """Return a partition as a cuDF frame with the columns source, destination and maybe weight."""
     import cudf
     import cupy
 
     source, destination = draw_part(name, place, places)
     frame = cudf.DataFrame({"source": source, "destination": destination})
-    if kind is not None:
-        frame["weight"] = edge_weights(kind, name, source, destination)
+    if form is not None:
+        frame["weight"] = edge_weights(form, name, source, destination)
     del source, destination
     cupy.get_default_memory_pool().free_all_blocks()  # memory used to draw
     return frame
@@ -114,43 +108,10 @@ def values_of(frame: Any, every: int) -> Any:
     return ids.to_frame().assign(value=(ids % PERIOD + 1) / PERIOD)
 
 
-def off_by(found: Any, expected: Any, bound: float = 1e-5) -> float:
-    """Compare two result frames, integers exactly; return the largest relative difference of floats.
-
-    Parameters
-    ----------
-    found, expected : DataFrame
-    bound : float
-        Largest difference of floats, relative to the greatest value of their column.
-    """
-    import cupy
-
-    assert list(found.columns) == list(expected.columns), f"{list(found.columns)}"
-    assert len(found) == len(expected), f"{len(found)} rows, not {len(expected)}"
-    off = 0.0
-    for name in expected.columns:
-        one, other = (cupy.asarray(frame[name].fillna(-1).values) for frame in (found, expected))
-        if other.dtype.kind != "f":
-            assert bool((one == other).all()), f"{name} differs"
-            continue
-        finite = cupy.isfinite(other)
-        assert bool((cupy.isfinite(one) == finite).all()), f"{name} is infinite elsewhere"
-        if not bool(finite.any()):
-            continue
-        one, other = one[finite], other[finite]
-        scale = float(cupy.abs(other).max()) or 1.0
-        off = max(off, float(cupy.abs(one - other).max()) / scale)
-        assert off <= bound, f"{name} is off by {off:.3g} of the greatest value, above {bound:g}"
-    return off
-
-
 def digest(frame: Any) -> list[float]:
     """Return a few sums that are equal, up to rounding, for equal result frames.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        With the column vertex; or a partition of one, whose sums are added to the others'.
+    They are of a frame with the column vertex, or of a partition of it, whose sums are added to the others'.
 
     Returns
     -------
@@ -160,15 +121,21 @@ def digest(frame: Any) -> list[float]:
     """
     import cupy
 
-    found = [float(len(frame))]
-    often = cupy.asarray(frame["vertex"].values) % PERIOD + 1
+    sums = [float(len(frame))]
+    factor = cupy.asarray(frame["vertex"].values) % PERIOD + 1
     for name in frame.columns:
         if name != "vertex":
             values = cupy.abs(cupy.asarray(frame[name].fillna(-1).values).astype("float64"))
             finite = cupy.isfinite(values)
             values = cupy.where(finite, values, 0.0)
-            found += [float(one.sum()) for one in (finite, values, values * often)]
-    return found
+            sums += [float(column.sum()) for column in (finite, values, values * factor)]
+    return sums
+
+
+def far(sums: Sequence[float], expected: Sequence[float]) -> float:
+    """Return the largest relative difference of digests."""
+    pairs = zip(sums, expected, strict=True)
+    return max(abs(value - reference) / max(reference, 1e-30) for value, reference in pairs)
 
 
 def forget_peak() -> None:
@@ -180,6 +147,14 @@ def forget_peak() -> None:
     cupy.get_default_memory_pool().free_all_blocks()
     rmm.statistics.enable_statistics()
     rmm.statistics.push_statistics()
+
+
+def peak() -> int:
+    """Return the most bytes taken since `forget_peak`, besides those held then."""
+    import rmm.statistics
+
+    statistics = rmm.statistics.pop_statistics()
+    return 0 if statistics is None else int(statistics.peak_bytes)
 
 
 def give_back() -> None:
@@ -194,50 +169,33 @@ def give_back() -> None:
         cupy.cuda.runtime.memPoolTrimTo(pool, 0)
 
 
-def peak() -> int:
-    """Return the most bytes taken since `forget_peak`, besides those held then."""
-    import rmm.statistics
-
-    taken = rmm.statistics.pop_statistics()
-    return 0 if taken is None else int(taken.peak_bytes)
-
-
 # --------------------------------------------------------------------------------- on the client
 
 
 class GatheredCase(Case):
-    """The edges of all partitions on one GPU.
-
-    Parameters
-    ----------
-    name : str
-    places : int
-        Number of partitions.
-    """
+    """The edges of all partitions, so many, of a generated graph, on one GPU."""
 
     def __init__(self, name: str, places: int) -> None:
         import cupy
 
         parts = [draw_part(name, place, places) for place in range(places)]
-        source, destination = (cupy.concatenate(some) for some in zip(*parts, strict=True))
+        source, destination = (cupy.concatenate(ends) for ends in zip(*parts, strict=True))
         del parts
         cupy.get_default_memory_pool().free_all_blocks()  # worker 0 is on this GPU too
         super().__init__(name, GENERATED[name][0], source, destination)
-        self._values: dict[int, Any] = {}
 
-    def weights(self, kind: Weights) -> DeviceArray:
+    def weights(self, form: str | None) -> DeviceArray | None:
         """Return float32 weights, the same as in the partitions."""
-        return edge_weights(kind, self.name, self.source, self.destination)
+        return (
+            None if form is None else edge_weights(form, self.name, self.source, self.destination)
+        )
 
     def values(self, every: int = 1) -> Any:
         """Return a frame of initial values, of ids that are multiples of `every`."""
-        if every not in self._values:
-            import cudf
-            import cupy
-
-            ids = cupy.flatnonzero(self.present).astype(cupy.int32)
-            self._values[every] = values_of(cudf.DataFrame({"vertex": ids}), every)
-        return self._values[every]
+        if every not in self.arguments:
+            ids = self.xp.flatnonzero(self.present).astype("int32")
+            self.arguments[every] = values_of(self.frames.DataFrame({"vertex": ids}), every)
+        return self.arguments[every]
 
 
 class PartitionedGraph:
@@ -256,54 +214,48 @@ class PartitionedGraph:
     def __init__(
         self, name: str, client: Any, workers: int | None = None, links: str = "auto"
     ) -> None:
-        self.name = name
-        self.client = client
-        self.links = links
+        self.name, self.client, self.links = name, client, links
         everyone = sorted(client.nthreads())
         self.addresses = everyone[:workers]
+        self.workers = len(self.addresses)
         self.places = PLACES * len(everyone)
         self._edges: tuple[Any, Any] | None = None
         self._graph: tuple[Any, Any] | None = None
         self._values: dict[int, Any] = {}
 
-    @property
-    def workers(self) -> int:
-        """Number of GPUs."""
-        return len(self.addresses)
-
-    def edges(self, kind: Weights | None = None) -> Any:
-        """Return the Dask frame of the edges, partitions drawn where they stay."""
-        if self._edges is None or self._edges[0] != kind:
-            self._edges = None
-            self._edges = kind, self._frame(kind)
-        return self._edges[1]
-
-    def _frame(self, kind: Weights | None) -> Any:
-        import cudf
-        import cupy
-
-        parts = [
+    def submitted(self, function: Any, *arguments: Any) -> list[Any]:
+        """Run a function of `name, place, places` and further arguments for each partition, where it is kept."""
+        return [
             self.client.submit(
-                frame_of_part, self.name, place, self.places, kind, pure=False,
+                function, self.name, place, self.places, *arguments, pure=False,
                 workers=[self.addresses[place % self.workers]],
             )
             for place in range(self.places)
         ]  # fmt: skip
-        meta = cudf.DataFrame(
-            {"source": cupy.empty(0, "int32"), "destination": cupy.empty(0, "int32")}
-        )
-        if kind is not None:
-            meta["weight"] = cupy.empty(0, "float32")
-        return dask_frame(self.client, parts, meta)
 
-    def graph(self, kind: Weights | None = None) -> Any:
+    def edges(self, form: str | None = None) -> Any:
+        """Return the Dask frame of the edges, partitions drawn where they stay; only one is kept at a time."""
+        if self._edges is None or self._edges[0] != form:
+            import cudf
+
+            self._edges = None
+            columns = {
+                "source": "int32", "destination": "int32", **({} if form is None else {"weight": "float32"}),
+            }  # fmt: skip
+            meta = cudf.DataFrame(
+                {name: cudf.Series([], dtype=kind) for name, kind in columns.items()}
+            )
+            self._edges = form, dask_frame(self.client, self.submitted(frame_of_part, form), meta)
+        return self._edges[1]
+
+    def graph(self, form: str | None = None) -> Any:
         """Return this library's graph; only one is kept at a time."""
-        if self._graph is None or self._graph[0] != kind:
-            self.let_go_of_graph()
-            weight = None if kind is None else "weight"
+        if self._graph is None or self._graph[0] != form:
+            self.release_graph()
+            weight = None if form is None else "weight"
             self._graph = (
-                kind,
-                ws.Graph(self.edges(kind), weight=weight, workers=self.addresses, links=self.links),
+                form,
+                ws.Graph(self.edges(form), weight=weight, workers=self.addresses, links=self.links),
             )
         return self._graph[1]
 
@@ -311,31 +263,20 @@ class PartitionedGraph:
         """Return a Dask frame of initial values, of ids that are multiples of `every`; needs the graph."""
         if every not in self._values:
             assert self._graph is not None
-            found = ws.run(ws.PageRank, self._graph[1], max_iter=1, tol=0.0).frame
+            ranks = ws.run(ws.PageRank, self._graph[1], max_iter=1, tol=0.0).frame
             parts = [
                 self.client.submit(values_of, part, every, pure=False)
-                for part in self.client.compute(found.to_delayed())
+                for part in self.client.compute(ranks.to_delayed())
             ]
-            meta = values_of(found._meta, every)
-            self._values[every] = dask_frame(self.client, parts, meta)
+            self._values[every] = dask_frame(self.client, parts, values_of(ranks._meta, every))
         return self._values[every]
-
-    def off_by(self, found: Any, expected: Any) -> float:
-        """Compare two Dask frames of results partition by partition, where they are."""
-        pairs = [self.client.compute(frame.to_delayed()) for frame in (found, expected)]
-        return float(max(self.client.gather(self.client.map(off_by, *pairs, pure=False))))
 
     def digest(self, frame: Any) -> list[float]:
         """Return the digest of a Dask frame of results, taken where its partitions are."""
         parts = self.client.map(digest, self.client.compute(frame.to_delayed()), pure=False)
-        return [sum(one) for one in zip(*self.client.gather(parts), strict=True)]
+        return [sum(column) for column in zip(*self.client.gather(parts), strict=True)]
 
-    def peaks(self) -> list[int]:
-        """Return each worker's peak since `forget_peak` ran on them."""
-        found = self.client.run(peak)
-        return [found[address] for address in self.addresses]
-
-    def let_go_of_graph(self) -> None:
+    def release_graph(self) -> None:
         """Close this library's graph."""
         if self._graph is not None:
             self._graph[1].close()
@@ -343,34 +284,9 @@ class PartitionedGraph:
 
     def let_go(self) -> None:
         """Free the workers' memory."""
-        self.let_go_of_graph()
+        self.release_graph()
         self._edges = None
         self._values.clear()
-
-
-@dataclass
-class Setup:
-    """A graph on the workers, and the same edges on one GPU.
-
-    Attributes
-    ----------
-    several : PartitionedGraph
-    case : GatheredCase
-    alone : bool
-        Whether the work also runs on one GPU.
-    hub : bool
-        Whether GPUs reach each other through the host only.
-    """
-
-    several: PartitionedGraph
-    case: GatheredCase
-    alone: bool = True
-    hub: bool = False
-
-    def let_go(self) -> None:
-        """Free all memory."""
-        self.several.let_go()
-        self.case.let_go()
 
 
 def dask_frame(client: Any, parts: Sequence[Any], meta: Any) -> Any:

@@ -20,10 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.places import environment
+from bench.checkout import environment
 from bench.tables import Table
-
-__all__ = ["kilobytes", "main", "measure", "restart_peak"]
 
 KINDS = ("int32", "int64", "sparse", "random", "text", "pairs", "text and integers", "pandas")
 M = 10**6
@@ -32,20 +30,12 @@ SHAPES = {
     "int32": [(2 * M, 250_000, True, False), (2 * M, 2 * M, False, True)],
     "int64": [(2 * M, 50_000, True, True), (1 * M, 500_000, False, False)],
     "sparse": [(2 * M, 250_000, True, False), (1 * M, 1 * M, False, True)],
-    "random": [
-        (2 * M, 250_000, True, False),
-        (1 * M, 2 * M, False, True),
-        (1 * M, 2 * M, True, False),
-    ],
-    "text": [
-        (1 * M, 100_000, True, True),
-        (1 * M, 500_000, False, False),
-        (4 * M, 500_000, True, False),
-    ],
+    "random": [(2 * M, 250_000, True, False), (1 * M, 2 * M, False, True), (1 * M, 2 * M, True, False)],
+    "text": [(1 * M, 100_000, True, True), (1 * M, 500_000, False, False), (4 * M, 500_000, True, False)],
     "pairs": [(1 * M, 250_000, True, False), (1 * M, 2 * M, False, True)],
     "text and integers": [(1 * M, 500_000, True, True), (1 * M, 50_000, False, False)],
     "pandas": [(2 * M, 1 * M, True, True), (1 * M, 100_000, False, True)],
-}
+}  # fmt: skip
 ON_GPUS = ("int32", "int64", "sparse", "random")  # kinds of ids that are numbered on the GPU
 
 
@@ -137,13 +127,9 @@ def build(
     held = arcs.nbytes if engine == "cuda" else graph.report.bytes
     graph.close()
     return {
-        "weighted": weighted,
-        "told": told.peak,
-        "taken": peak,
-        "csc": told.csc,
-        "kept": told.csc + told.values + told.numbering,
-        "held": held,
-    }
+        "weighted": weighted, "told": told.peak, "taken": peak, "csc": told.csc,
+        "kept": told.csc + told.values + told.numbering, "held": held,
+    }  # fmt: skip
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Functions and programs on two cores, against NetworKit, igraph, NetworkX and SciPy."""
+"""Functions and programs on two cores, against NetworKit, igraph, leidenalg, NetworkX and SciPy."""
 
 from __future__ import annotations
 
@@ -6,43 +6,25 @@ import os
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
-import networkit
-
-from bench.cpu.algorithms import algorithms, programs
-from bench.cpu.building import first_result, make_csc, peak_memory
-from bench.cpu.cases import cases
-from bench.cpu.known import known
+from bench.cpu.first_result import first_result
+from bench.forms import NETWORKIT, host_cases, library
 from bench.parts import Part, parser, read, sweep
-
-__all__ = ["PARTS", "main"]
+from bench.peers import works
 
 CORES = 2
-
-
-class Size(NamedTuple):
-    """How much to measure."""
-
-    graphs: tuple[str, ...]
-    most_edges: int  # of graphs read from the folder
-
-
-QUICK = Size(("RMAT14",), 600_000)
-FULL = Size(("RMAT16", "RMAT20"), 100_000_000)
+# Graphs, and the most edges of those read from the folder
+QUICK = ("RMAT14",), 600_000
+FULL = ("RMAT16", "RMAT20"), 100_000_000
 PARTS = {
     "first-result": Part(first_result, ("30,000 edges",), by_name=True, fixed=True),
-    "csc": Part(make_csc, QUICK.graphs),
-    "memory": Part(peak_memory, QUICK.graphs),
-    "algorithms": Part(algorithms, QUICK.graphs),
-    "programs": Part(programs, QUICK.graphs),
-    "known": Part(known, QUICK.graphs),
+    **{name: Part(partial(works, name), QUICK[0]) for name in ("csc", "algorithms", "known")},
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the requested parts; return 1 if anything failed."""
-    reader = parser("cpu", __doc__ or "", list(PARTS), list(PARTS))
+    reader = parser("cpu", __doc__ or "", list(PARTS))
     size = reader.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="size", action="store_const", const=QUICK, default=QUICK,
                       help="RMAT14 and small edge lists: a minute or two (default)")  # fmt: skip
@@ -50,11 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                       help="RMAT16, RMAT20 and all edge lists: 12 GB, an hour")  # fmt: skip
     asked = read(reader, arguments, lambda name: re.fullmatch(r"RMAT\d+", name) is not None)
     print(f"cores: {hold_to_cores(CORES)}")
+    graphs, most_edges = asked.size
     parts = {
-        name: part if part.by_name else Part(part.measure, asked.size.graphs)
-        for name, part in PARTS.items()
+        name: part if part.by_name else part._replace(graphs=graphs) for name, part in PARTS.items()
     }
-    return sweep(parts, asked.parts, asked, partial(cases, most_edges=asked.size.most_edges))
+    return sweep(parts, asked.parts, asked, partial(host_cases, most_edges=most_edges))
 
 
 def hold_to_cores(wanted: int) -> list[int]:
@@ -65,5 +47,6 @@ def hold_to_cores(wanted: int) -> list[int]:
     else:
         cores = list(range(wanted))
         os.environ["CUGRAPH_WS_THREADS"] = str(wanted)
-    networkit.setNumberOfThreads(len(cores))
+    if (networkit := library(NETWORKIT)) is not None:
+        networkit.setNumberOfThreads(len(cores))
     return cores

@@ -21,6 +21,7 @@ Integers = npt.NDArray[np.int64]
 
 TASKS_A_THREAD = 16  # ranges of the pivots, so that no thread waits for long
 PIVOTS_A_TASK = 1 << 8  # at least
+OF_THREADS = 64  # most bytes that threads take for marks and sums, for each arc: less than making the rows took
 MOST_A_TASK = 1 << 25  # of the cost of a range: a run may end between two
 
 
@@ -59,7 +60,8 @@ class Lister:
         kind: Any = (
             self._oriented.rows.indices.dtype if self._oriented.rows.values is None else np.int64
         )
-        sums = [np.zeros(len(counts), np.int64) for _ in range(_threads(pivots))]
+        threads = self._threads(pivots, (8 + np.dtype(kind).itemsize) * len(counts))
+        sums = [np.zeros(len(counts), np.int64) for _ in range(threads)]
 
         def prepare(sum_: Array) -> Callable[[Integers], int]:
             marks = np.full(len(counts), -1, kind)
@@ -93,7 +95,8 @@ class Lister:
         kernel: Any = support_edges
         same = head_supports is supports
         sums = []
-        for _ in range(_threads(pivots)):
+        each = 8 * (len(supports) + self._oriented.size + (0 if same else len(head_supports)))
+        for _ in range(self._threads(pivots, each)):
             own = np.zeros(len(supports), np.int64)
             sums.append((own, own if same else np.zeros(len(head_supports), np.int64)))
 
@@ -108,14 +111,14 @@ class Lister:
                 head_supports += theirs
         return read
 
+    def _threads(self, pivots: Integers, each: int) -> int:
+        """Return how many threads share some pivots, given the bytes that each takes."""
+        fit = OF_THREADS * len(self._oriented.rows.indices) // max(1, each)
+        return max(1, min(number_of_threads(), 1 + len(pivots) // PIVOTS_A_TASK, fit))
+
 
 def _arrays(rows: NeighbourRows) -> tuple[Array, ...]:
     return (rows.offsets, rows.indices, *([] if rows.values is None else [rows.values]))
-
-
-def _threads(pivots: Integers) -> int:
-    """Return how many threads share some pivots."""
-    return min(number_of_threads(), 1 + len(pivots) // PIVOTS_A_TASK)
 
 
 def _shared_out(

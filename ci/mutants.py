@@ -1,0 +1,323 @@
+"""Plant small faults in the library, one at a time, and see whether tests notice.
+
+    python ci/mutants.py --seed 1 --count 12                       any file of cugraph_ws and kernels
+    python ci/mutants.py --seed 1 --count 12 cugraph_ws/graph      of a folder or a file
+    python ci/mutants.py --seed 1 --count 12 --list                show the faults, and run nothing
+    python ci/mutants.py --seed 1 --only 7                         the seventh of them again
+
+A mutant is a comparison, an operator or a constant that is another one, a negation that is gone, or a
+statement that is deleted; a seed always draws the same ones of the same tree.  The tests are those that
+`path_tests` finds by the file's path, or those after `--tests`.  They run in a copy of the checkout.  A mutant
+is killed if they fail or take longer than the limit; it survives if they pass; if a file has no tests by its
+path, nothing runs and the mutant counts as one without tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Mutant", "check_sound", "draw", "main", "mutants_of", "path_tests", "run_mutant"]
+
+ROOT = Path(__file__).parents[1]
+TOPS = ("cugraph_ws", "kernels")
+SECONDS = 600  # limit of a mutant's tests
+COMPARISONS = {
+    ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Is: ("is", "is not"), ast.In: ("in", "not in"),
+}  # fmt: skip
+OPERATORS = {
+    ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "+"), ast.FloorDiv: ("//", "*"),
+    ast.Div: ("/", "*"), ast.Mod: ("%", "//"), ast.BitAnd: ("&", "|"), ast.BitOr: ("|", "&"),
+    ast.BitXor: ("^", "|"), ast.LShift: ("<<", ">>"), ast.RShift: (">>", "<<"),
+}  # fmt: skip
+JUNCTIONS = {ast.And: ("and", "or"), ast.Or: ("or", "and")}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault: bytes of a file that are replaced.
+
+    Attributes
+    ----------
+    path : Path
+        Of the file, from the repository's root.
+    line : int
+    start, stop : int
+        The bytes that are replaced.
+    old, new : str
+    """
+
+    path: Path
+    line: int
+    start: int
+    stop: int
+    old: str
+    new: str
+
+    def text(self, source: bytes) -> bytes:
+        """Return the file with the fault."""
+        return source[: self.start] + self.new.encode() + source[self.stop :]
+
+    def __str__(self) -> str:
+        old, new = (" ".join(text.split()) for text in (self.old, self.new))
+        return f"{self.path}:{self.line}: {old} → {new or 'nothing'}"
+
+
+class _Finder(ast.NodeVisitor):
+    """Lists what can be changed, but for annotations, docstrings and what only type checkers read."""
+
+    def __init__(self, path: Path, source: bytes) -> None:
+        self.path, self.source = path, source
+        self.found: list[Mutant] = []
+        lengths = [len(line) for line in source.splitlines(keepends=True)]
+        self.begins = [sum(lengths[:number]) for number in range(len(lengths) + 1)]
+
+    def _bytes(self, node: ast.AST) -> tuple[int, int]:
+        start = self.begins[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
+        return start, self.begins[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
+
+    def _replace(self, node: ast.AST, start: int, stop: int, new: str) -> None:
+        line: int = node.lineno  # type: ignore[attr-defined]
+        old = self.source[start:stop].decode()
+        self.found.append(Mutant(self.path, line, start, stop, old, new))
+
+    def _between(
+        self, node: ast.AST, left: ast.AST, right: ast.AST, signs: tuple[str, str]
+    ) -> None:
+        """Replace the sign between two operands."""
+        start, stop = self._bytes(left)[1], self._bytes(right)[0]
+        place = self.source.find(signs[0].encode(), start, stop)
+        if place >= 0:
+            self._replace(node, place, place + len(signs[0]), signs[1])
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        for left, sign, right in zip(
+            [node.left, *node.comparators], node.ops, node.comparators, strict=False
+        ):
+            if type(sign) in COMPARISONS:
+                self._between(node, left, right, COMPARISONS[type(sign)])
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if type(node.op) in OPERATORS:
+            self._between(node, node.left, node.right, OPERATORS[type(node.op)])
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        for left, right in zip(node.values, node.values[1:], strict=False):
+            self._between(node, left, right, JUNCTIONS[type(node.op)])
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.Not):
+            start = self._bytes(node)[0]
+            self._replace(node, start, start + len("not"), "not not")
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        start, stop = self._bytes(node)
+        if isinstance(node.value, bool):
+            self._replace(node, start, stop, str(not node.value))
+        elif isinstance(node.value, int):
+            self._replace(node, start, stop, str(node.value + 1))
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Call):
+            self._replace(node, *self._bytes(node), "pass")
+        if not isinstance(node.value, ast.Constant):  # a docstring
+            self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._replace(node, *self._bytes(node), "pass")
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        if not any(isinstance(target, ast.Name | ast.Tuple) for target in node.targets):
+            self._replace(node, *self._bytes(node), "pass")  # an element or an attribute
+        self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        self._replace(node, *self._bytes(node), "pass")
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        for part in [*node.args.defaults, *filter(None, node.args.kw_defaults), *node.body]:
+            self.visit(part)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_If(self, node: ast.If) -> None:
+        if ast.unparse(node.test) != "TYPE_CHECKING":
+            self.generic_visit(node)
+
+
+def mutants_of(path: Path, root: Path = ROOT) -> list[Mutant]:
+    """Return all faults that can be planted in a file, in order."""
+    source = (root / path).read_bytes()
+    finder = _Finder(path, source)
+    finder.visit(ast.parse(source))
+    return sorted(finder.found, key=lambda mutant: (mutant.start, mutant.stop))
+
+
+def _files(chosen: Sequence[str], root: Path) -> Iterator[Path]:
+    for name in chosen:
+        top = root / name
+        for path in [top] if top.is_file() else sorted(top.rglob("*.py")):
+            relative = path.relative_to(root)
+            if not relative.is_relative_to("cugraph_ws/kernels"):  # a link to kernels
+                yield relative
+
+
+def draw(seed: int, count: int, chosen: Sequence[str] = TOPS, root: Path = ROOT) -> list[Mutant]:
+    """Draw mutants, each as likely as any other.
+
+    Parameters
+    ----------
+    seed, count : int
+    chosen : sequence of str
+        Files and folders.
+    root : Path
+        The checkout.
+
+    Returns
+    -------
+    list of Mutant
+        No two are of the same bytes.
+    """
+    everything = [mutant for path in _files(chosen, root) for mutant in mutants_of(path, root)]
+    return random.Random(seed).sample(everything, min(count, len(everything)))
+
+
+def path_tests(path: Path, root: Path | None = None) -> list[Path]:
+    """Return the files that test a module, by its path.
+
+    Those of `cugraph_ws/PACKAGE/NAME.py` are `tests/PACKAGE/test_NAME.py` and `test_NAME_….py` beside it.
+    The folders of a module that is deeper in its package come before its name: the tests of
+    `backends/cuda/rows.py` are in `tests/backends/test_cuda_rows.py`.  `loops` does not count, and kernels
+    are tested with what launches them: `kernels/cuda/core.py` and `backends/cuda/loops/core.py` in
+    `tests/backends/test_cuda_core.py`.  What is tested there for all backends goes by its name alone, in
+    `tests/backends`, `tests/algorithms` or `tests/program`.  An accelerator has a folder of tests.
+
+    Parameters
+    ----------
+    path : Path
+        Of the module, from the repository's root.
+    root : Path, optional
+        The checkout; by default this one.
+
+    Returns
+    -------
+    list of Path
+        From the root; empty if there are none.
+    """
+    root = root or ROOT
+    folders, name = [part for part in path.parts[:-1] if part != "loops"], path.stem
+    if folders[0] == "kernels" and "accelerators" not in folders:
+        folders.insert(1, "backends")
+    folders = folders[1:]
+    if folders[:1] == ["accelerators"]:
+        return [
+            test.relative_to(root)
+            for test in sorted((root / "tests").joinpath(*folders[:2]).glob("test_*.py"))
+        ]
+    places = [("".join(folders[:1]), "_".join([*folders[1:], name]))]
+    if folders[:1] == ["backends"]:
+        places += [(package, name) for package in ("backends", "algorithms", "program")]
+    for package, stem in places:
+        folder = root / "tests" / package
+        tests = [*folder.glob(f"test_{stem}.py"), *sorted(folder.glob(f"test_{stem}_*.py"))]
+        if tests:
+            return [test.relative_to(root) for test in tests]
+    return []
+
+
+def _run(tests: Sequence[str], checkout: Path) -> bool:
+    """Return whether tests pass in a checkout, in time."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {
+            **os.environ, "PYTHONPATH": str(checkout), "CUGRAPH_WS_CACHE_DIR": cache, "CI": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",  # a mutant may have the size and the time of its source
+        }  # fmt: skip
+        try:
+            done = subprocess.run(
+                command, cwd=checkout, env=environment, timeout=SECONDS, check=False,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return False
+    return done.returncode == 0
+
+
+def check_sound(tests: Sequence[str], checkout: Path) -> None:
+    """End the script if tests do not pass without a fault: they would kill every mutant."""
+    if not _run(tests, checkout):
+        sys.exit(f"{' '.join(tests)}: they fail without a fault")
+
+
+def run_mutant(mutant: Mutant, tests: Sequence[str], checkout: Path) -> str:
+    """Plant a mutant, run the tests, and take it out again; return "killed" or "survived"."""
+    file = checkout / mutant.path
+    source = file.read_bytes()
+    file.write_bytes(mutant.text(source))
+    try:
+        return "survived" if _run(tests, checkout) else "killed"
+    finally:
+        file.write_bytes(source)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Draw mutants, run their tests, and print what came out."""
+    parser = argparse.ArgumentParser(
+        prog="ci/mutants.py", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "files", nargs="*", default=TOPS, help="where to plant; by default everywhere"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=12, help="mutants")
+    parser.add_argument("--only", type=int, metavar="NUMBER", help="one of them, from 1 on")
+    parser.add_argument("--tests", nargs="+", help="run these for all of them")
+    parser.add_argument("--list", action="store_true", help="show them, and run nothing")
+    options = parser.parse_args(arguments)
+    mutants = list(enumerate(draw(options.seed, options.count, options.files), 1))
+    if options.only is not None:
+        mutants = mutants[options.only - 1 : options.only]
+    outcomes: Counter[str] = Counter()
+    sound: set[tuple[str, ...]] = set()
+    with tempfile.TemporaryDirectory() as folder:
+        checkout = Path(folder, "checkout")
+        if not options.list:
+            ignored = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info")
+            shutil.copytree(ROOT, checkout, symlinks=True, ignore=ignored)
+        for number, mutant in mutants:
+            tests = tuple(options.tests or map(str, path_tests(mutant.path)))
+            begun = time.monotonic()
+            outcome = "listed" if options.list else "without tests"
+            if tests and not options.list:
+                if tests not in sound:
+                    check_sound(tests, checkout)
+                    sound.add(tests)
+                outcome = run_mutant(mutant, tests, checkout)
+            outcomes[outcome] += 1
+            seconds = time.monotonic() - begun
+            print(f"{number:3} {outcome} in {seconds:.0f} s: {mutant}", *tests, flush=True)
+    print(", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

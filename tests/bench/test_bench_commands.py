@@ -1,0 +1,545 @@
+"""The package of benchmarks: its commands and their errors, its tables of cases, and a tiny run of each command."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import types
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import stand_in_cudf
+from ci_scripts import ROOT, numpy_as_cupy, of
+from emulator.device import emulated
+from fuzz import functions
+from shapes import build, rmat
+from verify import Edges
+
+import cugraph_ws as ws
+from bench import peers, proofs
+from bench.forms import Case, host_cases
+from bench.timing import OURS, Measured, Section
+from cugraph_ws.runtime.device import device
+
+BENCH = ROOT / "ci" / "bench"
+COMMANDS = of("__main__").COMMANDS
+main = of("__main__").main
+
+
+def imports():
+    """Return which modules of the package each of them imports, inside functions too."""
+    paths = {
+        ".".join(("bench", *path.relative_to(BENCH).with_suffix("").parts)): path
+        for path in BENCH.rglob("*.py")
+    }
+    found = {}
+    for name, path in paths.items():
+        nodes = [
+            one for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.ImportFrom)
+        ]
+        named = {f"{node.module}.{one.name}" for node in nodes for one in node.names}
+        found[name] = ({node.module for node in nodes} | named) & set(paths)
+    return found
+
+
+class TestPackage:
+    def test_no_import_leads_back(self):
+        left = imports()
+        assert {"bench.timing", "bench.gpu.programs"} <= left["bench.gpu.variants"]
+        while left:
+            leaves = {name for name, others in left.items() if not others & set(left)}
+            assert leaves, f"these import each other: {sorted(left)}"
+            left = {name: others for name, others in left.items() if name not in leaves}
+
+    def test_help_names_every_command(self, capsys):
+        assert main(["--help"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        for name, (_, text) in COMMANDS.items():
+            assert f"  {name:10} {text}" in lines
+        assert main(["nothing"]) == 2
+
+    @pytest.mark.parametrize("command", sorted({*COMMANDS} - {"machine", "tree"}))
+    def test_commands_show_their_options(self, command, capsys):
+        with pytest.raises(SystemExit) as ended:
+            main([command, "--help"])
+        assert ended.value.code == 0
+        assert f"usage: bench {command}" in capsys.readouterr().out
+
+    def test_the_machine(self, capsys):
+        assert main(["machine"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        assert facts["versions"]["numpy"] == np.__version__
+        assert facts["processor"]
+
+    @pytest.mark.parametrize(
+        ("visible", "gpus"), [(None, 4), ("2,3", 2), ("0", 1), ("0,1,2,3,4", 4)]
+    )
+    def test_only_visible_gpus_count(self, monkeypatch, tmp_path, visible, gpus):
+        tool = tmp_path / "nvidia-smi"
+        tool.write_text(
+            "#!/bin/sh\nfor gpu in 0 1 2 3; do echo 'NVIDIA H200, 143771, 580.1'; done\n"
+        )
+        tool.chmod(0o700)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        if visible is not None:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        facts = of("machine").machine()
+        assert (facts["gpu"], facts["gpus"]) == ("NVIDIA H200", gpus)
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["gpu", "nothing"], "'nothing' is no part; choose of supersteps, "),
+            (["cluster", "frames"], "'frames' is no part; choose of build, "),
+            (["gpu", "frames", "--graphs", "nothing"], "nothing: no such graph is generated; give --data FOLDER"),
+            (["cpu", "--graphs", "nothing"], "nothing: no such graph is generated; give --data FOLDER"),
+            (["compare", "old", "--graphs", "nothing"], "'nothing' is no graph; give RMAT and a scale"),
+            (["compare", "old", "--functions", "nothing"], "invalid choice: 'nothing'"),
+            (["runs", "--shapes", "nothing"], "invalid choice: 'nothing'"),
+        ],
+    )  # fmt: skip
+    def test_wrong_arguments_are_named_with_what_is_possible(self, words, said, capsys):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert said in capsys.readouterr().err
+
+    def test_parts_and_stages_name_graphs_that_there_are(self):
+        parts, graphs, stages = of("gpu.parts").PARTS, of("graphs"), of("stages")
+        for stage in stages.BENCHES:
+            part, _, names = stage.removeprefix("bench-").partition(":")
+            assert part in parts
+            assert set(names.split(",")) - {""} <= set(graphs.GENERATED)
+        assert {stage.removeprefix("bench-").partition(":")[0] for stage in stages.BENCHES} == set(
+            parts
+        )
+        for part in (*parts.values(), *of("cluster.parts").PARTS.values()):
+            assert set(part.graphs) <= set(graphs.GENERATED)
+        works = [work.parts for work in peers.WORKS.values()]
+        assert {gpu for _, gpu in works} - {""} <= set(parts)
+        assert {cpu for cpu, _ in works} - {""} <= set(of("cpu.parts").PARTS)
+
+
+class TestPrograms:
+    """Programs as users write them, in plain Python, against the functions that do the same."""
+
+    @pytest.mark.parametrize(
+        ("program", "built_in", "given"),
+        [
+            ("Distances", ws.SSSP, {"source": 0}),
+            ("Widths", ws.WidestPath, {"source": 0}),
+            ("Ranks", ws.PageRank, {}),
+        ],
+    )
+    def test_they_do_what_functions_do(self, program, built_in, given):
+        edges, options = rmat(5, 3, seed=3), {"start": 0}
+        if program == "Ranks":
+            edges = Edges(edges.source, edges.destination, edges.n)
+            options = {"tol": of("programs").PAGERANK_TOL}
+        with build(edges) as graph:
+            found = ws.run(getattr(of("programs"), program), graph, engine="python", **given)
+            expected = ws.run(built_in, graph, engine="python", **options)
+            columns = [one.frame.iloc[:, 1].fillna(0).to_numpy(float) for one in (found, expected)]
+        np.testing.assert_allclose(*columns, atol=1e-6)
+
+    def test_bytes_of_a_superstep(self):
+        programs = of("gpu.programs")
+        result = types.SimpleNamespace(
+            rows=types.SimpleNamespace(edges=[1000, 1000]), iterations=2,
+            graph=types.SimpleNamespace(number_of_vertices=10),
+        )  # fmt: skip
+        moved = {
+            name: programs.bytes_of(work, result) for name, work in of("programs").PROGRAMS.items()
+        }
+        # An index and a float32; row, rank and share, both read and written.
+        assert moved["pagerank"] == 1000 * (4 + 4) + 10 * (8 + 24)
+        # The hops are int32; lengths have the type of the weights.
+        assert moved["bfs"] == 1000 * (4 + 4) + 10 * (8 + 8)
+        assert moved["sssp"] == 1000 * (4 + 4 + 4) + 10 * (8 + 8)
+
+
+class TestProofs:
+    """They pass what is right, and that alone."""
+
+    @pytest.fixture
+    def case(self, monkeypatch):
+        """0 → 1 → 2 → 3 and 0 → 2, with 4 → 5 apart and 6 without any edge."""
+        source, destination = np.array([[0, 1, 2, 0, 4], [1, 2, 3, 2, 5]], np.int32)
+        lengths = np.array([1, 1, 5, 4, 2], np.float32)
+        return Case("g", 7, source, destination, gpu=False, lengths=lengths)
+
+    @pytest.mark.parametrize(
+        ("form", "right", "wrong"),
+        [
+            ("directed", [0, 1, 1, 2, np.inf, np.inf, np.inf],
+             [(1, 2), (3, 3), (3, 1), (4, 0), (0, 1), (2, np.inf)]),
+            ("weighted", [0, 1, 2, 7, np.inf, np.inf, np.inf], [(2, 4), (3, 6), (3, 8), (5, 3)]),
+            ("simple", [0, 1, 1, 2, np.inf, np.inf, np.inf], [(2, 2), (3, np.inf), (6, 1)]),
+        ],
+    )  # fmt: skip
+    def test_distances(self, case, form, right, wrong):
+        self.only(lambda values: proofs.distances(case, form, values), right, wrong)
+
+    def test_widths(self, case):
+        right = [np.inf, 1, 4, 4, 0, 0, 0]
+        self.only(
+            lambda values: proofs.widths(case, values), right, [(2, 1), (3, 5), (5, 2), (1, 0.5)]
+        )
+
+    def test_components(self, case):
+        right = [3, 3, 3, 3, 5, 5, 0]
+        self.only(lambda values: proofs.components(case, values), right, [(1, 4), (4, 3), (6, 3)])
+        with pytest.raises(AssertionError, match="classes"):
+            proofs.components(case, np.zeros(7))
+
+    def test_ranks(self, case):
+        right = _column(ws.pagerank(case.ours(), tol=1e-9))
+        self.only(
+            lambda values: proofs.ranks(case, "directed", values), right, [(0, 0.1), (6, 0.0)]
+        )
+
+    def test_cores(self, case):
+        self.only(
+            lambda values: proofs.cores(case, values), [2, 2, 2, 1, 1, 1, 0], [(0, 1), (6, 1), (3, 2)],
+        )  # fmt: skip
+
+    def only(self, check, right, wrong):
+        check(np.array(right, float))
+        for place, value in wrong:
+            values = np.array(right, float)
+            values[place] = value
+            with pytest.raises(AssertionError):
+                check(values)
+
+    @pytest.mark.parametrize(
+        ("agree", "ours", "same", "wrong"),
+        [
+            (proofs.exactly, [1, 2, np.nan], [1, 2, np.nan], [1, 2, 4]),
+            (proofs.nearly, [1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 1.9, 3.0]),
+            (proofs.alike, [1, 1, 2], [7, 7, 3], [1, 2, 2]),
+            (proofs.alike, [1, 1, 2], [5, 5, 4], [1, 1, 1]),
+            (peers.CLOSE, [1.0, 2.0], [1.0, 2.0], [1.0, 2.5]),
+            (peers.CLOSE, [1.0, 2.0], [1.0, 2.0], [1.0, np.nan]),
+        ],
+    )
+    def test_answers_of_libraries(self, agree, ours, same, wrong):
+        assert agree(np.array(ours, float), np.array(same, float)) == 0
+        with pytest.raises(AssertionError):
+            agree(np.array(ours, float), np.array(wrong, float))
+
+
+def _column(frame):
+    return frame.iloc[:, 1].to_numpy(float)
+
+
+class TestPeers:
+    """`bench cpu`: every work runs beside the libraries, and answers agree."""
+
+    @pytest.mark.parametrize("part", ["csc", "algorithms", "known"])
+    def test_all_works_run_and_agree(self, part):
+        (case,) = host_cases(["RMAT5"], None, 100)
+        section = Section(part, case.name)
+        peers.works(part, case, section, 1)
+        assert section.errors == []
+        entrants = {}
+        for timing in section.timings:
+            entrants.setdefault(timing.job, set()).add(timing.library)
+        assert set(entrants) == {
+            name for name, work in peers.WORKS.items() if work.parts[0] == part
+        }
+        assert all(OURS in libraries and len(libraries) > 1 for libraries in entrants.values())
+        if part == "known":
+            assert [table["title"] for table in section.tables] == [
+                "Modularity, Louvain",
+                "Modularity, Leiden",
+            ]
+            ratios = [
+                one.measured for one in section.targets if "best of the libraries" in one.name
+            ]
+            assert section.targets[-1].measured == pytest.approx(np.exp(np.mean(np.log(ratios))))
+
+    def test_wrong_answers_are_errors(self, monkeypatch):
+        (case,) = host_cases(["RMAT4"], None, 100)
+        work = peers.WORKS["core numbers"]
+        wrong = {**work.peers, "igraph": (lambda ig, g, c: [0] * c.n, peers.listed)}
+        monkeypatch.setattr(peers, "WORKS", {"core numbers": work._replace(peers=wrong)})
+        section = Section("algorithms", case.name)
+        peers.works("algorithms", case, section, 1)
+        (error,) = section.errors
+        assert error["what"] == "core numbers, igraph"
+        assert "values differ" in error["error"]
+
+    def test_a_new_process_and_an_edited_program(self, monkeypatch):
+        module = of("cpu.first_result")
+        monkeypatch.setattr(module, "EDGES", 300)
+        texts, write = [], module.Path.write_text
+        monkeypatch.setattr(
+            module.Path, "write_text", lambda path, text: texts.append(text) or write(path, text)
+        )
+
+        def race(section, job, entrants, *given, **named):
+            assert entrants[0].check(entrants[0].run()) < 1e-4
+            return [Measured(job, "g", OURS, [1.5])]
+
+        monkeypatch.setattr(module, "race", race)
+        section = Section("first-result", "g")
+        module.first_result("g", section, 1)
+        assert [(target.name, target.met) for target in section.targets] == [
+            ("second process, start to exit, seconds", True)
+        ]
+        assert len(texts) == 1
+        assert "(0.15 + 0.0 * " in texts[0]
+
+
+class TestComparing:
+    """Two checkouts in new processes."""
+
+    def test_the_library_of_a_checkout_is_imported(self, tmp_path):
+        """Whatever is installed: its kernels too, which are a folder of their own."""
+        folder = of("compare").view(ROOT, tmp_path / "old")
+        code = "import cugraph_ws, cugraph_ws.kernels as k; print(cugraph_ws.__file__, k.__file__)"
+        done = subprocess.run(
+            [*of("compare").PYTHON, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(folder)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert all(path.startswith(str(folder)) for path in done.stdout.split())
+
+    @pytest.fixture
+    def children(self, monkeypatch):
+        """Processes that answer at once: the new checkout takes half as long at every call but the first."""
+        ran, sums = [], {"old": [6.0, 9.0], "new": [6.0, 9.0]}
+
+        def child(path, graph, functions):
+            ran.append(path.name)
+            seconds = 0.2 if path.name == "old" else 0.1
+            return {"bfs": [1.0, seconds, sums[path.name]], "peak memory, MB": 100.0}
+
+        monkeypatch.setattr(of("compare"), "_child", child)
+        return ran, sums
+
+    def test_they_take_turns(self, children, capsys):
+        ran, _ = children
+        assert main(["compare", str(ROOT), "--graphs", "RMAT8", "--pairs", "3"]) == 0
+        assert ran == ["old", "new", "new", "old", "old", "new"]
+        lines = capsys.readouterr().out.splitlines()
+        assert "## RMAT8, 3 pairs of processes" in lines
+        assert "| bfs | 200 | 100 | 0.500 | 1,000 | 1,000 | 1.000 |" in lines
+        assert "| peak memory, MB | 100 | 100 | 1.000 |  |  |  |" in lines
+
+    def test_results_that_differ(self, children, capsys):
+        children[1]["new"][1] = 9.1
+        assert main(["compare", str(ROOT), "--pairs", "1"]) == 1
+        assert "bfs: results differ: [6.0, 9.0], [6.0, 9.1]" in capsys.readouterr().err
+
+    def test_a_process(self):
+        functions = ["bfs", "maximal_bipartite_matching", "modularity", "louvain"]
+        facts = of("compare").measured("RMAT5", functions)
+        assert list(facts) == ["build from a frame", *functions, "peak memory, MB"]
+        first, median, sums = facts["bfs"]
+        assert first > 0.0 < median
+        assert len(sums) == 3
+
+    def test_calls_in_turns(self, capsys):
+        words = [
+            "compare", str(ROOT), "--graphs", "RMAT5", "--functions", "bfs", "--alternate", "1",
+        ]  # fmt: skip
+        assert main(words) == 0
+        assert [line.split(" | ")[0] for line in capsys.readouterr().out.splitlines()[4:6]] == [
+            "| build from a frame", "| bfs",
+        ]  # fmt: skip
+
+
+class TestParts:
+    """Parts on one GPU, from the command line to the record, on a graph of 14 vertices in the emulator."""
+
+    @pytest.fixture
+    def gpu(self, monkeypatch):
+        """NumPy in CuPy's place, SciPy in cuSPARSE's, pandas in cuDF's, and no cuGraph."""
+
+        def spmv(matrix, vector, out=None):
+            out[:] = matrix @ vector
+
+        graphs, sparse = of("graphs"), types.SimpleNamespace(csr_matrix=scipy.sparse.csr_matrix)
+        stand_ins = {
+            "cupy": numpy_as_cupy(),
+            "cupyx": types.SimpleNamespace(cusparse=types.SimpleNamespace(spmv=spmv)),
+            "cupyx.scipy": types.SimpleNamespace(sparse=sparse),
+        }
+        for name, module in stand_ins.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        monkeypatch.setitem(
+            graphs.GENERATED, "tiny", (16, lambda: graphs.rmat(16, 40, graphs.PAPER))
+        )
+        variants = of("gpu.variants")
+        monkeypatch.setattr(variants, "DENSE", ("pagerank", "circuit"))
+        monkeypatch.setattr(variants, "TOLERANCES", (1e-2,))
+        few = {"schedules": 2, "searches": 3, "called": 2}  # emulated runs take seconds
+        for kind, one in variants.VARIANTS.items():
+            options = {
+                name: {**given, **({"shard_bytes": 1024} if "shard_bytes" in given else {})}
+                for name, given in [*one.options.items()][: few.get(kind)]
+            }
+            monkeypatch.setitem(variants.VARIANTS, kind, variants.Variants(options, 1))
+        with emulated(), stand_in_cudf.installed():
+            monkeypatch.setattr(device(), "shared_memory", 4096)
+            yield
+
+    def run(self, part, tmp_path, *more):
+        words = [
+            "gpu", part, "--graphs", "tiny", "--repeats", "1", "--output", str(tmp_path / "b.json"), *more,
+        ]  # fmt: skip
+        status = main(words)
+        (section,) = json.loads((tmp_path / "b.json").read_text())["sections"]
+        assert section["errors"] == []
+        assert status == 0
+        return section
+
+    def test_a_part_is_recorded(self, gpu, monkeypatch, tmp_path):
+        parts = of("parts")
+        monkeypatch.setattr(parts, "MEASUREMENTS", tmp_path / "record")
+        monkeypatch.setattr(parts, "machine", lambda: {"gpu": "NVIDIA X", "gpus": 1})
+        section = self.run("frames", tmp_path, "--record")
+        assert [[*found] for found in section["timings"].values()] == [["cugraph_ws"]] * 3
+        (name,) = of("record").read(tmp_path / "record")["bench"]
+        assert name == "frames tiny, NVIDIA X"
+        assert (tmp_path / "record" / "frames.md").read_text().count("| cugraph_ws |") == 3
+
+    def test_supersteps(self, gpu, monkeypatch, tmp_path):
+        module = of("gpu.supersteps")
+        monkeypatch.setattr(module, "DENSE", ("pagerank", "heat"))
+        monkeypatch.setattr(module, "SUPERSTEPS", 1)
+        section = self.run("supersteps", tmp_path)
+        libraries = ["cugraph_ws", "cuSPARSE", "cuSPARSE, our order"]
+        assert [*section["timings"]["pagerank superstep"]] == libraries
+        assert [row[0] for row in section["targets"]] == [
+            "PageRank superstep: cuSPARSE ÷ ours alone", "PageRank superstep: cuSPARSE, our order ÷ ours alone",
+            "heat superstep, times PageRank's",
+        ]  # fmt: skip
+
+    def test_works(self, gpu, tmp_path):
+        assert set(self.run("ranks", tmp_path)["timings"]) == {"weighted PageRank to 1e-6"}
+
+    def test_schedules(self, gpu, tmp_path):
+        section = self.run("schedules", tmp_path)
+        assert {len(timings) for timings in section["timings"].values()} == {2}
+        assert len(section["targets"]) == len(section["timings"]) == 8
+        assert {len(row) for row in section["targets"]} == {5}, "with the mean"
+
+    def test_frontiers(self, gpu, tmp_path):
+        section = self.run("frontiers", tmp_path)
+        assert [*section["timings"]] == [
+            "bfs",
+            "sssp",
+            "widest path",
+            "two fields",
+            "sums",
+            "PageRank to 1e-6",
+        ]
+        assert len(section["targets"]) == 3
+
+    def test_variants_that_a_program_can_run_by(self):
+        allowed, case = of("gpu.variants")._allowed, types.SimpleNamespace(name="road-like")
+        assert allowed(case, ws.SSSP, "by priority")
+        assert not allowed(case, ws.BFS, "by priority")
+        assert not allowed(case, ws.SSSP, "pulled")
+
+    def test_extrapolation(self, gpu, tmp_path):
+        section = self.run("extrapolation", tmp_path)
+        assert section["tables"][0]["rows"][0][1].endswith("(0)")
+        assert [row[0] for row in section["targets"]] == ["PageRank to 1e-02: by default ÷ plain"]
+
+    def test_shards(self, gpu, tmp_path):
+        figures, layouts = self.run("shards", tmp_path)["figures"], ["csc", "gshards", "windows"]
+        assert {name: [*times] for name, times in figures["shards"].items()} == {
+            "PR": layouts,
+            "CS": layouts,
+        }
+        assert [*figures["space"]] == [*figures["breakdown"]] == layouts
+        assert figures["edges"] == 40
+        section = {"part": "shards", "graph": "tiny", "figures": figures}
+        assert [table.title.partition(":")[0] for table in of("papers").tables({"bench": {"s": section}})] == [
+            "Table II", "Table VI", "CuSha's space overhead", "CuSha's breakdown of time",
+        ]  # fmt: skip
+
+    def test_layouts(self, gpu, tmp_path):
+        rows = self.run("layouts", tmp_path)["figures"]["layouts"]
+        assert [row[0] for row in rows] == ["csc", *["gshards"] * 3, *["windows"] * 3]
+
+    def test_nsight_compute(self, monkeypatch, capsys):
+        counters = of("gpu.counters")
+        monkeypatch.setattr(counters.shutil, "which", lambda name: None)
+        section = Section("loads", "tiny")
+        counters.counters(counters.LOADS, "tiny", section, 1)
+        assert "ncu is not in PATH" in capsys.readouterr().out
+        monkeypatch.setattr(counters.shutil, "which", lambda name: name)
+        said = "\n".join(
+            f"  {name} % {number}"
+            for name, number in zip(counters.METRICS, (64.0, 16), strict=True)
+        )
+
+        def run(command, **options):
+            refused = "windows" in command
+            return types.SimpleNamespace(
+                stdout="==ERROR== ERR_NVGPUCTRPERM" if refused else said, stderr=""
+            )
+
+        monkeypatch.setattr(counters.subprocess, "run", run)
+        counters.counters(counters.LOADS, "tiny", section, 1)
+        assert section.figures["counters"][0] == ["pagerank", "csc", "superstep", 0.64, 0.5]
+        assert [row[1] for row in section.tables[0]["rows"]] == [
+            "csc", "virtual warps of 32", "gshards",
+        ]  # fmt: skip
+        assert ["ERR_NVGPUCTRPERM" in error["error"] for error in section.errors] == [True, True]
+
+
+def test_output_of_parts_becomes_a_section():
+    stages = of("stages")
+    line = {"graphs": 3, "functions": 30, "programs": 3, "differences": []}
+    text = "\n".join(["first", *[json.dumps(line)] * of("children").PROCESSES])
+    facts = stages.fuzzed(of("children").Done(0, text))
+    assert facts["status"] == "passed"
+    assert facts["summary"] == (
+        "24 random graphs: 240 results of functions and 24 of programs, 0 differences"
+    )
+    bad = {**line, "differences": ["graph 5: bfs: row 2"]}
+    facts = stages.fuzzed(of("children").Done(1, f"{text}\n{json.dumps(bad)}"))
+    assert facts["status"] == "failed"
+    assert "graph 5: bfs" in facts["problem"]
+    assert stages.fuzzed(of("children").Done(None, ""))["status"] == "failed"
+    assert stages.fuzzed(of("children").Done(0, json.dumps(line)), shares=1)["status"] == "passed"
+
+
+def test_small_graphs_for_the_sanitizer(capsys):
+    """Every schedule, and what differs is a failure."""
+    small = of("checks.small")
+    drawn = functions.Drawn(7, 12)
+    calls = [
+        call
+        for call in small.SMALL
+        if call.name in ("pagerank, vwc-4", "sssp, pushed", "bfs, large pushes", "bfs")
+    ]
+    place = functions.Place("cuda", lambda frame: frame)
+    with warnings.catch_warnings(), emulated(seed=2):
+        warnings.simplefilter("ignore", ws.GraphWarning)
+        assert small.failures(place, [("hub", lambda: drawn, call) for call in calls]) == 0
+        doubled = functions.Place("cpu", lambda frame: pd.concat([frame, frame], ignore_index=True))
+        degree = next(call for call in functions.CALLS if call.name == "degree")
+        drawn.options["duplicates"], drawn.vertices = "keep", None
+        assert small.failures(doubled, [("hub", lambda: drawn, degree)]) == 1
+    assert {call.name for call in small.SMALL} >= {*small.FUNCTIONS}
+    said = capsys.readouterr().out.splitlines()
+    assert said[: len(calls)] == [f"hub: {call.name}" for call in calls]
+    assert said[len(calls)] == "FAILED hub: degree"
+
+
+def test_growth_of_memory():
+    growth = of("checks.leaks").growth
+    assert growth([9, 5, 7, 7, 7, 7], settled=2) == 0
+    assert growth([0, 0, 7, 8, 8, 7], settled=2) == 0
+    assert growth([0, 0, 7, 7, 7, 10], settled=2) == 3
