@@ -35,6 +35,7 @@ PUBLIC = {
     "cugraph_ws.execution.vertex_loop": {"extrapolated"},
     "cugraph_ws.graph.estimates": {"gshards", "windows"},
     "cugraph_ws.program.decorator": {"extrapolation"},
+    "cugraph_ws.program.vertex_program": {"extrapolation"},
     # pieces of the arcs that kernels build a graph from, which are no accelerator's
     "cugraph_ws.backends.cuda.bucketing": {"tiles"},
     "cugraph_ws.backends.cuda.shuffle": {"tiles"},
