@@ -288,15 +288,15 @@ class Extrapolation:
 
     def _combine(self, residual: float) -> bool:
         """Replace the state by a combination, if its change is small enough; collective."""
-        part, comm = self._part, self._part.halo.comm
+        part, halo = self._part, self._part.halo
         vectors = (*self._vectors, *self._recent())
-        shown = comm.allgather(self._loops.products(vectors).tolist())
+        shown = halo.allgather(self._loops.products(vectors).tolist())
         factors = factors_of(np.sum(shown, axis=0))
         if factors is None:  # on all ranks
             return False
         combined = part.xp.empty(part.size, np.float64)
         own_combined = self._loops.combine(vectors, factors.tolist(), combined[: part.owned])
-        change, below = np.sum(comm.allgather(own_combined.tolist()), axis=0).tolist()
+        change, below = np.sum(halo.allgather(own_combined.tolist()), axis=0).tolist()
         # Setting negative entries to 0 adds `below`, and scaling removes as much: either may change the
         # state and its image by that amount
         if not change + 4.0 * below <= GUARD * residual:
@@ -304,7 +304,7 @@ class Extrapolation:
         if below > 0.0:
             combined[: part.owned] /= 1.0 + below
         self._exchange.finish()
-        part.halo.update(combined)
+        halo.update(combined)
         derived: Mapping[str, Array] = {}
         if self._declared.others is not None:
             constants = {
