@@ -56,6 +56,7 @@ EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluste
 ON_GPU = re.compile("gpu|cuda|device", re.IGNORECASE)  # in the name or a value of a test
 LONG = (  # folders and files that ci/test.sh leaves out: processes, random programs, peaks of memory
     "tests/accelerators/",
+    "tests/bench/",
     "tests/cli/test_files.py",
     "tests/cli/test_warm_up.py",
     "tests/cluster/",
