@@ -40,7 +40,7 @@ from plans import planned
 from zoo import difference, edges_found, edges_shown, found_by, remembering, shown
 
 import cugraph_ws as ws
-from cugraph_ws.program import codegen
+from cugraph_ws.program import modules
 from fuzz.grammar import Choices, Frame, Member, condition, constants, number, rising
 from fuzz.meetings import meetings
 
@@ -673,7 +673,7 @@ def quick_loops() -> Iterator[None]:
             known[file] = compile(source, file, mode)
         return known[file]
 
-    with patch.object(codegen, "compile", compile_once, create=True), remembering():
+    with patch.object(modules, "compile", compile_once, create=True), remembering():
         yield
 
 
