@@ -65,7 +65,10 @@ LONG = (  # folders and files that ci/test.sh leaves out: processes, random prog
     "tests/execution/test_properties.py",
     "tests/execution/test_run_memory.py",
     "tests/fuzz/",
+    "tests/graph/test_graph_cuda.py",
     "tests/graph/test_memory.py",
+    "tests/program/test_arithmetic.py",
+    "tests/program/test_order.py",
     "tests/scripts/",
 )
 MANY = 10  # named shapes: the battery
