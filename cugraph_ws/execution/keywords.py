@@ -121,7 +121,8 @@ def _with_plan(
 ) -> dict[str, Any]:
     """Gather in `plan` the options that were arguments of their own before there were plans."""
     parameters = inspect.signature(function).parameters
-    if all(one.kind is not one.VAR_KEYWORD for one in parameters.values()):
+    kinds = {parameter.kind for parameter in parameters.values()}
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
         return options
     earlier = {
         name: options[name]

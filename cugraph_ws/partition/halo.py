@@ -361,6 +361,20 @@ class Halo:
         self._sent = 0
         return [sum(column) for column in zip(*shown, strict=True)]
 
+    def allgather(self, value: Any) -> list[Any]:
+        """Return a value of every rank, by rank.
+
+        Parameters
+        ----------
+        value : Any
+            Plain values, as communicators send them.
+
+        Returns
+        -------
+        list
+        """
+        return [value] if self.alone else list(self.comm.allgather(value))
+
     def refuse(self, text: str | None) -> None:
         """Raise InputError on all ranks if any rank has an error.
 

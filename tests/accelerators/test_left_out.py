@@ -18,7 +18,7 @@ from verify import check_pagerank
 
 import cugraph_ws as ws
 from cugraph_ws import accelerators
-from cugraph_ws.accelerators.gshards import arc_shards, choice
+from cugraph_ws.accelerators.gshards import arc_shards, layouts
 from cugraph_ws.accelerators.tiles import gathers, tiling
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.program import modules
@@ -65,9 +65,9 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiling, "BLOCK_BITS", 3)
     monkeypatch.setattr(arc_shards, "SHARED", 96)
     monkeypatch.setattr(arc_shards, "BLOCK", 32)
-    monkeypatch.setattr(choice, "LEAST_ARCS", 0)
-    monkeypatch.setattr(choice, "COST", 0.5)
-    monkeypatch.setattr(choice, "GAINS", ((9.0, 0.5),))
+    monkeypatch.setattr(layouts, "LEAST_ARCS", 0)
+    monkeypatch.setattr(layouts, "COST", 0.5)
+    monkeypatch.setattr(layouts, "GAINS", ((9.0, 0.5),))
 
 
 def test_gathers_have_the_same_bits(always: None, request: pytest.FixtureRequest) -> None:

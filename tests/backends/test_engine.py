@@ -31,9 +31,9 @@ from shapes import SHAPES, build, hub, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.backends import planner as plan
 from cugraph_ws.backends.cpu import context
 from cugraph_ws.backends.cpu import executor as cpu
+from cugraph_ws.backends.cpu import setup as plan
 from cugraph_ws.contract import BoundaryUpdate, choose_engine
 from cugraph_ws.partition.cut import even_offsets
 from cugraph_ws.partition.refinement import Refinement

@@ -8,12 +8,12 @@ from emulator.device import emulated
 
 from cugraph_ws.algorithms.rayleigh_ritz import best_of_span
 from cugraph_ws.backends import loops
-from cugraph_ws.backends.cpu.loops import pieces
+from cugraph_ws.runtime import threads
 
 
 @pytest.mark.parametrize("on_device", [False, True], ids=["cpu", "cuda"])
 def test_products_and_combinations(on_device: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "PIECE", 100)
+    monkeypatch.setattr(threads, "PIECE", 100)
     generator = np.random.default_rng(3)
     vectors = [generator.normal(size=700) for _ in range(6)]
     table = np.array(vectors) @ np.array(vectors[:3]).T

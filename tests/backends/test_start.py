@@ -14,7 +14,7 @@ from emulator.device import emulated, launches
 from programs import Labels, Reached
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cpu import start
+from cugraph_ws.backends.cpu import frontier
 
 ENGINES = ("cpu", "cuda")
 
@@ -25,19 +25,19 @@ ENGINES = ("cpu", "cuda")
     ids=["none", "one", "a quarter", "half", "all"],
 )
 def test_a_sample_of_many_tells_whether_most_states_are_alike(unlike: Any, found: bool) -> None:
-    places = start.sampled(1 << 16)
+    places = frontier.sampled(1 << 16)
     assert (len(places), places[0], places[-1]) == (65, 0, (1 << 16) - 1)
     second = [-place if place in unlike else 1 for place in range(len(places))]
-    place = start.common_place(places, [[0.0] * len(places), second])
+    place = frontier.common_place(places, [[0.0] * len(places), second])
     assert (place is not None) == found
     assert place is None or second[places.tolist().index(place)] == 1
 
 
 def test_a_sample_of_few_has_its_most_frequent_state() -> None:
-    places = start.sampled(20)
+    places = frontier.sampled(20)
     assert len(places) == 9
-    assert start.common_place(places, [[3, 1, 2, 2, 4, 5, 6, 7, 8]]) == places[2]
-    assert start.common_place(places, [range(9)]) == 0
+    assert frontier.common_place(places, [[3, 1, 2, 2, 4, 5, 6, 7, 8]]) == places[2]
+    assert frontier.common_place(places, [range(9)]) == 0
 
 
 def traced(program: Any, many: int, engine: Any, **options: Any) -> tuple[Any, list[str]]:
@@ -45,7 +45,7 @@ def traced(program: Any, many: int, engine: Any, **options: Any) -> tuple[Any, l
     graph = cuda_cases.graph_of(cuda_cases.medley(), weighted=False)
     with (
         emulated() if engine == "cuda" else nullcontext(),
-        patch.object(start, "MANY", many),
+        patch.object(frontier, "MANY", many),
         launches() as launched,
     ):
         found = ws.run(program, graph, engine=engine, **options)

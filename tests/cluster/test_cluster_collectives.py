@@ -19,7 +19,7 @@ from cugraph_ws.dask.worker import DaskCommunicator
 from cugraph_ws.execution import driver
 from cugraph_ws.partition import ghost_ids as of_ghosts
 from cugraph_ws.partition.exchange import RankExchange
-from cugraph_ws.program import agreed
+from cugraph_ws.program import snapshot
 
 ENDS = np.random.default_rng(8).integers(0, 60, (2, 300))
 SPARSE = ENDS * 10**9 - 7  # ids that the ranks look up
@@ -134,7 +134,7 @@ def test_ids_of_many_ghosts_are_not_kept(client, counts, monkeypatch):
 
 
 def test_a_graph_keeps_a_few_results_of_binding(client, counts, monkeypatch):
-    monkeypatch.setattr(agreed, "MOST", 2)
+    monkeypatch.setattr(snapshot, "MOST", 2)
     dampings = (0.5, 0.6, 0.7, 0.8)
 
     def ranks(graph: Any, damping: float) -> Any:

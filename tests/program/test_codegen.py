@@ -160,7 +160,7 @@ def test_two_programs_of_one_name_in_one_process():
 def test_a_cache_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "file" / "below"))
-    monkeypatch.setattr(codegen, "_modules", {})
+    monkeypatch.setattr(modules, "_modules", {})
     types = types_of(Hops, start=0)
     monkeypatch.setattr(Hops, "memory", {})
     module = modules.compiled_module(Hops, types)
@@ -173,7 +173,7 @@ def test_a_half_written_module_is_written_again(tmp_path, monkeypatch):
     types = types_of(Hops, start=0)
     text = codegen.generated_source(Hops, types)
     for _ in range(2):
-        monkeypatch.setattr(codegen, "_modules", {})
+        monkeypatch.setattr(modules, "_modules", {})
         monkeypatch.setattr(Hops, "memory", {})
         modules.compiled_module(Hops, types)
         (path,) = tmp_path.glob("*.py")

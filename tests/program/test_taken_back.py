@@ -20,7 +20,7 @@ from emulator.device import emulated
 from zoo_meetings import write
 
 import cugraph_ws as ws
-from cugraph_ws.program import codegen, infinity, order, ranges, terms
+from cugraph_ws.program import infinity, modules, order, ranges, terms
 from cugraph_ws.program.ranges import Range
 from cugraph_ws.program.terms import Term
 
@@ -139,7 +139,7 @@ TAKEN_BACK: dict[str, tuple[Case, list[Any]]] = {
     "integers that wrap are not proved": (WRAPS, [patch.object(ranges, "whole", any_whole)]),
     "infinity times 0 is not proved": (VALVES, [patch.object(terms, "_product", real_product)]),
     "the reference adds flags as the compiler does": (
-        FLAGS, [patch.object(codegen, "typed_function", plain_function)],
+        FLAGS, [patch.object(modules, "typed_function", plain_function)],
     ),
 }  # fmt: skip
 CASES = {

@@ -17,9 +17,9 @@ from emulator.device import EmulatedDevice, emulated
 import cugraph_ws as ws
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError
+from cugraph_ws.runtime import arrays, driver, pools
 from cugraph_ws.runtime import device as devices
 from cugraph_ws.runtime import device_compiler as compiler
-from cugraph_ws.runtime import driver, pools
 from cugraph_ws.runtime.device_compiler import Binary, load_or_compile
 from cugraph_ws.runtime.driver import Gpu, installed_gpus
 from cugraph_ws.runtime.signature import Parameters, kind_of, marshal
@@ -735,12 +735,12 @@ class Written:
         self.written.append(self.place)
 
 
-@pytest.mark.parametrize("count", [0, 1, devices.FEW_PLACES, devices.FEW_PLACES + 1])
+@pytest.mark.parametrize("count", [0, 1, arrays.FEW_PLACES, arrays.FEW_PLACES + 1])
 def test_few_places_of_the_host_are_marked_one_by_one(count):
     places, marks = np.arange(count) * 3, Marks()
     with emulated():
-        devices.mark(marks, places)
-    if count <= devices.FEW_PLACES:
+        arrays.mark(marks, places)
+    if count <= arrays.FEW_PLACES:
         assert marks.written == places.tolist()
     else:
         (written,) = marks.written
@@ -842,7 +842,7 @@ def test_another_device_is_installed_for_a_while():
         with devices.installed(inner):
             assert devices.device() is inner
         assert devices.device() is outer
-        assert devices.array_module(True) is np
+        assert arrays.array_module(True) is np
         with pytest.raises(RuntimeError), devices.installed(inner):
             raise RuntimeError
         assert devices.device() is outer

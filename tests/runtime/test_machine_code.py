@@ -542,8 +542,8 @@ def answer(program: Any) -> float:
 @needs_compiler
 def test_modules_of_programs_are_bounded(monkeypatch):
     """However many programs there are; and Numba forgets what it compiled of those that are gone."""
-    monkeypatch.setattr(codegen, "_modules", {})
-    monkeypatch.setattr(codegen, "KEPT", 1)
+    monkeypatch.setattr(modules, "_modules", {})
+    monkeypatch.setattr(modules, "KEPT", 1)
     loaded = {name for name in sys.modules if name.startswith("cugraph_ws_generated_")}
     programs = [small(float(number)) for number in range(1, 4)]
     loops, in_use = [], []
@@ -569,8 +569,8 @@ def test_modules_of_programs_are_bounded(monkeypatch):
 @pytest.mark.parametrize("kept", [1, 3])
 def test_no_more_modules_are_kept_than_that(kept, monkeypatch):
     """The programs that ran last are those whose modules stay."""
-    monkeypatch.setattr(codegen, "_modules", {})
-    monkeypatch.setattr(codegen, "KEPT", kept)
+    monkeypatch.setattr(modules, "_modules", {})
+    monkeypatch.setattr(modules, "KEPT", kept)
     programs = [small(float(number)) for number in range(100, 108)]
     types = codegen.Types(("float64",), (), (), (), (), (), ("float64",), False)
     made = [modules.compiled_module(program, types).__name__ for program in programs]

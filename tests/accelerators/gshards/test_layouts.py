@@ -12,7 +12,8 @@ from programs import Rank
 from shapes import random_edges, rmat
 
 import cugraph_ws as ws
-from cugraph_ws.accelerators.gshards import arc_shards, choice
+from cugraph_ws.accelerators.gshards import arc_shards
+from cugraph_ws.accelerators.gshards import layouts as layout_choice
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.vertex_loop import VertexLoop
 
@@ -41,9 +42,9 @@ class Walks:
 def graphs_are_large(monkeypatch):
     """Let small graphs have shards that pay after ten supersteps."""
     monkeypatch.setattr(arc_shards, "SHARED", 96)
-    monkeypatch.setattr(choice, "SAMPLED_ARCS", 32)
+    monkeypatch.setattr(layout_choice, "SAMPLED_ARCS", 32)
     for name, value in (("LEAST_ARCS", 0), ("COST", 1.0), ("GAINS", ((1.0, 0.1),))):
-        monkeypatch.setattr(choice, name, value)
+        monkeypatch.setattr(layout_choice, name, value)
 
 
 def layouts_of(program, graph, **options):
@@ -89,7 +90,7 @@ def test_sums_of_integers_depend_on_earlier_runs():
     ],
 )
 def test_what_does_not_pay(name, value, words, monkeypatch):
-    monkeypatch.setattr(choice, name, value)
+    monkeypatch.setattr(layout_choice, name, value)
     with emulated(), graph_of(rmat(4, 4, seed=3)) as graph:
         layouts, why = layouts_of(Rank, graph, max_iter=10)
         assert (layouts, words in why) == ({"csc"}, True), why
@@ -122,16 +123,16 @@ def test_which_programs_have_the_same_bits_over_every_layout():
         return loop.bound
 
     with graph_of(rmat(4, 4, seed=3)) as graph:
-        assert choice.same_bits(bound(Walks))
-        assert choice.same_bits(bound(BY_NAME["minimum gathered"].program, start=0))
-        assert not choice.same_bits(bound(Rank))
-        assert not choice.same_bits(bound(BY_NAME["custom combine of tuples"].program))
+        assert layout_choice.same_bits(bound(Walks))
+        assert layout_choice.same_bits(bound(BY_NAME["minimum gathered"].program, start=0))
+        assert not layout_choice.same_bits(bound(Rank))
+        assert not layout_choice.same_bits(bound(BY_NAME["custom combine of tuples"].program))
 
 
 def test_sectors_of_a_shard(monkeypatch):
     """Sources in order: eight arcs a sector; each in a sector of its own: one."""
-    monkeypatch.setattr(choice, "SAMPLED_ARCS", 64)
-    monkeypatch.setattr(choice, "SAMPLED", 1)
+    monkeypatch.setattr(layout_choice, "SAMPLED_ARCS", 64)
+    monkeypatch.setattr(layout_choice, "SAMPLED", 1)
     with emulated():
         for step in (1, 8):
             source = step * np.arange(64)
@@ -141,5 +142,5 @@ def test_sectors_of_a_shard(monkeypatch):
             ) as graph:
                 laid = graph.on_device()
                 places = np.sort(laid.positions[source]) >> 3
-                assert choice.shard_sectors(laid) == len(np.unique(places)) / 64
-                assert choice.shard_sectors(laid) == choice.shard_sectors(laid)
+                assert layout_choice.shard_sectors(laid) == len(np.unique(places)) / 64
+                assert layout_choice.shard_sectors(laid) == layout_choice.shard_sectors(laid)
