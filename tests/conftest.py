@@ -56,6 +56,7 @@ EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluste
 ON_GPU = re.compile("gpu|cuda|device", re.IGNORECASE)  # in the name or a value of a test
 LONG = (  # folders and files that ci/test.sh leaves out: processes, random programs, peaks of memory
     "tests/accelerators/",
+    "tests/bench/",
     "tests/cli/test_files.py",
     "tests/cli/test_warm_up.py",
     "tests/cluster/",
@@ -64,9 +65,13 @@ LONG = (  # folders and files that ci/test.sh leaves out: processes, random prog
     "tests/execution/test_properties.py",
     "tests/execution/test_run_memory.py",
     "tests/fuzz/",
+    "tests/graph/test_graph_cuda.py",
     "tests/graph/test_memory.py",
+    "tests/program/test_arithmetic.py",
+    "tests/program/test_order.py",
     "tests/scripts/",
 )
+MANY = 10  # named shapes: the battery
 PRODUCTS = re.compile(r"^tests/(accelerators|algorithms|backends|graph|partition|program)/")
 
 
@@ -141,7 +146,8 @@ def mark_products(items: list[pytest.Item]) -> None:
 
     Left out are cases whose places, in the lists of values of all arguments, do not add up to the test's
     remainder modulo the length of the shortest list.  So each value occurs, and of three arguments or
-    more each pair of values.
+    more each pair of values.  The battery of shapes in the emulator, and the two dozen kinds of loops that
+    run on it there, are such a product as well: each loop runs on every other shape.
     """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -150,11 +156,16 @@ def mark_products(items: list[pytest.Item]) -> None:
     for test, members in cases.items():
         places = list(zip(*_places([item.callspec.params for item in members]), strict=True))
         lengths = [len(set(column)) for column in zip(*places, strict=True)]
-        if len(lengths) > 1 and math.prod(lengths) == len(set(places)) == len(members):
+        is_battery = len(SHAPES.keys() & {item.callspec.id for item in members}) > MANY
+        if is_battery and EMULATED.search(test):
+            least = 2
+        elif len(lengths) > 1 and math.prod(lengths) == len(set(places)):
             least = min(lengths)
-            for item, place in zip(members, places, strict=True):
-                if (sum(place) + zlib.crc32(test.encode())) % least:
-                    item.add_marker(pytest.mark.product)
+        else:  # one argument, or pairs that are written one by one
+            continue
+        for item, place in zip(members, places, strict=True):
+            if (sum(place) + zlib.crc32(test.encode())) % least:
+                item.add_marker(pytest.mark.product)
 
 
 def _places(cases: list[dict[str, Any]]) -> list[tuple[int, ...]]:
@@ -164,7 +175,8 @@ def _places(cases: list[dict[str, Any]]) -> list[tuple[int, ...]]:
         known: dict[Any, int] = {}
         values = [case[name] for case in cases]
         keys = [
-            (type(one), one if isinstance(one, int | float | str) else id(one)) for one in values
+            (type(value), value if isinstance(value, int | float | str) else id(value))
+            for value in values
         ]
         columns[tuple(known.setdefault(key, len(known)) for key in keys)] = None
     return [column for column in columns if len(set(column)) > 1]

@@ -67,14 +67,14 @@ def enabled() -> tuple[Accelerator, ...]:
     InputError
         If the environment variable names an accelerator that there is not.
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if not given:
+    setting = os.environ.get(VARIABLE, "").strip()
+    if not setting:
         return registered()
-    names = set() if given == "none" else {name.strip() for name in given.split(",")}
+    names = set() if setting == "none" else {name.strip() for name in setting.split(",")}
     unknown = sorted(names - ACCELERATORS.keys())
     if unknown:
         raise InputError(
-            f"{VARIABLE}={given!r}: there is no accelerator {unknown[0]!r}; give 'none', or some of "
+            f"{VARIABLE}={setting!r}: there is no accelerator {unknown[0]!r}; give 'none', or some of "
             f"{', '.join(map(repr, ACCELERATORS))}, separated by commas, or unset it to use all"
         )
     return tuple(accelerator for accelerator in registered() if accelerator.name in names)
@@ -120,36 +120,36 @@ def _made(makers: Iterable[Callable[[], Any] | None]) -> Any:
 @cache
 def between_supersteps() -> BetweenSupersteps | None:
     """Return what may replace states between supersteps, None if nothing does."""
-    made: BetweenSupersteps | None = _made(each.between_supersteps for each in enabled())
-    return made
+    built: BetweenSupersteps | None = _made(each.between_supersteps for each in enabled())
+    return built
 
 
 @cache
 def host_gathers() -> HostGathers | None:
     """Return what gathers on the CPU may go over, None if they go over rows only."""
-    made: HostGathers | None = _made(each.host_gathers for each in enabled())
-    return made
+    built: HostGathers | None = _made(each.host_gathers for each in enabled())
+    return built
 
 
 @cache
 def device_layouts() -> DeviceLayouts | None:
     """Return the layouts of arcs on the GPU besides the CSC, None if there are none."""
-    made: DeviceLayouts | None = _made(each.device_layouts for each in enabled())
-    return made
+    built: DeviceLayouts | None = _made(each.device_layouts for each in enabled())
+    return built
 
 
 @cache
 def shard_loops() -> ShardLoops | None:
     """Return what stands in for a program's loop on the shards of a cluster, None if nothing does."""
-    made: ShardLoops | None = _made(each.shard_loops for each in enabled())
-    return made
+    built: ShardLoops | None = _made(each.shard_loops for each in enabled())
+    return built
 
 
 @cache
 def worker_requests() -> WorkerRequests | None:
     """Return what sends requests to workers before the scheduler does, None if nothing does."""
-    made: WorkerRequests | None = _made(each.worker_requests for each in enabled())
-    return made
+    built: WorkerRequests | None = _made(each.worker_requests for each in enabled())
+    return built
 
 
 def require_agreement(comm: Communicator) -> None:
@@ -183,9 +183,9 @@ def layout_of(name: str) -> Any:
     for accelerator in left_out():
         if name in accelerator.asked_by.get("layout", ()):
             raise _is_left_out(accelerator, "layout", name)
-    made = device_layouts()
-    assert made is not None
-    return made.layout_of(name)
+    layouts = device_layouts()
+    assert layouts is not None
+    return layouts.layout_of(name)
 
 
 @cache

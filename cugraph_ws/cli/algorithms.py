@@ -199,7 +199,7 @@ VERTEX_VALUES = ("personalization", "nstart", "dangling", "precomputed_vertex_ou
 @option_flag("max_iter", 100)
 @TOLERANCE
 @option_flag("extrapolate", "auto")
-def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
+def pagerank_command(job: Job, alpha: float, **arguments: Any) -> None:
     """Rank vertices by PageRank.
 
     Result: vertex, pagerank.
@@ -207,7 +207,7 @@ def pagerank_command(job: Job, alpha: float, **given: Any) -> None:
     from cugraph_ws.algorithms.pagerank import PageRank
 
     values = {
-        name: _given_values(job, name.replace("_", "-"), given[name], given[f"{name}_file"])
+        name: _given_values(job, name.replace("_", "-"), arguments[name], arguments[f"{name}_file"])
         for name in VERTEX_VALUES
     }
     with job.graph() as graph:
@@ -265,11 +265,13 @@ def _iterative_command(
     @set_option("fixed", fixed_text)
     @option_flag("max_iter", max_iter)
     @TOLERANCE
-    def command(job: Job, **given: Any) -> None:
-        initial = _given_values(job, value, given[value], given[f"{value}_file"], required=True)
+    def command(job: Job, **arguments: Any) -> None:
+        initial = _given_values(
+            job, value, arguments[value], arguments[f"{value}_file"], required=True
+        )
         with job.graph() as graph:
-            kept = given_set(job, "fixed", given["fixed"], given["fixed_file"])
-            job.run(graph, what, **{value: initial}, fixed=kept)
+            fixed = given_set(job, "fixed", arguments["fixed"], arguments["fixed_file"])
+            job.run(graph, what, **{value: initial}, fixed=fixed)
 
     return command
 
@@ -410,10 +412,10 @@ def modularity_command(
     from cugraph_ws.algorithms.modularity import modularity
     from cugraph_ws.cli.output import deliver
 
-    given = _given_communities(job, communities, communities_file)
+    table = _given_communities(job, communities, communities_file)
     with job.graph() as graph:
-        found = modularity(graph, given, resolution, engine=job.options.engine)
-        deliver(job, pa.table({"modularity": [found]}))
+        score = modularity(graph, table, resolution, engine=job.options.engine)
+        deliver(job, pa.table({"modularity": [score]}))
 
 
 @click.command("conductance")
@@ -427,9 +429,9 @@ def conductance_command(job: Job, communities: str | None, communities_file: Pat
     from cugraph_ws.algorithms.modularity import conductance
     from cugraph_ws.cli.output import deliver
 
-    given = _given_communities(job, communities, communities_file)
+    table = _given_communities(job, communities, communities_file)
     with job.graph() as graph:
-        deliver(job, conductance(graph, given, engine=job.options.engine))
+        deliver(job, conductance(graph, table, engine=job.options.engine))
 
 
 def _given_communities(job: Job, word: str | None, file: Path | None) -> Any:
@@ -524,10 +526,10 @@ def _similarity_command(measure: Any) -> click.Command:
                 "--top and --at-least are for all pairs; leave out --pairs and --edges"
             )
         with job.graph(weighted=use_weight) as graph:
-            given: Any = "edges" if joined else None
+            pairs_table: Any = "edges" if joined else None
             if pairs is not None:
-                given = job.read_vertices(pairs, ("first", "second"))
-            loop = Similarity(measure, given, use_weight, top=top, at_least=at_least)
+                pairs_table = job.read_vertices(pairs, ("first", "second"))
+            loop = Similarity(measure, pairs_table, use_weight, top=top, at_least=at_least)
             job.run(graph, loop, rank_by=f"{measure}_coeff")
 
     command.__doc__ = f"""{MEASURES[measure]}
@@ -549,10 +551,10 @@ def _similarity_command(measure: Any) -> click.Command:
     least = click.option(
         "--at-least", type=float, help="Of all pairs, those of such a coefficient."
     )
-    made: click.Command = click.command(measure.replace("_", "-"))(
+    built: click.Command = click.command(measure.replace("_", "-"))(
         job_options(file(several(best(least(command)))))
     )
-    return made
+    return built
 
 
 SIMILARITY_COMMANDS = tuple(map(_similarity_command, MEASURES))

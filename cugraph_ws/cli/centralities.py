@@ -77,7 +77,7 @@ def hits_command(job: Job, normalized: bool, max_iter: int, tol: float) -> None:
 @option_flag("max_iter", 100)
 @TOLERANCE
 def personalized_command(
-    job: Job, seed: tuple[str, ...], seed_file: Path | None, columns: bool, **given: Any
+    job: Job, seed: tuple[str, ...], seed_file: Path | None, columns: bool, **arguments: Any
 ) -> None:
     """Compute a PageRank for each of many seeds.
 
@@ -92,7 +92,7 @@ def personalized_command(
         lambda: {
             "seeds": given_set(job, "seed", seed, seed_file),
             "format": "columns" if columns else "long",
-            **given,
+            **arguments,
         },
         reads_weights=True,
     )

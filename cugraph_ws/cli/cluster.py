@@ -40,14 +40,14 @@ def cluster_options(job: Job) -> bool:
         If they do not agree.
     """
     tls = {"--tls-ca": job.tls_ca, "--tls-cert": job.tls_cert, "--tls-key": job.tls_key}
-    given = [name for name, path in tls.items() if path is not None]
+    named = [name for name, path in tls.items() if path is not None]
     if job.workers is not None and job.scheduler is not None:
         raise click.UsageError("give --workers for a local cluster or --scheduler, not both")
-    if given and job.scheduler is None:
-        raise click.UsageError(f"{given[0]} needs --scheduler; give the scheduler's address")
-    if given and len(given) < len(tls):
-        missing = ", ".join(name for name in tls if name not in given)
-        raise click.UsageError(f"{given[0]} is not enough; give {missing} too")
+    if named and job.scheduler is None:
+        raise click.UsageError(f"{named[0]} needs --scheduler; give the scheduler's address")
+    if named and len(named) < len(tls):
+        missing = ", ".join(name for name in tls if name not in named)
+        raise click.UsageError(f"{named[0]} is not enough; give {missing} too")
     return job.workers is not None or job.scheduler is not None
 
 
@@ -118,8 +118,10 @@ def _client(job: Job) -> Iterator[Client]:
 
     if job.workers is not None:
         threads = max(1, number_of_threads() // job.workers)
-        with local_cluster(job.workers, threads_per_worker=threads, silence_logs="CRITICAL") as own:
-            yield own
+        with local_cluster(
+            job.workers, threads_per_worker=threads, silence_logs="CRITICAL"
+        ) as started:
+            yield started
         return
     assert job.scheduler is not None
     security = None
@@ -155,9 +157,9 @@ def _folder(job: Job) -> Folder:
     path = job.edges
     if not path.exists():
         raise FileError(f"{path}: there is no such file; check the path")
-    given = {"--header or --no-header": job.header is not None, "--separator": job.separator}
-    given |= {"--format": job.format not in (None, "parquet"), "--ids text": job.ids == "text"}
-    for flag, value in given.items():
+    misplaced = {"--header or --no-header": job.header is not None, "--separator": job.separator}
+    misplaced |= {"--format": job.format not in (None, "parquet"), "--ids text": job.ids == "text"}
+    for flag, value in misplaced.items():
         if value:
             raise FileError(f"{path}: a cluster reads Parquet only; leave {flag} out")
     try:

@@ -62,8 +62,8 @@ def loop_command(
     """
     declared = ALGORITHMS[name]
 
-    def command(job: Job, **given: Any) -> None:
-        loop = what(**given)
+    def command(job: Job, **arguments: Any) -> None:
+        loop = what(**arguments)
         with job.graph(weighted=declared.reads_weights) as graph:
             job.run(graph, loop, rank_by=rank_by)
 
@@ -87,19 +87,19 @@ def function_command(declared: Algorithm, *more: Option) -> click.Command:
     word = LISTED.get(listed, "")
     needed = listed and parameters[listed].default is inspect.Parameter.empty
 
-    def command(job: Job, **given: Any) -> None:
-        words, file = given.pop(word, ()), given.pop(f"{word}_file", None)
+    def command(job: Job, **arguments: Any) -> None:
+        words, file = arguments.pop(word, ()), arguments.pop(f"{word}_file", None)
         if needed:
             need(words, file, word)
         call(
             job,
             declared.function,
             lambda: {
-                **given,
+                **arguments,
                 **({listed: given_set(job, word, words, file)} if listed else {}),
             },
             rank_by=declared.columns.split(", ")[1] if declared.group == "centrality" else None,
-            reads_weights=declared.reads_weights or given.get("weighted", False),
+            reads_weights=declared.reads_weights or arguments.get("weighted", False),
         )
 
     options = [
@@ -145,11 +145,11 @@ def _made(
 ) -> click.Command:
     for option in reversed([*options]):
         command = option(command)
-    made: click.Command = click.command(
+    built: click.Command = click.command(
         declared.name.replace("_", "-"),
         help=f"{declared.summary}\n\nResult: {declared.columns}.  {more}".rstrip(),
     )(job_options(command))
-    return made
+    return built
 
 
 def call(
@@ -180,6 +180,6 @@ def call(
             f"{function.__name__.replace('_', '-')} supports neither --trace nor --partial; leave it out"
         )
     with job.graph(weighted=reads_weights) as graph:
-        given = {key: value for key, value in arguments().items() if value is not None}
-        found = function(graph, **given, **job.options.chosen())
-        deliver(job, found, rank_by)
+        chosen = {key: value for key, value in arguments().items() if value is not None}
+        result = function(graph, **chosen, **job.options.chosen())
+        deliver(job, result, rank_by)

@@ -46,12 +46,14 @@ def vertices_of(job: Job, file: GraphFile) -> pa.Table | None:
     if file.vertices is None:
         return vertices
     names = vertices.column_names
-    name = next((one for one in ("vertex", *job.source) if one in names), names[0])
+    name = next(
+        (candidate for candidate in ("vertex", *job.source) if candidate in names), names[0]
+    )
     listed = file.vertices["vertex"]
     if vertices[name].type != listed.type:
         return vertices  # the graph compares the types, and says what is wrong
-    others = listed.filter(compute.invert(compute.is_in(listed, vertices[name])))
-    return pa.concat_tables([vertices, pa.table({name: others})], promote_options="default")
+    isolated = listed.filter(compute.invert(compute.is_in(listed, vertices[name])))
+    return pa.concat_tables([vertices, pa.table({name: isolated})], promote_options="default")
 
 
 def check_weight(job: Job, file: GraphFile, weight: str | None) -> None:

@@ -43,7 +43,7 @@ def check_folder(path: Path) -> Path:
         raise FileError(f"{path}: is a file, and a cluster writes folders; give another path")
     if not path.parent.is_dir():
         raise FileError(f"{path}: there is no folder {path.parent}; make it first")
-    if path.is_dir() and any(_is_foreign(one) for one in path.iterdir()):
+    if path.is_dir() and any(_is_foreign(entry) for entry in path.iterdir()):
         raise FileError(f"{path}: the folder has files that are not Parquet; give another path")
     temporary = _beside(path)
     try:
@@ -157,10 +157,10 @@ def top_rows(frame: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]
 
     client = get_client()
     parts = client.compute(frame.to_delayed())
-    found = client.gather(client.map(_top, parts, rows=rows, rank_by=rank_by, pure=False))
-    tables = [table for table, _ in found]
-    whole = pa.concat_tables(tables, promote_options="permissive")
-    return ranked(whole, rank_by).slice(0, rows), sum(number for _, number in found)
+    top_of_parts = client.gather(client.map(_top, parts, rows=rows, rank_by=rank_by, pure=False))
+    tables = [table for table, _ in top_of_parts]
+    joined = pa.concat_tables(tables, promote_options="permissive")
+    return ranked(joined, rank_by).slice(0, rows), sum(number for _, number in top_of_parts)
 
 
 def _top(part: Any, rows: int, rank_by: str | None) -> tuple[pa.Table, int]:
@@ -186,5 +186,5 @@ def ranked(frame: pa.Table, rank_by: str | None) -> pa.Table:
     """
     if rank_by is None:
         return frame
-    others = [name for name in frame.column_names if name != rank_by]
-    return frame.sort_by([(rank_by, "descending"), *((name, "ascending") for name in others)])
+    columns = [name for name in frame.column_names if name != rank_by]
+    return frame.sort_by([(rank_by, "descending"), *((name, "ascending") for name in columns)])

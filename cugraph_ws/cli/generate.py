@@ -71,12 +71,12 @@ def _probabilities(function: F) -> F:
 @click.option("--edges", type=int, help="Number of edges, instead of --edge-factor.")
 @_probabilities
 @_options
-def rmat(**given: Any) -> None:
+def rmat(**arguments: Any) -> None:
     """Make an R-MAT graph: few hubs, many vertices of low degree.
 
     It has 2**SCALE vertices.
     """
-    _write("rmat", **given)
+    _write("rmat", **arguments)
 
 
 @generate_group.command()
@@ -86,12 +86,12 @@ def rmat(**given: Any) -> None:
     "--permute/--no-permute", default=True, show_default=True, help="Renumber vertices at random."
 )
 @_options
-def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
+def kronecker(weights: tuple[str, str] | None, **arguments: Any) -> None:
     """Make a Kronecker graph, as Graph500 does.
 
     It has 2**SCALE vertices, and weights in [0, 1) unless others are requested.
     """
-    _write("kronecker", weights=weights or ("0.0", "1.0"), **given)
+    _write("kronecker", weights=weights or ("0.0", "1.0"), **arguments)
 
 
 @generate_group.command("erdos-renyi")
@@ -104,9 +104,9 @@ def kronecker(weights: tuple[str, str] | None, **given: Any) -> None:
     "--undirected", is_flag=True, help="Make an undirected graph; each edge is listed once."
 )
 @_options
-def erdos_renyi(undirected: bool, **given: Any) -> None:
+def erdos_renyi(undirected: bool, **arguments: Any) -> None:
     """Draw edges uniformly from all pairs."""
-    _write("erdos_renyi", directed=not undirected, **given)
+    _write("erdos_renyi", directed=not undirected, **arguments)
 
 
 @generate_group.command()
@@ -116,12 +116,12 @@ def erdos_renyi(undirected: bool, **given: Any) -> None:
     "--drop", type=float, default=0.0, show_default=True, help="Fraction of edges to leave out."
 )
 @_options
-def grid(**given: Any) -> None:
+def grid(**arguments: Any) -> None:
     """Make a grid, similar to a road network.
 
     Neighbours are joined in both directions.
     """
-    _write("grid", **given)
+    _write("grid", **arguments)
 
 
 def _write(

@@ -89,8 +89,8 @@ def _version(package: str) -> str:
 
 def _version_for_cuda(pattern: str) -> str:
     """Return the version of a package whose name includes the version of CUDA."""
-    found = (_version(pattern.format(cuda)) for cuda in (13, 12))
-    return next((version for version in found if version != "not installed"), "not installed")
+    versions = (_version(pattern.format(cuda)) for cuda in (13, 12))
+    return next((version for version in versions if version != "not installed"), "not installed")
 
 
 def _count(gpus: int) -> str:

@@ -34,7 +34,7 @@ class GroupedCommands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each group's commands, and then all others."""
-        group_of = {name.replace("_", "-"): one.group for name, one in ALGORITHMS.items()}
+        group_of = {name.replace("_", "-"): declared.group for name, declared in ALGORITHMS.items()}
         limit = formatter.width - 6 - max(map(len, self.commands))
         for group in (*GROUPS, "other commands"):
             rows = [

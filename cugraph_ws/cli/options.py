@@ -147,8 +147,13 @@ class Job:
         """Refuse to replace a file that the job reads."""
         from cugraph_ws.errors import FileError
 
-        for given in (self.edges, self.vertices):
-            if given is not None and given.exists() and path.exists() and path.samefile(given):
+        for input_path in (self.edges, self.vertices):
+            if (
+                input_path is not None
+                and input_path.exists()
+                and path.exists()
+                and path.samefile(input_path)
+            ):
                 raise FileError(
                     f"{path}: is read by the job, and would be replaced; write another file"
                 )
@@ -247,13 +252,15 @@ class Job:
     @functools.cached_property
     def options(self) -> Options:
         """The options of the run."""
-        given = dict(self.given)
+        settings = dict(self.given)
         if self.on_cluster:  # workers may have started in another folder
             for name in ("checkpoint", "resume"):
-                given[name] = given[name] and given[name].absolute()
+                settings[name] = settings[name] and settings[name].absolute()
         shown: Progress = self.progress is not False and not self.quiet
-        planned = {name: given.pop(name) for name in options_of(Plan).keys() & given.keys()}
-        return Options(progress="always" if self.progress else shown, plan=Plan(**planned), **given)
+        planned = {name: settings.pop(name) for name in options_of(Plan).keys() & settings.keys()}
+        return Options(
+            progress="always" if self.progress else shown, plan=Plan(**planned), **settings
+        )
 
     def run(
         self,
@@ -296,10 +303,10 @@ class Job:
             after = "" if done is None else f" after {done.iterations:,} supersteps"
             raise Interrupted(f"{program.name} was interrupted{after}", done) from None
         if not (result.converged or self.partial or (limited and result.stopped == "max_iter")):
-            left = "" if math.isnan(result.residual) else f", residual {result.residual:.2g}"
+            residual = "" if math.isnan(result.residual) else f", residual {result.residual:.2g}"
             raise ConvergenceError(
                 f"{program.name} was stopped by {result.stopped} after {result.iterations:,} "
-                f"supersteps{left}; raise --max-iter, --tol or --timeout, or take the state so far "
+                f"supersteps{residual}; raise --max-iter, --tol or --timeout, or take the state so far "
                 "with --partial",
                 result,
             )
@@ -352,8 +359,8 @@ class Job:
         """Read a file of vertices, with ids of text if those of the edges are text."""
         from cugraph_ws.frames.readers import read_frame
 
-        given = (self.source, ("vertex",)) if id_columns == ("vertex",) else (id_columns,)
-        names = [name for names in given for name in names]
+        naming = (self.source, ("vertex",)) if id_columns == ("vertex",) else (id_columns,)
+        names = [name for names in naming for name in names]
         return read_frame(path, ids=self.id_kind, id_columns=names)
 
     @property
@@ -627,23 +634,25 @@ def job_options(command: F) -> Callable[..., Any]:
         A function that click can make a command of.
     """
     names = [entry.name for entry in fields(Job) if entry.init and entry.name != "given"]
-    taken = inspect.signature(command).parameters  # by the command itself
+    parameters = inspect.signature(command).parameters  # by the command itself
 
     @functools.wraps(command)
-    def wrapped(**given: Any) -> Any:
+    def wrapped(**values: Any) -> Any:
         job = Job(
-            **{name: given.pop(name) for name in names},
+            **{name: values.pop(name) for name in names},
             given={
-                name: given.pop(name) for name in declared() if name in given and name not in taken
+                name: values.pop(name)
+                for name in declared()
+                if name in values and name not in parameters
             },
         )
-        return command(job, **given)
+        return command(job, **values)
 
     common: list[click.Parameter] = []
     for decorate in (*GRAPH_OPTIONS, *RUN_OPTIONS, *CLUSTER_OPTIONS, *OUTPUT_OPTIONS):
         holder = decorate(lambda: None)
         common += holder.__click_params__  # type: ignore[attr-defined]  # where click keeps them
     edges = click.Argument(["edges"], type=A_FILE)
-    own = getattr(command, "__click_params__", [])
-    wrapped.__click_params__ = [*reversed(common), *own, edges]  # type: ignore[attr-defined]
+    own_parameters = getattr(command, "__click_params__", [])
+    wrapped.__click_params__ = [*reversed(common), *own_parameters, edges]  # type: ignore[attr-defined]
     return wrapped

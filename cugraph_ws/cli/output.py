@@ -37,11 +37,11 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
         _write(job, frame, job.output)
         return
     if is_dask_frame(frame):
-        top, whole = top_rows(frame, job.rows, rank_by)
+        top, row_count = top_rows(frame, job.rows, rank_by)
     else:
-        top, whole = ranked(frame, rank_by), frame.num_rows
+        top, row_count = ranked(frame, rank_by), frame.num_rows
     show_table(top.slice(0, job.rows))
-    hidden = whole - min(job.rows, whole)
+    hidden = row_count - min(job.rows, row_count)
     if hidden:
         say(job, f"and {hidden:,} more rows; -o FILE writes all")
 

@@ -57,16 +57,16 @@ def run_command(
         raise InputError(f"--edge-output {edge_output}: {NO_EDGE_STATE}")
 
     def weighted(columns: Iterable[Any]) -> bool:
-        return any(needs_weight(one, columns) for one in programs_of(loaded))
+        return any(needs_weight(program, columns) for program in programs_of(loaded))
 
     with job.graph(tuple(loaded.edges), weighted=weighted) as graph:
-        given = _parse(job, loaded, parameters)
+        arguments = _parse(job, loaded, parameters)
         job.run(
             graph,
             loaded,
             limited=job.options.max_iter is not None,
             edge_output=edge_output,
-            **given,
+            **arguments,
         )
 
 
@@ -103,9 +103,9 @@ def load_program(text: str) -> VertexProgram | Phases:
     module = _import(path)
     program: VertexProgram | Phases | None = getattr(module, name, None)
     if program is None or not programs_of(program):
-        found = [key for key, value in vars(module).items() if programs_of(value)]
+        keys = [key for key, value in vars(module).items() if programs_of(value)]
         raise InputError(
-            f"{path} has no vertex program {name!r}; it has: {', '.join(found) or 'none'}"
+            f"{path} has no vertex program {name!r}; it has: {', '.join(keys) or 'none'}"
         )
     return program
 
@@ -137,20 +137,20 @@ def _import(path: Path) -> ModuleType:
 
 def _parse(job: Job, program: VertexProgram | Phases, words: Sequence[str]) -> dict[str, Any]:
     """Convert NAME=VALUE words to the values of the program's declared parameters."""
-    given: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
     for word in words:
         name, separator, text = word.partition("=")
         if not separator:
             raise click.UsageError(f"{word!r} is not a parameter; write it as NAME=VALUE")
-        if name in given:
+        if name in parsed:
             raise click.UsageError(f"{name} is given twice")
         if name in options.declared():
             raise click.UsageError(
                 f"{name} is an option of the run; give it as --{name.replace('_', '-')}"
             )
         declared = program.parameters.get(name, program.constants.get(name))
-        given[name] = _value(job, name, declared, text)
-    return given
+        parsed[name] = _value(job, name, declared, text)
+    return parsed
 
 
 def _value(job: Job, name: str, declared: Any, text: str) -> Any:

@@ -36,10 +36,10 @@ def given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> p
     """Return the ids of a set of vertices; None if none are given."""
     import pyarrow as pa
 
-    given = [job.vertex_ids(words, f"--{name}")] if words else []
+    sources = [job.vertex_ids(words, f"--{name}")] if words else []
     if file is not None:
-        given.append(job.ids_in(file, f"--{name}-file"))
-    return pa.concat_tables(given) if given else None
+        sources.append(job.ids_in(file, f"--{name}-file"))
+    return pa.concat_tables(sources) if sources else None
 
 
 def need(words: Sequence[str], file: Path | None, name: str) -> None:

@@ -143,15 +143,15 @@ def arguments_of(name: str, graph: Any) -> dict[str, Any]:
     """
     declared = ALGORITHMS[name]
     ids = list(range(VERTICES))
-    given = declared.arguments(ids)
+    arguments = declared.arguments(ids)
     if name == "maximal_bipartite_matching":
-        given["left"] = ids[::2]
+        arguments["left"] = ids[::2]
     if name == "belief_propagation":
-        given = _beliefs(graph)  # in the memory of the graph
+        arguments = _beliefs(graph)  # in the memory of the graph
     if "tol" in inspect.signature(declared.function).parameters:
-        given["tol"] = LOOSE
+        arguments["tol"] = LOOSE
     instead = _pagerank() if name == "pagerank" else INSTEAD.get(name, {})
-    return {**given, **instead}
+    return {**arguments, **instead}
 
 
 CALLS = tuple(sorted(ALGORITHMS))
@@ -182,17 +182,17 @@ def tasks(names: Sequence[str], engines: Sequence[Engine], weights: Sequence[str
     -------
     list of Task
     """
-    found = []
+    listed = []
     for engine in engines:
         for name in names:
             if name in WEIGHTED:
-                found += [Task(name, engine, one) for one in weights]
+                listed += [Task(name, engine, weight) for weight in weights]
             if name not in WEIGHTED or name in PLAIN_TOO:
-                found.append(Task(name, engine))
+                listed.append(Task(name, engine))
             if name in BOTH_WAYS:
-                found.append(Task(name, engine, directed=False))
+                listed.append(Task(name, engine, directed=False))
     searches = ("widest_path", "sssp", "bfs", "multi")
-    return sorted(found, key=lambda task: not task.name.startswith(searches))
+    return sorted(listed, key=lambda task: not task.name.startswith(searches))
 
 
 def graphs(weights: Iterable[str]) -> list[Task]:
@@ -208,7 +208,7 @@ def graphs(weights: Iterable[str]) -> list[Task]:
     list of Task
     """
     kinds = dict.fromkeys(("", *weights))
-    return [Task(GRAPH, "cuda", one, directed) for one in kinds for directed in (True, False)]
+    return [Task(GRAPH, "cuda", kind, directed) for kind in kinds for directed in (True, False)]
 
 
 # ----------------------------------------------------------------------------------- the command
@@ -277,11 +277,11 @@ def _engines(wanted: str) -> list[Engine]:
     """Return the engines to compile for."""
     from cugraph_ws.runtime.driver import installed_gpus
 
-    there = bool(installed_gpus())
-    if wanted == "cuda" and not there:
+    has_gpu = bool(installed_gpus())
+    if wanted == "cuda" and not has_gpu:
         raise EngineError("engine='cuda': this machine has no GPU; run warm-up where one is")
     if wanted == "auto":
-        return ["cpu", "cuda"] if there else ["cpu"]
+        return ["cpu", "cuda"] if has_gpu else ["cpu"]
     return ["cuda" if wanted == "cuda" else "cpu"]
 
 
@@ -289,19 +289,19 @@ def _programs(words: Sequence[str]) -> list[tuple[str, tuple[tuple[str, str], ..
     """Return programs, each with the parameters that follow it."""
     from cugraph_ws.cli.run import load_program
 
-    found: list[tuple[str, list[tuple[str, str]]]] = []
+    programs: list[tuple[str, list[tuple[str, str]]]] = []
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
             load_program(word)  # raises an error if it is invalid
-            found.append((word, []))
-        elif not found:
+            programs.append((word, []))
+        elif not programs:
             raise click.UsageError(
                 f"{word!r} comes before any program; write FILE.py:PROGRAM first"
             )
         else:
-            found[-1][1].append((name, value))
-    return [(name, tuple(given)) for name, given in found]
+            programs[-1][1].append((name, value))
+    return [(name, tuple(given)) for name, given in programs]
 
 
 def _together(wanted: Sequence[Task], most: int | None) -> list[list[Task]]:
@@ -312,9 +312,9 @@ def _together(wanted: Sequence[Task], most: int | None) -> list[list[Task]]:
     """
     from cugraph_ws.runtime.compile_ahead import has_programs
 
-    on_gpu = [one for one in wanted if one.engine == "cuda"]
-    shared = [one for one in on_gpu if most is not None or not has_programs(str(one))]
-    alone = [[one] for one in wanted if one not in shared]
+    on_gpu = [task for task in wanted if task.engine == "cuda"]
+    shared = [task for task in on_gpu if most is not None or not has_programs(str(task))]
+    alone = [[task] for task in wanted if task not in shared]
     parts = min(-(-len(shared) // TOGETHER) if most is None else most, len(shared))
     return [*(shared[place::parts] for place in range(parts)), *alone]
 
@@ -332,7 +332,7 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
     ended: SimpleQueue[tuple[Task, float, str] | None] = SimpleQueue()
 
     def one(several: list[Task]) -> None:
-        begun, left = time.perf_counter(), list(several)
+        begun, remaining = time.perf_counter(), list(several)
         try:
             with subprocess.Popen(  # noqa: S603 - this interpreter, with words made here
                 [sys.executable, "-c", CHILD, json.dumps(several)], stdin=subprocess.PIPE,
@@ -348,12 +348,12 @@ def _each(wanted: Sequence[Task], jobs: int) -> Iterator[tuple[Task, float, str]
                 for line in process.stdout:
                     if line.startswith(ANSWER):
                         problem = json.loads(line.removeprefix(ANSWER))
-                        ended.put((left.pop(0), time.perf_counter() - begun, problem))
+                        ended.put((remaining.pop(0), time.perf_counter() - begun, problem))
                         begun = time.perf_counter()
                 lines = errors.result().strip().splitlines()
-            if left:
+            if remaining:
                 said = lines[-1] if lines else f"exit {process.returncode}"
-                for task in left:
+                for task in remaining:
                     ended.put((task, time.perf_counter() - begun, said))
         finally:
             ended.put(None)
@@ -379,9 +379,9 @@ def listed_calls(wanted: Iterable[Task]) -> list[str]:
     list of str
     """
     on_gpu = [task for task in wanted if task.engine == "cuda"]
-    made = graphs(task.weights for task in on_gpu) if on_gpu else []
+    graph_tasks = graphs(task.weights for task in on_gpu) if on_gpu else []
     ids = ("", ", int32 ids")
-    return [*map(str, on_gpu), *(f"{task}{kind}" for task in made for kind in ids)]
+    return [*map(str, on_gpu), *(f"{task}{kind}" for task in graph_tasks for kind in ids)]
 
 
 def _compile_listed(wanted: Sequence[Task], processes: int) -> Event:
@@ -479,10 +479,10 @@ def compile_task(package: Any, task: Task) -> None:
 
     program = load_program(task.name)
     with _graph(task, list(program.edges)) as graph:
-        given = _arguments(program, dict(task.given))
-        shares = program.shares(given) if isinstance(program, Phases) else [given]
-        for one, own in zip(programs_of(program), shares, strict=True):
-            run(one, graph, engine=task.engine, max_iter=3, **own)
+        task_arguments = _arguments(program, dict(task.given))
+        shares = program.shares(task_arguments) if isinstance(program, Phases) else [task_arguments]
+        for member, share in zip(programs_of(program), shares, strict=True):
+            run(member, graph, engine=task.engine, max_iter=3, **share)
 
 
 def graph_of(task: Task) -> Any:
@@ -558,14 +558,14 @@ def _arguments(program: VertexProgram | Phases, given: dict[str, str]) -> dict[s
             f"{program.name} declares no {unknown[0]!r}; it has: {', '.join(declared)}"
         )
     values: dict[str, Any] = {}
-    for name, one in declared.items():
-        if isinstance(one, VertexParameter):
+    for name, declaration in declared.items():
+        if isinstance(declaration, VertexParameter):
             values[name] = int(given.get(name, HUB))
-        elif isinstance(one, VertexSet):
+        elif isinstance(declaration, VertexSet):
             values[name] = [int(given.get(name, HUB))]
         elif name in given:
             values[name] = float(given[name])
-        elif isinstance(one, (Parameter, VertexValue)) and one.default is None:
+        elif isinstance(declaration, (Parameter, VertexValue)) and declaration.default is None:
             values[name] = 1.0
     return {
         name: int(value) if _is_integer(declared[name]) else value for name, value in values.items()

@@ -150,9 +150,9 @@ def send_coupled(
             along = arc < splits[vertex]
             for state in range(states):
                 mass = 0.0
-                for other in range(states):
-                    factor = coupling[other, state] if along else coupling[state, other]
-                    mass += weights[other] * factor
+                for to_state in range(states):
+                    factor = coupling[to_state, state] if along else coupling[state, to_state]
+                    mass += weights[to_state] * factor
                 new[arc, state] = mass
             change = max(change, damp(new, old, arc, damping))
     return change
@@ -197,8 +197,8 @@ def send_potts(
             differs = math.exp(-max(strengths[arc], 0.0))
             for state in range(states):
                 mass = 0.0
-                for other in range(states):  # no difference of sums: it would cancel digits
-                    mass += weights[other] * (same if other == state else differs)
+                for excluded in range(states):  # no difference of sums: it would cancel digits
+                    mass += weights[excluded] * (same if excluded == state else differs)
                 new[arc, state] = mass
             change = max(change, damp(new, old, arc, damping))
     return change

@@ -104,37 +104,37 @@ def file_pending(
 def _refill_middle(marks: Any, state: Any, constants: Any, values: Any, piles: Any) -> None:
     """Raise the horizon, and move the vertices within it from the far to the middle pile."""
     middle, far, numbers = piles
-    kept = 0
+    near_count = 0
     least = np.inf
     total = 0.0
     for place in range(int(numbers[FAR_SIZE])):
         vertex = far[place]
         if marks[vertex] == FAR:
             rank = order(load(state, constants, vertex), values)
-            far[kept] = vertex
-            kept += 1
+            far[near_count] = vertex
+            near_count += 1
             least = min(least, rank)
             total += rank
-    numbers[FAR_SIZE] = kept
-    if kept == 0:
+    numbers[FAR_SIZE] = near_count
+    if near_count == 0:
         return
     if not numbers[WIDTH] > 0.0:
-        width = 2.0 * (total / kept - least) * min(numbers[GOAL] / kept, 1.0)
+        width = 2.0 * (total / near_count - least) * min(numbers[GOAL] / near_count, 1.0)
         # A sum of great ranks overflows.  Without a width only the least rank is next.
         numbers[WIDTH] = width if width > 0.0 and np.isfinite(width) else 0.0
     numbers[HORIZON] = least + SPAN * numbers[WIDTH]
     size = 0
-    left = 0
-    for place in range(kept):
+    far_count = 0
+    for place in range(near_count):
         vertex = far[place]
         if order(load(state, constants, vertex), values) > numbers[HORIZON]:
-            far[left] = vertex
-            left += 1
+            far[far_count] = vertex
+            far_count += 1
         else:  # also for a NaN rank, which must not stay on a pile for ever
             marks[vertex] = MIDDLE
             middle[size] = vertex
             size += 1
-    numbers[FAR_SIZE] = left
+    numbers[FAR_SIZE] = far_count
     numbers[MIDDLE_SIZE] = size
 
 
@@ -142,9 +142,9 @@ def _refill_middle(marks: Any, state: Any, constants: Any, values: Any, piles: A
 def _next_bucket(near: Any, marks: Any, state: Any, constants: Any, values: Any, piles: Any) -> Any:
     """Make the next bucket's vertices near; return how many."""
     middle, _, numbers = piles
-    kept = 0
+    near_count = 0
     least = np.inf
-    while kept == 0:
+    while near_count == 0:
         if numbers[MIDDLE_SIZE] == 0:
             _refill_middle(marks, state, constants, values, piles)
             if numbers[MIDDLE_SIZE] == 0:
@@ -153,24 +153,24 @@ def _next_bucket(near: Any, marks: Any, state: Any, constants: Any, values: Any,
             vertex = middle[place]
             if marks[vertex] == MIDDLE:
                 least = min(least, order(load(state, constants, vertex), values))
-                middle[kept] = vertex
-                kept += 1
-        numbers[MIDDLE_SIZE] = kept
+                middle[near_count] = vertex
+                near_count += 1
+        numbers[MIDDLE_SIZE] = near_count
     numbers[LIMIT] = least + numbers[WIDTH]
     size = 0
-    left = 0
-    for place in range(kept):
+    far_count = 0
+    for place in range(near_count):
         vertex = middle[place]
         if marks[vertex] != MIDDLE:
             continue
         if order(load(state, constants, vertex), values) > numbers[LIMIT]:
-            middle[left] = vertex
-            left += 1
+            middle[far_count] = vertex
+            far_count += 1
         else:
             marks[vertex] = NEAR
             near[size] = vertex
             size += 1
-    numbers[MIDDLE_SIZE] = left
+    numbers[MIDDLE_SIZE] = far_count
     if size * 2 < numbers[GOAL]:
         numbers[WIDTH] *= 2.0
     elif size > numbers[GOAL] * 2:
@@ -204,13 +204,13 @@ def balance(
     if not width > 0.0 or not np.isfinite(width):
         return near_size  # ranks are equal or not finite: the list cannot be split
     limit = least + width
-    kept = 0
+    count = 0
     for place in range(near_size):
         vertex = near[place]
         rank = order(load(state, constants, vertex), values)
         if rank <= limit or not file_later(vertex, rank, marks, piles):
-            near[kept] = vertex
-            kept += 1
+            near[count] = vertex
+            count += 1
     numbers[LIMIT] = limit
     numbers[WIDTH] = width
-    return kept
+    return count

@@ -127,21 +127,21 @@ def place_first_rows(
     """
     own_rows = listed[0]
     own_columns = listed[1]
-    left = lo
+    not_below = lo
     for first in range(lo, hi, len(own_rows)):
-        found = 0
+        below = 0
         for edge in range(first, min(first + len(own_rows), hi)):
             row = rows[edge]
             column = columns[edge]
-            own_rows[found] = rows[left] = row
-            own_columns[found] = columns[left] = column
-            found += row < bound
-            left += row >= bound
-        for place in range(found):
+            own_rows[below] = rows[not_below] = row
+            own_columns[below] = columns[not_below] = column
+            below += row < bound
+            not_below += row >= bound
+        for place in range(below):
             row = own_rows[place]
             out[cursors[row]] = own_columns[place]
             cursors[row] += 1
-    return left - lo
+    return not_below - lo
 
 
 @jit
@@ -196,18 +196,18 @@ def strip_marks(offsets: Places, indices: Ids, lo: int, hi: int) -> int:
 
     A pair is counted once, in the row of its larger vertex, whatever its number of edges.
     """
-    found = 0
+    pairs = 0
     for row in range(lo, hi):
         last = np.int64(-1)
         ways = np.int64(0)  # 1 for an edge as given, 2 for a reversed one
         for arc in range(offsets[row], offsets[row + 1]):
             sign = np.int64(indices[arc]) >> 63
-            other = indices[arc] ^ sign
-            indices[arc] = other
-            if other != last:
-                found += (ways == 3) & (last < row)
-                last = other
+            neighbour = indices[arc] ^ sign
+            indices[arc] = neighbour
+            if neighbour != last:
+                pairs += (ways == 3) & (last < row)
+                last = neighbour
                 ways = np.int64(0)
             ways |= 1 - sign
-        found += (ways == 3) & (last < row)
-    return found
+        pairs += (ways == 3) & (last < row)
+    return pairs

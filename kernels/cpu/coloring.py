@@ -49,7 +49,7 @@ def color_ready(
     waiting, arcs : int
         How many vertices wait, and how many arcs were read.
     """
-    waiting, arcs, seen = 0, 0, len(listed)
+    waiting, arcs, next_place = 0, 0, len(listed)
     done = np.empty(len(listed), np.int64)
     for place in range(len(listed)):
         vertex, ready = listed[place], True
@@ -75,10 +75,10 @@ def color_ready(
             listed[waiting] = vertex
             waiting += 1
         if arcs > most:
-            seen = place + 1
+            next_place = place + 1
             break
-    colored = seen - waiting
-    for place in range(seen, len(listed)):
+    colored = next_place - waiting
+    for place in range(next_place, len(listed)):
         listed[waiting] = listed[place]
         waiting += 1
     listed[waiting:] = done[:colored]

@@ -38,11 +38,11 @@ def find(parent: Array, vertex: int) -> int:
 
 
 @inline
-def link(parent: Array, one: int, other: int) -> None:
+def link(parent: Array, vertex: int, neighbour: int) -> None:
     """Join the trees of two vertices."""
-    if load(parent, one) == load(parent, other):
+    if load(parent, vertex) == load(parent, neighbour):
         return
-    first, second = find(parent, one), find(parent, other)
+    first, second = find(parent, vertex), find(parent, neighbour)
     while first != second:
         high, low = max(first, second), min(first, second)
         if compare_and_swap(parent, high, high, low):

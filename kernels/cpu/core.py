@@ -49,20 +49,20 @@ def find_least(
 
     Returns how many vertices are left, their least degree, and how many have it.
     """
-    left, least, size = 0, 0, 0
+    waiting_count, least, size = 0, 0, 0
     for place in range(count):
         vertex = alive[place]
         degree = core[vertex]
         if degree <= level:
             continue
-        alive[left] = vertex
-        left += 1
+        alive[waiting_count] = vertex
+        waiting_count += 1
         if size == 0 or degree < least:
             least, size = degree, 0
         if degree == least:
             queue[size] = vertex
             size += 1
-    return left, least, size
+    return waiting_count, least, size
 
 
 @inline

@@ -99,10 +99,12 @@ def gather(
             target = load_target(state, constants, vertex)
             for arc in range(first, last):
                 if prepared:
-                    one = take_message(outbox, indices[arc])
+                    arc_message = take_message(outbox, indices[arc])
                 else:
-                    one = message(load(state, constants, indices[arc]), target, edges, arc, values)
-                gathered = merge(gathered, one)
+                    arc_message = message(
+                        load(state, constants, indices[arc]), target, edges, arc, values
+                    )
+                gathered = merge(gathered, arc_message)
             new = update(old, gathered, values)
         if hears and is_active(old, new, values):
             active += 1
@@ -134,10 +136,10 @@ def gather_part(
     target = load_target(state, constants, vertex)
     for arc in range(first, last):
         if prepared:
-            one = take_message(outbox, indices[arc])
+            arc_message = take_message(outbox, indices[arc])
         else:
-            one = message(load(state, constants, indices[arc]), target, edges, arc, values)
-        gathered = merge(gathered, one)
+            arc_message = message(load(state, constants, indices[arc]), target, edges, arc, values)
+        gathered = merge(gathered, arc_message)
     return gathered
 
 
@@ -193,13 +195,13 @@ def select_started(
 
 
 @jit
-def list_unlike(low: Any, high: Any, state: Any, constants: Any, example: Any, others: Any) -> Any:
+def list_unlike(low: Any, high: Any, state: Any, constants: Any, example: Any, listed: Any) -> Any:
     """List the vertices of [low, high) with another state than `example`; return how many."""
     model = keep(load(state, constants, example))
     size = 0
     for vertex in range(low, high):
         if not same(load(state, constants, vertex), model):
-            others[size] = vertex
+            listed[size] = vertex
             size += 1
     return size
 

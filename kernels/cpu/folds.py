@@ -59,10 +59,10 @@ def sum_rows(
         for column in range(columns):
             sums[place, column] = 0.0
         for arc in range(offsets[row], offsets[row + 1]):
-            other = indices[arc]
+            neighbour = indices[arc]
             factor = 1.0 if weights is None else weights[arc]
             for column in range(columns):
-                sums[place, column] += factor * values[other, column]
+                sums[place, column] += factor * values[neighbour, column]
 
 
 @jit
@@ -105,7 +105,7 @@ def fold_words(
     values: Integers,
     operation: int,
     identity: int,
-    found: Integers,
+    results: Integers,
     lo: int,
     hi: int,
 ) -> None:
@@ -122,7 +122,7 @@ def fold_words(
         MIN, MAX or OR.
     identity : int
         The result of an empty row.
-    found : ndarray of int64, shape (len(which),)
+    results : ndarray of int64, shape (len(which),)
         Written.
     lo, hi : int
         Range of `which`.
@@ -138,7 +138,7 @@ def fold_words(
                 best = max(best, value)
             else:
                 best |= value
-        found[place] = best
+        results[place] = best
 
 
 @jit
@@ -148,7 +148,7 @@ def nearest_rows(
     which: Integers,
     distances: Array,
     weights: Array,
-    found: Array,
+    results: Array,
     lo: int,
     hi: int,
 ) -> None:
@@ -162,7 +162,7 @@ def nearest_rows(
         Rows.
     distances : ndarray of float64, shape (vertices, columns)
     weights : ndarray of float64, shape (arcs,)
-    found : ndarray of float64, shape (len(which), columns)
+    results : ndarray of float64, shape (len(which), columns)
         Written; infinite without neighbours.
     lo, hi : int
         Range of `which`.
@@ -171,11 +171,13 @@ def nearest_rows(
     for place in range(lo, hi):
         row = which[place]
         for column in range(columns):
-            found[place, column] = np.inf
+            results[place, column] = np.inf
         for arc in range(offsets[row], offsets[row + 1]):
-            other, weight = indices[arc], weights[arc]
+            neighbour, weight = indices[arc], weights[arc]
             for column in range(columns):
-                found[place, column] = min(found[place, column], distances[other, column] + weight)
+                results[place, column] = min(
+                    results[place, column], distances[neighbour, column] + weight
+                )
 
 
 @jit
@@ -215,10 +217,10 @@ def tight_rows(
         for column in range(columns):
             sums[place, column] = 0.0
         for arc in range(offsets[row], offsets[row + 1]):
-            other, weight = indices[arc], weights[arc]
+            neighbour, weight = indices[arc], weights[arc]
             for column in range(columns):
-                near, far = distances[other, column], distances[row, column]
+                near, far = distances[neighbour, column], distances[row, column]
                 if forward:
                     near, far = far, near
                 if near + weight == far and far < np.inf:
-                    sums[place, column] += values[other, column]
+                    sums[place, column] += values[neighbour, column]

@@ -67,11 +67,11 @@ def permuted(value: int, size: int, half: int, key: int) -> int:
     """
     low_bits = (1 << half) - 1
     while True:
-        left, right = value >> half, value & low_bits
+        high, right = value >> half, value & low_bits
         for turn in range(ROUNDS):
             hashed = mix((key + right + turn * GOLDEN) & MASK)
-            left, right = right, left ^ (hashed & low_bits)
-        value = (left << half) | right
+            high, right = right, high ^ (hashed & low_bits)
+        value = (high << half) | right
         if value < size:
             return value
 
@@ -153,16 +153,16 @@ def split_pairs(
     width = vertices - 1 if directed else vertices >> 1
     for slot in range(lo, hi):
         number = int(source[slot])
-        one, step = number // width, number % width
+        first, step = number // width, number % width
         if directed:
-            other = step + int(step >= one)
+            second = step + int(step >= first)
         elif ring < vertices and step == width - 1:
-            other = vertices - 1
+            second = vertices - 1
         else:
-            other = (one + 1 + step) % ring
-            one, other = min(one, other), max(one, other)
-        source[slot] = one
-        destination[slot] = other
+            second = (first + 1 + step) % ring
+            first, second = min(first, second), max(first, second)
+        source[slot] = first
+        destination[slot] = second
 
 
 @jit

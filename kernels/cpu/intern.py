@@ -121,9 +121,9 @@ def divide_pairs(
             while its != digit:
                 place = free[its]
                 free[its] += 1
-                other = keys[place]
+                moved_key = keys[place]
                 keys[place] = key
-                key = other
+                key = moved_key
                 moved = codes[place]
                 codes[place] = code
                 code = moved

@@ -25,15 +25,15 @@ MUCH_LONGER = 16
 
 
 @inline
-def count_merged(indices: Array, one: int, end: int, other: int, stop: int) -> int:
+def count_merged(indices: Array, first: int, end: int, second: int, stop: int) -> int:
     """Count the equal entries of two rows of similar length; no branch depends on the entries."""
-    found = 0
-    while one < end and other < stop:
-        left, right = indices[one], indices[other]
-        found += 1 if left == right else 0
-        one += 1 if left <= right else 0
-        other += 1 if right <= left else 0
-    return found
+    common = 0
+    while first < end and second < stop:
+        low_index, right = indices[first], indices[second]
+        common += 1 if low_index == right else 0
+        first += 1 if low_index <= right else 0
+        second += 1 if right <= low_index else 0
+    return common
 
 
 @jit
@@ -72,31 +72,31 @@ def fold_common(
     """
     read = 0
     for pair in range(lo, hi):
-        one, end = offsets[firsts[pair]], offsets[firsts[pair] + 1]
-        other, stop = offsets[seconds[pair]], offsets[seconds[pair] + 1]
-        if stop - other < end - one:
-            one, other = other, one
+        first, end = offsets[firsts[pair]], offsets[firsts[pair] + 1]
+        second, stop = offsets[seconds[pair]], offsets[seconds[pair] + 1]
+        if stop - second < end - first:
+            first, second = second, first
             end, stop = stop, end
-        read += end - one
-        gallop = (end - one) * MUCH_LONGER < stop - other
+        read += end - first
+        gallop = (end - first) * MUCH_LONGER < stop - second
         if kind == COUNT and not gallop:
-            sums[pair] = count_merged(indices, one, end, other, stop)
+            sums[pair] = count_merged(indices, first, end, second, stop)
             continue
         total = 0.0
-        while one < end and other < stop:
-            wanted = indices[one]
+        while first < end and second < stop:
+            wanted = indices[first]
             if gallop:
-                other = leap(indices, other, stop, wanted)
+                second = leap(indices, second, stop, wanted)
             else:
-                while other < stop and indices[other] < wanted:
-                    other += 1
-            if other < stop and indices[other] == wanted:
+                while second < stop and indices[second] < wanted:
+                    second += 1
+            if second < stop and indices[second] == wanted:
                 if kind == COUNT:
                     total += 1.0
                 elif kind == LEAST:
-                    total += min(values[one], values[other])
+                    total += min(values[first], values[second])
                 else:
-                    total += values[one] * values[other]
-            one += 1
+                    total += values[first] * values[second]
+            first += 1
         sums[pair] = total
     return read

@@ -16,7 +16,7 @@ Vector = npt.NDArray[np.float64]
 
 @jit
 def shift(
-    sums: Vector, before: Vector, scale: float, by: float, found: Vector, lo: int, hi: int
+    sums: Vector, before: Vector, scale: float, by: float, product: Vector, lo: int, hi: int
 ) -> tuple[float, float]:
     """Write the next vector of a range of vertices: `scale` times the sums, less `by` times the one before.
 
@@ -26,7 +26,7 @@ def shift(
         Sums of the neighbours' entries of `before`.
     before : ndarray of float64
     scale, by : float
-    found : ndarray of float64
+    product : ndarray of float64
         Written.
     lo, hi : int
         Range of vertices.
@@ -39,7 +39,7 @@ def shift(
     mixed, square = 0.0, 0.0
     for place in range(lo, hi):
         value = scale * sums[place] - by * before[place]
-        found[place] = value
+        product[place] = value
         mixed += value * before[place]
         square += value * value
     return mixed, square
@@ -66,13 +66,13 @@ def combine(
     """
     first, second = 0.0, 0.0
     for place in range(lo, hi):
-        one, two = 0.0, 0.0
+        first_sum, second_sum = 0.0, 0.0
         for row in range(count):
             value = vectors[row, place]
-            one += factors[0, row] * value
-            two += factors[1, row] * value
-        vectors[0, place] = one
-        vectors[1, place] = two
-        first += one * one
-        second += two * two
+            first_sum += factors[0, row] * value
+            second_sum += factors[1, row] * value
+        vectors[0, place] = first_sum
+        vectors[1, place] = second_sum
+        first += first_sum * first_sum
+        second += second_sum * second_sum
     return first, second

@@ -71,25 +71,25 @@ def choose_communities(
     sums, near = scratch
     for place in range(lo, hi):
         vertex = listed[place]
-        own, count = labels[vertex], 0
+        current, count = labels[vertex], 0
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             label = labels[indices[arc]]
             near[count] = label
             count += sums[label] == 0  # a label of weight 0 so far may be listed twice
             sums[label] += weights[arc]
         rate = degrees[vertex] * factor
-        best, most = own, sums[own] - rate * (totals[own] - degrees[vertex])
-        sums[own] = 0
+        best, most = current, sums[current] - rate * (totals[current] - degrees[vertex])
+        sums[current] = 0
         for entry in range(count):
             label = near[entry]
             weight = sums[label]
             sums[label] = 0
-            if label == own:
+            if label == current:
                 continue
-            if (strict or label > own) and marks[own] == 1 and marks[label] == 1:
+            if (strict or label > current) and marks[current] == 1 and marks[label] == 1:
                 continue
             gain = weight - rate * totals[label]
-            if gain > most or (gain == most and best != own and label < best):
+            if gain > most or (gain == most and best != current and label < best):
                 best, most = label, gain
         chosen[place] = best
 
@@ -199,10 +199,10 @@ def weight_inside(
     offsets, indices, weights = rows
     total = 0
     for vertex in range(lo, hi):
-        own = labels[vertex]
+        community = labels[vertex]
         arc = offsets[vertex + 1] - 1
         while arc >= offsets[vertex] and indices[arc] > vertex:
-            if labels[indices[arc]] == own:
+            if labels[indices[arc]] == community:
                 total += weights[arc]
             arc -= 1
     return total
@@ -224,9 +224,9 @@ def count_within(
     """
     offsets, indices, weights = rows
     for vertex in range(lo, hi):
-        own, count = labels[vertex], 0
+        community, count = labels[vertex], 0
         for arc in range(offsets[vertex], offsets[vertex + 1]):
-            count += labels[indices[arc]] == own and weights[arc] > 0
+            count += labels[indices[arc]] == community and weights[arc] > 0
         ends[vertex + 1] = count
 
 
@@ -234,19 +234,19 @@ def count_within(
 def list_within(
     rows: tuple[Integers, Integers, Integers],
     labels: Integers,
-    found: tuple[Integers, Integers, Integers],
+    within: tuple[Integers, Integers, Integers],
     lo: int,
     hi: int,
 ) -> None:
-    """List the arcs that `count_within` counts: the offsets of `found` are given, the rest is written."""
+    """List the arcs that `count_within` counts: the offsets of `within` are given, the rest is written."""
     offsets, indices, weights = rows
-    starts, to, kept = found
+    starts, to, weights_within = within
     for vertex in range(lo, hi):
-        own, place = labels[vertex], starts[vertex]
+        community, place = labels[vertex], starts[vertex]
         for arc in range(offsets[vertex], offsets[vertex + 1]):
-            if labels[indices[arc]] == own and weights[arc] > 0:
+            if labels[indices[arc]] == community and weights[arc] > 0:
                 to[place] = indices[arc]
-                kept[place] = weights[arc]
+                weights_within[place] = weights[arc]
                 place += 1
 
 
@@ -284,12 +284,12 @@ def sum_moves(
         if old == new:
             continue
         for arc in range(offsets[vertex], offsets[vertex + 1]):
-            other, weight, gained = indices[arc], weights[arc], 0
-            its_old, its_new = before[other], after[other]
+            neighbour, weight, gained = indices[arc], weights[arc], 0
+            its_old, its_new = before[neighbour], after[neighbour]
             if its_new == new:
                 gained = weight
             else:
-                stirred[other] += max(weight, 1)
+                stirred[neighbour] += max(weight, 1)
             if its_old == old:
                 gained -= weight
             # The reverse arc counts here too, unless its source moved and adds it.
@@ -373,9 +373,9 @@ def transpose_rows(
     next_of = offsets[lo:hi].copy()
     for row in range(len(lengths)):
         for entry in range(begins[row], begins[row] + lengths[row]):
-            other = to[entry]
-            if lo <= other < hi:
-                place = next_of[other - lo]
-                next_of[other - lo] += 1
+            target = to[entry]
+            if lo <= target < hi:
+                place = next_of[target - lo]
+                next_of[target - lo] += 1
                 indices[place] = row
                 weights[place] = added[entry]

@@ -27,9 +27,9 @@ POSITIVE = 0x1FFFFFFFFFFFFF  # bits of a hash that give the same number, signed 
 
 
 @inline
-def rank_of(key: int, one: int, other: int) -> int:
+def rank_of(key: int, first: int, second: int) -> int:
     """Return the rank of the edge between two vertices: the same from both ends."""
-    low, high = int(min(one, other)), int(max(one, other))  # 64 bits wide, compiled or not
+    low, high = int(min(first, second)), int(max(first, second))  # 64 bits wide, compiled or not
     rank: int = (mix((mix((key + low) & MASK) + high) & MASK) >> 11) & POSITIVE
     return rank
 
@@ -82,24 +82,24 @@ def propose(
             continue
         chosen, chosen_rank = -1, 0
         for part in range(2):
-            row, others = (offsets, indices) if part == 0 else (more_offsets, more_indices)
-            if len(others) == 0:
+            row, neighbours = (offsets, indices) if part == 0 else (more_offsets, more_indices)
+            if len(neighbours) == 0:
                 continue
             read += row[vertex + 1] - row[vertex]
             for arc in range(row[vertex], row[vertex + 1]):
-                other = others[arc]
-                if mate[other] >= 0:
+                neighbour = neighbours[arc]
+                if mate[neighbour] >= 0:
                     continue
                 if numbers is None:
-                    rank = rank_of(key, vertex, other)
-                    closer = rank < chosen_rank or (rank == chosen_rank and other < chosen)
+                    rank = rank_of(key, vertex, neighbour)
+                    closer = rank < chosen_rank or (rank == chosen_rank and neighbour < chosen)
                 else:
-                    rank = rank_of(key, numbers[vertex], numbers[other])
+                    rank = rank_of(key, numbers[vertex], numbers[neighbour])
                     closer = rank < chosen_rank
                     if rank == chosen_rank and chosen >= 0:
-                        closer = numbers[other] < numbers[chosen]
+                        closer = numbers[neighbour] < numbers[chosen]
                 if chosen < 0 or closer:
-                    chosen, chosen_rank = other, rank
+                    chosen, chosen_rank = neighbour, rank
         best[vertex] = chosen
     return read
 

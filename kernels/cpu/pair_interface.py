@@ -24,8 +24,10 @@ def load(constants: Any, vertex: Any) -> Any:
     return ()
 
 
-def message(w: Any, u: Any, v: Any, edges: Any, one: Any, other: Any, values: Any) -> Any:
-    """Return the message of a common neighbour; `one` and `other` are the arcs of u and v to it."""
+def message(
+    w: Any, u: Any, v: Any, edges: Any, first_arc: Any, second_arc: Any, values: Any
+) -> Any:
+    """Return the message of a common neighbour; `first_arc` and `second_arc` are the arcs of u and v to it."""
     return 1
 
 

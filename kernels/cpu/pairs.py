@@ -35,14 +35,14 @@ LONGER = 16  # a row more than so many times as long as the other is searched, n
 @inline
 def arc_between(rows: Any, row: int, vertex: int) -> int:
     """Return the arc of a row to a vertex; −1 if there is none or the program reads none."""
-    found = -1
+    arc = -1
     if EDGES:
         offsets, indices = rows
         end = offsets[row + 1]
         place = leap(indices, offsets[row], end, vertex)
         if place < end and indices[place] == vertex:
-            found = place
-    return found
+            arc = place
+    return arc
 
 
 @jit
@@ -81,40 +81,46 @@ def fold_pairs(
     read = 0
     for pair in range(lo, hi):
         u, v = load(constants, firsts[pair]), load(constants, seconds[pair])
-        one, end = offsets[first_rows[pair]], offsets[first_rows[pair] + 1]
-        other, stop = offsets[second_rows[pair]], offsets[second_rows[pair] + 1]
+        first_arc, end = offsets[first_rows[pair]], offsets[first_rows[pair] + 1]
+        second_arc, stop = offsets[second_rows[pair]], offsets[second_rows[pair] + 1]
         gathered = nothing()
-        read += min(end - one, stop - other)
-        if (end - one) * LONGER < stop - other:
-            while one < end and other < stop:
-                wanted = indices[one]
-                other = leap(indices, other, stop, wanted)
-                if other < stop and indices[other] == wanted:
+        read += min(end - first_arc, stop - second_arc)
+        if (end - first_arc) * LONGER < stop - second_arc:
+            while first_arc < end and second_arc < stop:
+                wanted = indices[first_arc]
+                second_arc = leap(indices, second_arc, stop, wanted)
+                if second_arc < stop and indices[second_arc] == wanted:
                     w = load(constants, wanted)
-                    gathered = merge(gathered, message(w, u, v, edges, one, other, values))
+                    gathered = merge(
+                        gathered, message(w, u, v, edges, first_arc, second_arc, values)
+                    )
                     if ANY and is_enough(gathered):
                         break
-                one += 1
-        elif (stop - other) * LONGER < end - one:
-            while one < end and other < stop:
-                wanted = indices[other]
-                one = leap(indices, one, end, wanted)
-                if one < end and indices[one] == wanted:
+                first_arc += 1
+        elif (stop - second_arc) * LONGER < end - first_arc:
+            while first_arc < end and second_arc < stop:
+                wanted = indices[second_arc]
+                first_arc = leap(indices, first_arc, end, wanted)
+                if first_arc < end and indices[first_arc] == wanted:
                     w = load(constants, wanted)
-                    gathered = merge(gathered, message(w, u, v, edges, one, other, values))
+                    gathered = merge(
+                        gathered, message(w, u, v, edges, first_arc, second_arc, values)
+                    )
                     if ANY and is_enough(gathered):
                         break
-                other += 1
+                second_arc += 1
         else:
-            while one < end and other < stop:
-                left, right = indices[one], indices[other]
-                if left == right:
-                    w = load(constants, left)
-                    gathered = merge(gathered, message(w, u, v, edges, one, other, values))
+            while first_arc < end and second_arc < stop:
+                first_neighbour, second_neighbour = indices[first_arc], indices[second_arc]
+                if first_neighbour == second_neighbour:
+                    w = load(constants, first_neighbour)
+                    gathered = merge(
+                        gathered, message(w, u, v, edges, first_arc, second_arc, values)
+                    )
                     if ANY and is_enough(gathered):
                         break
-                one += 1 if left <= right else 0
-                other += 1 if right <= left else 0
+                first_arc += 1 if first_neighbour <= second_neighbour else 0
+                second_arc += 1 if second_neighbour <= first_neighbour else 0
         arc = arc_between(rows, first_rows[pair], seconds[pair])
         put(columns, pair, u, v, edges, arc, gathered, values)
     return read

@@ -58,18 +58,18 @@ def pull(
             settled += 1
             continue
         gathered = nothing()
-        found = False
+        has_message = False
         target = load_target(state, constants, vertex)
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             neighbour = indices[arc]
             read += 1
             if (frontier[neighbour >> 5] >> (neighbour & 31)) & 1:
-                one = message(load(state, constants, neighbour), target, edges, arc, values)
-                gathered = merge(gathered, one)
-                found = True
+                arc_message = message(load(state, constants, neighbour), target, edges, arc, values)
+                gathered = merge(gathered, arc_message)
+                has_message = True
                 if ANY and is_enough(gathered):
                     break
-        if not found:
+        if not has_message:
             continue
         new = update(old, gathered, values)
         if CHANGES and same(old, new):

@@ -49,14 +49,14 @@ def scatter(
         source = load(state, constants, vertex)
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             target = indices[arc]
-            one = message(source, load_target(state, constants, target), edges, arc, values)
+            arc_message = message(source, load_target(state, constants, target), edges, arc, values)
             if marks[target] == 0:
                 marks[target] = 1
                 receivers[size] = target
                 size += 1
-                put_message(inbox, target, merge(nothing(), one))  # as a gather does
+                put_message(inbox, target, merge(nothing(), arc_message))  # as a gather does
             else:
-                put_message(inbox, target, merge(take_message(inbox, target), one))
+                put_message(inbox, target, merge(take_message(inbox, target), arc_message))
     return size
 
 

@@ -79,7 +79,7 @@ def climb(rows: Rows, degrees: Integers, label: Integers, factor: float, order: 
     for _ in range(MOST_SWEEPS):
         moved = False
         for vertex in order:
-            own, listed = label[vertex], 0
+            current, listed = label[vertex], 0
             for arc in range(offsets[vertex], offsets[vertex + 1]):
                 community = label[indices[arc]]
                 if weights[arc] > 0:
@@ -88,21 +88,21 @@ def climb(rows: Rows, degrees: Integers, label: Integers, factor: float, order: 
                         listed += 1
                     sums[community] += weights[arc]
             rate = degrees[vertex] * factor
-            best, most = own, sums[own] - rate * (totals[own] - degrees[vertex])
+            best, most = current, sums[current] - rate * (totals[current] - degrees[vertex])
             for entry in range(listed):
                 community = near[entry]
                 gain = sums[community] - rate * totals[community]
                 sums[community] = 0
-                if community != own and gain > most:
+                if community != current and gain > most:
                     best, most = community, gain
-            if most < 0.0 and sizes[own] > 1:
+            if most < 0.0 and sizes[current] > 1:
                 best = 0
                 while sizes[best] > 0:
                     best += 1
-            if best != own:
-                totals[own] -= degrees[vertex]
+            if best != current:
+                totals[current] -= degrees[vertex]
                 totals[best] += degrees[vertex]
-                sizes[own] -= 1
+                sizes[current] -= 1
                 sizes[best] += 1
                 label[vertex] = best
                 moved = True
@@ -135,12 +135,12 @@ def contracted(
     for community in range(count):
         for place in range(ends[community], ends[community + 1]):
             for arc in range(offsets[members[place]], offsets[members[place] + 1]):
-                other = label[indices[arc]]
-                if other != community and weights[arc] > 0:
-                    if sums[other] == 0:
-                        to[end] = other
+                target = label[indices[arc]]
+                if target != community and weights[arc] > 0:
+                    if sums[target] == 0:
+                        to[end] = target
                         end += 1
-                    sums[other] += weights[arc]
+                    sums[target] += weights[arc]
         for entry in range(begins[community], end):
             added[entry] = sums[to[entry]]
             sums[to[entry]] = 0
@@ -187,29 +187,29 @@ def improve(
     numbers = np.empty(2 * count, np.int64)
     best, least = quality(rows, degrees, label, factor), GAIN * degrees.sum()
     for turn in range(len(orders)):
-        order, found = orders[turn], label.copy()
+        order, improved = orders[turn], label.copy()
         if turn % ALONE == 1:
-            found[:] = order
+            improved[:] = order
         elif turn > 0:
             for entry in range(min(count, 1 + turn % BROKEN)):
-                broken = found[order[entry]]
+                broken = improved[order[entry]]
                 for vertex in range(count):
-                    if found[vertex] == broken:
-                        found[vertex] = count + vertex
-        communities = renumber(found, order, numbers)
-        climb(rows, degrees, found, factor, order)
+                    if improved[vertex] == broken:
+                        improved[vertex] = count + vertex
+        communities = renumber(improved, order, numbers)
+        climb(rows, degrees, improved, factor, order)
         while True:
-            communities = renumber(found, order, numbers)
-            offsets, indices, weights, totals = contracted(rows, degrees, found, communities)
+            communities = renumber(improved, order, numbers)
+            offsets, indices, weights, totals = contracted(rows, degrees, improved, communities)
             between = offsets, indices, weights
             joined = np.arange(communities)
             if not climb(between, totals, joined, factor, np.arange(communities)):
                 break
             for vertex in range(count):
-                found[vertex] = joined[found[vertex]]
-            climb(rows, degrees, found, factor, order)
-        gained = quality(rows, degrees, found, factor)
+                improved[vertex] = joined[improved[vertex]]
+            climb(rows, degrees, improved, factor, order)
+        gained = quality(rows, degrees, improved, factor)
         if gained > best + least:
-            label[:] = found
+            label[:] = improved
             best, better = gained, True
     return better

@@ -68,7 +68,7 @@ def search(
     """
     size = len(low)
     known = np.iinfo(low.dtype).max
-    start, visited, depth, stacked, found = place[0], place[1], place[2], place[3], place[4]
+    start, visited, depth, stacked, components = place[0], place[1], place[2], place[3], place[4]
     read = 0
     while read < most:
         if depth == 0:
@@ -82,17 +82,17 @@ def search(
             path[0], begun[0], depth = vertex, visited, 1
         else:
             vertex = path[depth - 1]
-        least, here, end = low[vertex], arc[vertex], offsets[vertex + 1]
-        first, fresh = here, -1
-        while here < end:
-            there = low[indices[here]]
-            if there == 0:
-                fresh = indices[here]
+        least, next_arc, end = low[vertex], arc[vertex], offsets[vertex + 1]
+        first, fresh = next_arc, -1
+        while next_arc < end:
+            neighbour_low = low[indices[next_arc]]
+            if neighbour_low == 0:
+                fresh = indices[next_arc]
                 break
-            least = min(least, there)
-            here += 1
-        read += here - first + 1
-        low[vertex], arc[vertex] = least, here
+            least = min(least, neighbour_low)
+            next_arc += 1
+        read += next_arc - first + 1
+        low[vertex], arc[vertex] = least, next_arc
         if fresh >= 0:
             visited += 1
             low[fresh], arc[fresh] = visited, offsets[fresh]
@@ -109,9 +109,9 @@ def search(
             stacked -= 1
             low[stack[stacked]] = known
             root[stack[stacked]] = vertex
-            found += 1
+            components += 1
         low[vertex] = known
         root[vertex] = vertex
-        found += 1
-    place[0], place[1], place[2], place[3], place[4] = start, visited, depth, stacked, found
+        components += 1
+    place[0], place[1], place[2], place[3], place[4] = start, visited, depth, stacked, components
     return read

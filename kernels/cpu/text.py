@@ -38,14 +38,14 @@ _SIGN = -0x8000000000000000
 
 
 @inline
-def _word(data: Bytes, at: Any, left: Any) -> Any:
-    """Return the next eight bytes of a text with `left` bytes left, padded with zeros."""
-    if left >= 8:
+def _word(data: Bytes, at: Any, remaining: Any) -> Any:
+    """Return the next eight bytes of a text with `remaining` bytes left, padded with zeros."""
+    if remaining >= 8:
         return load_word(data, at)
     if at + 8 <= len(data):
-        return load_word(data, at) & ((np.int64(1) << 8 * left) - 1)
+        return load_word(data, at) & ((np.int64(1) << 8 * remaining) - 1)
     word = np.int64(0)
-    for step in range(left):
+    for step in range(remaining):
         word |= np.int64(data[at + step]) << 8 * step
     return word
 
@@ -55,12 +55,12 @@ def hash_text(ends: Int64, data: Bytes, hashes: Int64, lo: int, hi: int) -> None
     """Write a 31-bit hash for each of the texts `lo` to `hi - 1`."""
     for row in range(lo, hi):
         at = ends[row]
-        left = ends[row + 1] - at
-        state = left ^ _SEED
-        while left > 0:
-            state = fold(state ^ _word(data, at, left), _ODD)
+        remaining = ends[row + 1] - at
+        state = remaining ^ _SEED
+        while remaining > 0:
+            state = fold(state ^ _word(data, at, remaining), _ODD)
             at += 8
-            left -= 8
+            remaining -= 8
         hashes[row] = fold(state, _ODD) >> 32 & 0x7FFFFFFF
 
 
@@ -119,8 +119,10 @@ def intern_text(
                 same = known_ends[code + 1] - at == length
                 step = 0
                 while same and step < length:
-                    left = length - step
-                    same = _word(data, first + step, left) == _word(known, at + step, left)
+                    remaining = length - step
+                    same = _word(data, first + step, remaining) == _word(
+                        known, at + step, remaining
+                    )
                     step += 8
                 if same:
                     break
@@ -151,27 +153,27 @@ def order_words(
     for place in range(lo, hi):
         code = codes[place]
         at = np.int64(ends[code]) + depth
-        left = max(0, ends[code + 1] - at)
-        keys[place] = reverse_bytes(_word(known, at, left)) ^ _SIGN
+        remaining = max(0, ends[code + 1] - at)
+        keys[place] = reverse_bytes(_word(known, at, remaining)) ^ _SIGN
 
 
 @inline
-def _is_less(ends: Ends, known: Bytes, one: int, other: int, depth: int) -> Any:
+def _is_less(ends: Ends, known: Bytes, first: int, second: int, depth: int) -> Any:
     """Return whether a text is less than another with the same first `depth` bytes."""
-    at = np.int64(ends[one]) + depth
-    left = ends[one + 1] - at
-    its = np.int64(ends[other]) + depth
-    its_left = ends[other + 1] - its
-    while left > 0 and its_left > 0:
-        word = _word(known, at, left)
+    at = np.int64(ends[first]) + depth
+    remaining = ends[first + 1] - at
+    its = np.int64(ends[second]) + depth
+    its_left = ends[second + 1] - its
+    while remaining > 0 and its_left > 0:
+        word = _word(known, at, remaining)
         its_word = _word(known, its, its_left)
         if word != its_word:
             return (reverse_bytes(word) ^ _SIGN) < (reverse_bytes(its_word) ^ _SIGN)
         at += 8
-        left -= 8
+        remaining -= 8
         its += 8
         its_left -= 8
-    return left < its_left
+    return remaining < its_left
 
 
 @jit
@@ -189,7 +191,7 @@ def sort_ties(
     Runs of more than `most` texts, some of which have further bytes, are left to the caller: their
     bounds are written to `runs`.  Returns the number of these runs.
     """
-    found = 0
+    ties = 0
     first = 0
     while first < len(keys):
         last = first + 1
@@ -201,9 +203,9 @@ def sort_ties(
                 code = codes[place]
                 goes_on |= ends[code + 1] - ends[code] > depth
         if goes_on:
-            runs[2 * found] = first
-            runs[2 * found + 1] = last
-            found += 1
+            runs[2 * ties] = first
+            runs[2 * ties + 1] = last
+            ties += 1
         else:
             for place in range(first + 1, last):
                 code = codes[place]
@@ -219,7 +221,7 @@ def sort_ties(
                     codes[moved] = codes[moved - 1]
                 codes[low] = code
         first = last
-    return found
+    return ties
 
 
 @jit

@@ -46,16 +46,16 @@ def choose_strictly_better(
     offsets, indices = adjacency
     undecided = 0
     for vertex in range(low, high):
-        own = load(state, constants, vertex)
+        own_state = load(state, constants, vertex)
         first = initial(constants, vertex, numbers[vertex], values)
         predecessors[vertex] = NO_VERTEX
-        if same(own, first):
+        if same(own_state, first):
             continue
-        before = replace(own, first)
+        before = replace(own_state, first)
         for arc in range(offsets[vertex], offsets[vertex + 1]):
             source = load(state, constants, indices[arc])
-            if is_active(own, keep(source), values) and same(
-                own, update(before, message(source, NO_TARGET, edges, arc, values), values)
+            if is_active(own_state, keep(source), values) and same(
+                own_state, update(before, message(source, NO_TARGET, edges, arc, values), values)
             ):
                 predecessors[vertex] = indices[arc]
                 break
@@ -98,10 +98,11 @@ def search_ties(
                     levels[target] != level or numbers[vertex] >= numbers[predecessors[target]]
                 ):
                     continue
-                own = load(state, constants, target)
-                before = replace(own, initial(constants, target, numbers[target], values))
+                target_state = load(state, constants, target)
+                before = replace(target_state, initial(constants, target, numbers[target], values))
                 if same(
-                    own, update(before, message(source, NO_TARGET, edges, arc, values), values)
+                    target_state,
+                    update(before, message(source, NO_TARGET, edges, arc, values), values),
                 ):
                     if predecessors[target] == UNDECIDED:
                         levels[target] = level

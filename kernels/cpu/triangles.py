@@ -78,19 +78,19 @@ def list_greater(
         vertex, begin = known[label], row_offsets[label]
         end = begin
         for arc in range(offsets[vertex], offsets[vertex + 1]):
-            other = labels[indices[arc]]
-            if other > label:
-                rows[end] = other
+            neighbour = labels[indices[arc]]
+            if neighbour > label:
+                rows[end] = neighbour
                 end += 1
         if end - begin > SHORT:
             rows[begin:end].sort()
             continue
         for place in range(begin + 1, end):
-            other = rows[place]
-            while place > begin and rows[place - 1] > other:
+            neighbour = rows[place]
+            while place > begin and rows[place - 1] > neighbour:
                 rows[place] = rows[place - 1]
                 place -= 1
-            rows[place] = other
+            rows[place] = neighbour
 
 
 @jit
@@ -131,15 +131,15 @@ def count_triangles(
         total = 0
         for arc in range(begin, end):
             head = indices[arc]
-            found = 0
-            for other in range(head_offsets[head], head_offsets[head + 1]):
-                third = head_indices[other]
+            common = 0
+            for head_arc in range(head_offsets[head], head_offsets[head + 1]):
+                third = head_indices[head_arc]
                 hit = 1 if marks[third] == pivot else 0
                 counts[third] += hit
-                found += hit
+                common += hit
             read += head_offsets[head + 1] - head_offsets[head]
-            counts[head] += found
-            total += found
+            counts[head] += common
+            total += common
         counts[pivot] += total
     return read
 
@@ -183,13 +183,13 @@ def weigh_triangles(
         for arc in range(begin, end):
             head, near = indices[arc], ways[arc]
             opposite = 0
-            for other in range(head_offsets[head], head_offsets[head + 1]):
-                third = head_indices[other]
+            for head_arc in range(head_offsets[head], head_offsets[head + 1]):
+                third = head_indices[head_arc]
                 mark = marks[third]
                 if mark >> 2 == pivot:
                     counts[third] += near
                     opposite += mark & 3
-                    total += head_ways[other]
+                    total += head_ways[head_arc]
             read += head_offsets[head + 1] - head_offsets[head]
             counts[head] += opposite
         counts[pivot] += total
@@ -232,15 +232,15 @@ def support_edges(
             places[indices[arc]] = arc
         for arc in range(begin, end):
             head = indices[arc]
-            found = 0
-            for other in range(head_offsets[head], head_offsets[head + 1]):
-                place = places[head_indices[other]]
+            common = 0
+            for head_arc in range(head_offsets[head], head_offsets[head + 1]):
+                place = places[head_indices[head_arc]]
                 if place >= 0:
                     supports[place] += 1
-                    head_supports[other] += 1
-                    found += 1
+                    head_supports[head_arc] += 1
+                    common += 1
             read += head_offsets[head + 1] - head_offsets[head]
-            supports[arc] += found
+            supports[arc] += common
         for arc in range(begin, end):
             places[indices[arc]] = -1
     return read

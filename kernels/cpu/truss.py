@@ -21,25 +21,25 @@ Integers = npt.NDArray[np.int64]
 
 
 @inline
-def sift_edges(supports: Integers, truss: Integers, left: Integers, count: int) -> tuple[int, int]:
+def sift_edges(supports: Integers, truss: Integers, edges: Integers, count: int) -> tuple[int, int]:
     """Drop removed edges from the list; return how many are left, and their least support."""
-    kept, least = 0, -1
+    remaining, least = 0, -1
     for place in range(count):
-        edge = left[place]
+        edge = edges[place]
         if truss[edge] > 0:
             continue
-        left[kept] = edge
-        kept += 1
+        edges[remaining] = edge
+        remaining += 1
         if least < 0 or supports[edge] < least:
             least = supports[edge]
-    return kept, least
+    return remaining, least
 
 
 @inline
 def lower_triangles(
     rows: tuple[Integers, Array, Array],
-    one: int,
-    other: int,
+    first_end: int,
+    second_end: int,
     supports: Integers,
     truss: Integers,
     level: int,
@@ -51,10 +51,10 @@ def lower_triangles(
     No support falls below `level`.  Returns the new length of the queue, and arcs read.
     """
     offsets, indices, edges = rows
-    if offsets[one + 1] - offsets[one] > offsets[other + 1] - offsets[other]:
-        one, other = other, one
-    low, end = offsets[other], offsets[other + 1]
-    for arc in range(offsets[one], offsets[one + 1]):
+    if offsets[first_end + 1] - offsets[first_end] > offsets[second_end + 1] - offsets[second_end]:
+        first_end, second_end = second_end, first_end
+    low, end = offsets[second_end], offsets[second_end + 1]
+    for arc in range(offsets[first_end], offsets[first_end + 1]):
         near = edges[arc]
         if truss[near] > 0:
             continue
@@ -77,7 +77,7 @@ def lower_triangles(
                 if supports[edge] == level:
                     queue[size] = edge
                     size += 1
-    return size, offsets[one + 1] - offsets[one]
+    return size, offsets[first_end + 1] - offsets[first_end]
 
 
 @jit
@@ -86,7 +86,7 @@ def peel_edges(
     ends: tuple[Integers, Array],
     supports: Integers,
     truss: Integers,
-    left: Integers,
+    edges: Integers,
     count: int,
     queue: Integers,
     target: int,
@@ -104,7 +104,7 @@ def peel_edges(
         Triangles of each edge among the edges that are left; lowered.
     truss : ndarray of int64, shape (edges,)
         0 for edges that are left; written for those that are removed.
-    left : ndarray of int64
+    edges : ndarray of int64
         The first `count` are the edges that are left, and perhaps some removed; compacted.
     count : int
     queue : ndarray of int64, shape (edges,)
@@ -117,21 +117,21 @@ def peel_edges(
     Returns
     -------
     count : int
-        Number of edges in `left`; 0 at the end, even if edges above `target` are left.
+        Number of edges in `edges`; 0 at the end, even if edges above `target` are left.
     read : int
         Number of arcs read.
     """
     tails, heads = ends
     read = 0
     while read < budget:
-        count, least = sift_edges(supports, truss, left, count)
+        count, least = sift_edges(supports, truss, edges, count)
         if count == 0 or (target >= 0 and least > target):
             return 0, read
         level = target if target >= 0 else least
         size = 0
         for place in range(count):
-            if supports[left[place]] <= level:
-                queue[size] = left[place]
+            if supports[edges[place]] <= level:
+                queue[size] = edges[place]
                 size += 1
         place = 0
         while place < size:

@@ -30,9 +30,9 @@ def plain_load_word(data: Any, at: Any) -> int:
     return int.from_bytes(data[at : at + 8].tobytes(), "little", signed=True)
 
 
-def plain_fold(one: Any, other: Any) -> int:
+def plain_fold(first: Any, second: Any) -> int:
     """Return the exclusive or of both halves of the unsigned 128-bit product."""
-    product = (int(one) & _MASK) * (int(other) & _MASK)
+    product = (int(first) & _MASK) * (int(second) & _MASK)
     return _signed(product ^ product >> 64)
 
 
@@ -51,8 +51,8 @@ def _emit_load_word(context: Any, builder: Any, signature: Any, arguments: Any) 
 
 def _emit_fold(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     wide = ir.IntType(128)
-    one, other = (builder.zext(word, wide) for word in arguments)
-    product = builder.mul(one, other)
+    first, second = (builder.zext(word, wide) for word in arguments)
+    product = builder.mul(first, second)
     high = builder.lshr(product, ir.Constant(wide, 64))
     return builder.trunc(builder.xor(product, high), _WORD)
 
@@ -68,7 +68,7 @@ def _load_word(typing_context: Any, data: Any, at: Any) -> Any:
 
 
 @intrinsic
-def _fold(typing_context: Any, one: Any, other: Any) -> Any:
+def _fold(typing_context: Any, first: Any, second: Any) -> Any:
     return types.int64(types.int64, types.int64), _emit_fold
 
 

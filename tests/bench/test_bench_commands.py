@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import os
 import subprocess
 import sys
+import time
 import types
 import warnings
 
@@ -25,6 +27,7 @@ import cugraph_ws as ws
 from bench import peers, proofs
 from bench.forms import Case, host_cases
 from bench.timing import OURS, Measured, Section
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.runtime.device import device
 
 BENCH = ROOT / "ci" / "bench"
@@ -355,6 +358,47 @@ class TestComparing:
         ]  # fmt: skip
 
 
+class TestStops:
+    def test_calls_are_stopped_in_each_way(self, capsys):
+        words = [
+            "stops",
+            "--graphs",
+            "star",
+            "--scale",
+            "0.1",
+            "--only",
+            "bfs",
+            "k_core",
+            "--most",
+            "60",
+        ]
+        assert main(words) == 0
+        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+        assert [line[:2] for line in lines] == [["star", "bfs"], ["star", "k_core"]]
+
+    def test_every_function_that_can_be_stopped_is_there(self):
+        names = {name.split()[0] for name in of("checks.stops").CASES} - {"run"}
+        options = {
+            name
+            for name, one in ALGORITHMS.items()
+            if "options" in inspect.signature(one.function).parameters
+        }
+        assert names >= options - {"degree", "degrees", "subgraph"}  # which are done in one step
+
+    def test_an_overrun_is_seen(self, monkeypatch):
+        stops = of("checks.stops")
+        monkeypatch.setattr(stops, "AFTER", 0.05)
+
+        def call(options):
+            end = time.process_time() + 0.6
+            while time.process_time() < end:
+                pass
+
+        seconds, end = stops.overrun(stops.WAYS["timeout"], call)
+        assert (seconds > 0.3, end) == (True, "returned")
+        assert stops.overrun(stops.WAYS["timeout"], lambda options: 1) == (0.0, "ended before")
+
+
 class TestParts:
     """Parts on one GPU, from the command line to the record, on a graph of 14 vertices in the emulator."""
 
@@ -379,11 +423,15 @@ class TestParts:
         variants = of("gpu.variants")
         monkeypatch.setattr(variants, "DENSE", ("pagerank", "circuit"))
         monkeypatch.setattr(variants, "TOLERANCES", (1e-2,))
-        few = {"schedules": 2, "searches": 3, "called": 2}  # emulated runs take seconds
+        few = {
+            "schedules": slice(2),
+            "searches": slice(1, 3),
+            "called": slice(1),
+        }  # emulated runs take seconds
         for kind, one in variants.VARIANTS.items():
             options = {
                 name: {**given, **({"shard_bytes": 1024} if "shard_bytes" in given else {})}
-                for name, given in [*one.options.items()][: few.get(kind)]
+                for name, given in [*one.options.items()][few.get(kind, slice(None))]
             }
             monkeypatch.setitem(variants.VARIANTS, kind, variants.Variants(options, 1))
         with emulated(), stand_in_cudf.installed():

@@ -147,10 +147,11 @@ def graphs_for(entry: Entry) -> list[str]:
     return [name for name, edges in GRAPHS.items() if edges.n or not entry.needs_vertex]
 
 
+@pytest.mark.parametrize("share", range(3))  # of the configurations
 @pytest.mark.parametrize("entry", ALL, ids=str)
-def test_plain_python(entry: Entry) -> None:
+def test_plain_python(entry: Entry, share: int) -> None:
     """Each configuration runs to the end and to one limit: on the three thorough graphs, to all of them."""
-    configurations = [*DIRECTIONS, *PARTITIONS, *WAYS]
+    configurations = [*DIRECTIONS, *PARTITIONS, *WAYS][share::3]
     turn = itertools.cycle(configurations)
     for place, name in enumerate(graphs_for(entry)):
         chosen = configurations if name in THOROUGH else [{}, next(turn)]

@@ -49,19 +49,13 @@ def builds(name: str, section: Section, repeats: int) -> None:
         entrants = [
             _entrant(OURS, case, partial(ws.Graph, edges), partial(_check_partitioned, case))
         ]
-        for by, graph in ((ONE, case), (PART, part)):
-            if graph is not None:
-                make = partial(build, graph.table)
-                entrants.append(
-                    _entrant(
-                        by,
-                        graph,
-                        make,
-                        lambda made, graph=graph: check_csc(graph, rows_of_csc(graph, made)),
-                    )
-                )
+        entrants += [
+            _entrant(by, graph, partial(build, graph.table), partial(_check_rows, graph))
+            for by, graph in ((ONE, case), (PART, part))
+            if graph is not None
+        ]
         timings = by_library(race(section, BUILD, entrants, min(repeats, REPEATS), few=REPEATS))
-        for by in set(BUILD_TARGETS) & set(timings) if OURS in timings else ():
+        for by in [by for by in BUILD_TARGETS if {by, OURS} <= set(timings)]:
             ratio = timings[OURS].median / timings[by].median
             target = f"{BUILD}: {several.workers} GPUs ÷ {by.replace(' GPU', '')}"
             section.target(target, ratio, BUILD_TARGETS[by])
@@ -83,6 +77,10 @@ def _entrant(by: str, case: Case, make: Callable[[], Any], check: Callable[[Any]
         by, make, check, release=ws.Graph.close, edges=lambda graph: len(case.source),
         moved=lambda graph: moved,
     )  # fmt: skip
+
+
+def _check_rows(case: Case, graph: ws.Graph) -> float:
+    return check_csc(case, rows_of_csc(case, graph))
 
 
 def _check_partitioned(case: Case, graph: Any) -> None:

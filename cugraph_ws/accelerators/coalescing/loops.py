@@ -144,10 +144,10 @@ class CoalescingLoop(Loop):
         """Return the result's columns, by owned vertex; collective."""
         if not self._moved:
             return self._partitioned.columns()
-        found = None
+        columns = None
         if self._home is not None:
-            found = {name: as_host(one) for name, one in self._home.arrays().items()}
-        return self._partitioned.as_columns(self._handed_out(found))
+            columns = {name: as_host(array) for name, array in self._home.arrays().items()}
+        return self._partitioned.as_columns(self._handed_out(columns))
 
     # ------------------------------------------------------------------------------------ moving
 
@@ -162,21 +162,21 @@ class CoalescingLoop(Loop):
             return False
         graph = self._graph
         degrees = graph.degrees(incoming=True, on_device=graph.binds_on_device)
-        own = degrees[: graph.owned]
-        facts = [int(own.max()) if len(own) else 0]
+        own_degrees = degrees[: graph.owned]
+        facts = [int(own_degrees.max()) if len(own_degrees) else 0]
         if self._comm.rank == 0:
             arcs, columns = self._graph.number_of_arcs, len(self._graph.edge_attributes)
             bytes_ = arcs * (16 + 8 * columns)
-            held = 4 * bytes_ + 64 * self._graph.number_of_vertices  # during the build
+            needed = 4 * bytes_ + 64 * self._graph.number_of_vertices  # during the build
             room = available_memory()
             if self._partitioned.engine == "cuda":
                 room = min(room, device().free_memory())
-            fits = held * PART <= room
+            fits = needed * PART <= room
             passed = time.perf_counter() - self._begun
             facts.append(fits and passed >= bytes_ / RATE)
         gathered = self._comm.allgather(facts)
         mean = self._graph.number_of_arcs / self._graph.number_of_vertices
-        even = max(one[0] for one in gathered) <= EVEN * max(1.0, mean)
+        even = max(share[0] for share in gathered) <= EVEN * max(1.0, mean)
         return bool(even and gathered[0][1])
 
     def _move(self) -> None:
@@ -185,26 +185,28 @@ class CoalescingLoop(Loop):
         state = self._partitioned.state()
         by_vertex = {name: state[name] for name in self.by_vertex_state if name in state}
         constants = {
-            str(place): as_host(one)[:owned]
-            for place, one in enumerate(bound.constants)
-            if len(one) == self._graph.length
+            str(place): as_host(values)[:owned]
+            for place, values in enumerate(bound.constants)
+            if len(values) == self._graph.length
         }
-        whole = self._collected(
-            {**{f"state {name}": one for name, one in by_vertex.items()}, **constants}
+        collected = self._collected(
+            {**{f"state {name}": values for name, values in by_vertex.items()}, **constants}
         )
         graph = self._whole_graph()
         self._moved = True
         if graph is not None:
-            given = tuple(whole.get(str(place), one) for place, one in enumerate(bound.constants))
-            self._home = self._partitioned.moved(replace(bound, constants=given), graph)
+            of_all = tuple(
+                collected.get(str(place), values) for place, values in enumerate(bound.constants)
+            )
+            self._home = self._partitioned.moved(replace(bound, constants=of_all), graph)
             for name in by_vertex:
-                state[name] = whole[f"state {name}"]
+                state[name] = collected[f"state {name}"]
             self._home.restore(state)
         self._agreed({})
 
     def _whole_graph(self) -> Graph | None:
         """Return the whole graph, on rank 0 only; rank 0 keeps it; collective."""
-        share, kept = self._graph, self._graph.kept
+        share, cache = self._graph, self._graph.kept
         if "home" not in share.learned:
             csc, low = share.csc, share.low
             rows = np.repeat(np.arange(low, low + share.owned), csc.degrees)
@@ -212,12 +214,12 @@ class CoalescingLoop(Loop):
             arcs = {name: share.edge_values(name) for name in names}
             ends = {"source": share.positions[csc.indices], "destination": rows}
             while ends.keys() & arcs.keys():  # an attribute may have any name
-                ends = {f"{name} ": one for name, one in ends.items()}
+                ends = {f"{name} ": array for name, array in ends.items()}
             columns = self._collected({**ends, **arcs})
             if columns:
                 source, destination = ends
                 everyone = np.arange(share.number_of_vertices)
-                kept["home"] = Graph(
+                cache["home"] = Graph(
                     pa.table(columns),
                     source,
                     destination,
@@ -225,32 +227,32 @@ class CoalescingLoop(Loop):
                     vertices=pa.table({"vertex": everyone}),
                 )
             share.learned["home"] = True
-        found: Graph | None = kept.get("home")
-        return found
+        graph: Graph | None = cache.get("home")
+        return graph
 
     def _collected(self, own: dict[str, Array]) -> dict[str, Array]:
         """Return the concatenated arrays of all ranks on rank 0, an empty dict on others; collective."""
         buffers: list[list[Array]] = [[] for _ in range(self._comm.size)]
-        buffers[0] = [np.ascontiguousarray(one) for one in own.values()]
-        came = self._comm.alltoall(buffers)
+        buffers[0] = [np.ascontiguousarray(array) for array in own.values()]
+        received = self._comm.alltoall(buffers)
         if self._comm.rank:
             return {}
         return {
-            name: np.concatenate([buffer[place] for buffer in came])
+            name: np.concatenate([buffer[place] for buffer in received])
             for place, name in enumerate(own)
         }
 
-    def _handed_out(self, found: Mapping[str, Array] | None) -> dict[str, Array]:
+    def _handed_out(self, columns: Mapping[str, Array] | None) -> dict[str, Array]:
         """Send every rank its range of rank 0's arrays; collective."""
         by_vertex = {*self.by_vertex_state, *self._partitioned.by_vertex_arrays}
-        names = self._comm.allgather([] if found is None else list(found))[0]
+        names = self._comm.allgather([] if columns is None else list(columns))[0]
         buffers: list[list[Array]] = [[] for _ in range(self._comm.size)]
-        if found is not None:
+        if columns is not None:
             cuts = self._graph.cuts
             buffers = [
                 [
-                    np.ascontiguousarray(one[low:high] if name in by_vertex else one)
-                    for name, one in found.items()
+                    np.ascontiguousarray(array[low:high] if name in by_vertex else array)
+                    for name, array in columns.items()
                 ]
                 for low, high in pairwise(cuts.tolist())
             ]
@@ -265,10 +267,10 @@ class CoalescingLoop(Loop):
                 "active": int(step.active),
                 "edges": int(step.edges),
                 "residual": float(step.residual),
-                "residuals": [float(one) for one in step.residuals],
+                "residuals": [float(value) for value in step.residuals],
                 "direction": step.direction,
                 "filter": step.filter,
-                "history": [[int(one) for one in pair] for pair in step.history],
+                "history": [[int(value) for value in pair] for pair in step.history],
                 "modes": [list(pair) for pair in step.modes],
             }
         facts = self._agreed(facts_here)

@@ -51,5 +51,5 @@ def combine(
         The L1 norm of the sum of factor times change, over the five changes; and the total of the
         absolute values of the negative entries.
     """
-    given = tuple(vectors), tuple(map(float, factors)), combined
-    return added(kernels.combine, 2, len(vectors[0]), *given)
+    arguments = tuple(vectors), tuple(map(float, factors)), combined
+    return added(kernels.combine, 2, len(vectors[0]), *arguments)

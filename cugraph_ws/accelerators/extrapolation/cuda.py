@@ -33,16 +33,16 @@ def combine(
     vectors: Sequence[Array], factors: Sequence[float], combined: Array
 ) -> npt.NDArray[np.float64]:
     """Write the combination of the last five vectors, with negative entries set to 0."""
-    given = tuple(vectors), tuple(map(float, factors)), len(vectors[0]), combined
-    added: npt.NDArray[np.float64] = _launch("combine", 2, *given).sum(axis=0)
+    inputs = tuple(vectors), tuple(map(float, factors)), len(vectors[0]), combined
+    added: npt.NDArray[np.float64] = _launch("combine", 2, *inputs).sum(axis=0)
     return added
 
 
 def _launch(name: str, width: int, *arguments: Any) -> npt.NDArray[np.float64]:
     """Launch a kernel, and return the sums of each of its blocks."""
-    here, count = device(), len(arguments[0][0])
+    gpu, count = device(), len(arguments[0][0])
     grid = min(BLOCKS, -(-count // BLOCK))
-    sums = here.xp.empty(grid * width, np.float64)
+    sums = gpu.xp.empty(grid * width, np.float64)
     if grid:
-        here.module("extrapolation.cuda").launch(name, grid, BLOCK, *arguments, sums)
-    return here.to_host(sums).reshape(grid, width)
+        gpu.module("extrapolation.cuda").launch(name, grid, BLOCK, *arguments, sums)
+    return gpu.to_host(sums).reshape(grid, width)

@@ -252,20 +252,20 @@ class Extrapolation:
             return False
         if not self._always:
             assert self._tol is not None
-            left = 0.0
+            supersteps_left = 0.0
             if residual > 0.0:
-                left = math.inf
+                supersteps_left = math.inf
                 if 0.0 < self._rate < 1.0:
-                    left = math.log(self._tol / residual) / math.log(self._rate)
-            if left < LEAST_LEFT + PERIOD - DECIDED:
+                    supersteps_left = math.log(self._tol / residual) / math.log(self._rate)
+            if supersteps_left < LEAST_LEFT + PERIOD - DECIDED:
                 return False
             if self._pause:
                 self._pause -= 1
                 return False
         if self._vectors:  # on all ranks
             return True
-        taken = 8 * (len(KEPT) + 1) * self._part.size
-        return not self._exchange.total(int(taken > SMALL and PART * taken > self._free()))
+        needed = 8 * (len(KEPT) + 1) * self._part.size
+        return not self._exchange.total(int(needed > SMALL and PART * needed > self._free()))
 
     def _free(self) -> int:
         """Return how many bytes can be allocated."""
@@ -282,8 +282,8 @@ class Extrapolation:
         if not self._vectors:
             xp, owned = self._part.xp, self._part.owned
             self._vectors = tuple(xp.empty(owned, np.float64) for _ in KEPT)
-        for one in self._recent():
-            self._vectors[self._count][:] = one
+        for vector in self._recent():
+            self._vectors[self._count][:] = vector
             self._count += 1
 
     def _combine(self, residual: float) -> bool:
@@ -295,8 +295,8 @@ class Extrapolation:
         if factors is None:  # on all ranks
             return False
         combined = part.xp.empty(part.size, np.float64)
-        own = self._loops.combine(vectors, factors.tolist(), combined[: part.owned])
-        change, below = np.sum(halo.allgather(own.tolist()), axis=0).tolist()
+        own_combined = self._loops.combine(vectors, factors.tolist(), combined[: part.owned])
+        change, below = np.sum(halo.allgather(own_combined.tolist()), axis=0).tolist()
         # Setting negative entries to 0 adds `below`, and scaling removes as much: either may change the
         # state and its image by that amount
         if not change + 4.0 * below <= GUARD * residual:
@@ -305,27 +305,27 @@ class Extrapolation:
             combined[: part.owned] /= 1.0 + below
         self._exchange.finish()
         halo.update(combined)
-        others: Mapping[str, Array] = {}
+        derived: Mapping[str, Array] = {}
         if self._declared.others is not None:
             constants = {
                 name: self._executor.by_position(at) for at, name in enumerate(self._names)
             }
-            others = self._declared.others(part.xp, combined, constants)
-        self._executor.begin({self._declared.field: combined, **others})
+            derived = self._declared.others(part.xp, combined, constants)
+        self._executor.begin({self._declared.field: combined, **derived})
         return True
 
     # ------------------------------------------------------------------------------- checkpoints
 
     def state(self) -> dict[str, npt.NDArray[np.float64]]:
         """Return the kept vectors by owned vertex, zeros for those not kept, and the counts."""
-        part, found = self._part, {}
+        part, saved = self._part, {}
         for place, name in enumerate(KEPT):
             column = np.zeros(part.owned)
             if place < self._count:
                 column = as_host(self._vectors[place][part.order])
-            found[name] = column
+            saved[name] = column
         counts = (self._count, self._refused, self._pause)
-        return {**found, "_kept": np.array(counts, np.int64), "_rate": np.array([self._rate])}
+        return {**saved, "_kept": np.array(counts, np.int64), "_rate": np.array([self._rate])}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` returned."""
@@ -374,6 +374,6 @@ def factors_of(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | N
     sizes = np.sqrt(np.maximum(np.diag(differences), 0.0))
     sizes[sizes == 0.0] = 1.0
     scaled = differences / np.outer(sizes, sizes)
-    found = np.linalg.lstsq(scaled, right / sizes, rcond=RANK)[0] / sizes
-    factors = np.append(found, 1.0 - found.sum())
+    solution = np.linalg.lstsq(scaled, right / sizes, rcond=RANK)[0] / sizes
+    factors = np.append(solution, 1.0 - solution.sum())
     return factors if np.isfinite(factors).all() else None

@@ -109,15 +109,15 @@ class Shards:
     @property
     def arrays(self) -> dict[str, DeviceArray]:
         """The stored arrays, by name."""
-        found = {
+        named = {
             name: getattr(self, name) for name in ("rows", "cuts", "firsts", "sources", "places")
         }
         if self.slots is not None:
             slots = self.slots._asdict()
             tasks = slots.pop("tasks")
-            found |= {f"slot_{name}": array for name, array in slots.items()}
-            found |= {f"task_{place}": array for place, array in enumerate(tasks[:3])}
-        return found
+            named |= {f"slot_{name}": array for name, array in slots.items()}
+            named |= {f"task_{place}": array for place, array in enumerate(tasks[:3])}
+        return named
 
     @property
     def nbytes(self) -> int:
@@ -133,8 +133,8 @@ class Launches:
 
     def __call__(self) -> None:
         """Launch them."""
-        for one in self.each:
-            one()
+        for launch in self.each:
+            launch()
 
 
 def sizes_of(
@@ -213,15 +213,15 @@ def _by_source(
     bits = bits_for(graph.size), bits_for(capacity)
     some = max(1, -(-arcs // capacity // SHARD_PARTS)) * capacity
     for first in range(0, arcs, some):
-        here = min(some, arcs - first)
-        keys = xp.empty(here, np.int64)
+        count = min(some, arcs - first)
+        keys = xp.empty(count, np.int64)
         run(
-            device, "key_sources", here, indices, first, here, capacity, *bits, keys,
+            device, "key_sources", count, indices, first, count, capacity, *bits, keys,
             module="gshards.shard_arcs",
         )  # fmt: skip
         keys.sort()
         run(
-            device, "split_keys", here, keys, first, here, *bits, sources, places,
+            device, "split_keys", count, keys, first, count, *bits, sources, places,
             module="gshards.shard_arcs",
         )  # fmt: skip
         del keys
@@ -251,7 +251,7 @@ def _by_window(
     before, slot_groups = _sums(xp, lengths), _sums(xp, groups)
     by_window = _sums(xp, groups.reshape(count, len(dense)).T.ravel())
     item_groups = xp.ascontiguousarray(by_window[:-1].reshape(len(dense), count).T).ravel()
-    total, covered = (int(device.to_host(one[-1:])[0]) for one in (slot_groups, before))
+    total, covered = (int(device.to_host(offsets[-1:])[0]) for offsets in (slot_groups, before))
     rest = arcs - covered
     slot_places = xp.full(GROUP * total, NO_PLACE, np.uint16)
     window_sources = xp.zeros(GROUP * total, np.uint16)
@@ -292,8 +292,8 @@ def _tasks(
     place = np.arange(len(owner)) - np.repeat(np.cumsum(cuts) - cuts, cuts)
     firsts = ends[:-1][owner] + most * place
     lasts = np.minimum(firsts + most, ends[1:][owner])
-    held = (numbers[owner].astype(np.int32), firsts.astype(np.int64), lasts.astype(np.int64))
-    return (*(xp.asarray(one) for one in held), len(owner))
+    columns = (numbers[owner].astype(np.int32), firsts.astype(np.int64), lasts.astype(np.int64))
+    return (*(xp.asarray(column) for column in columns), len(owner))
 
 
 def _sums(xp: Any, counts: DeviceArray) -> DeviceArray:
@@ -344,8 +344,8 @@ class ShardedLayout:
         self._part = part
         sizes = sizes_of(device, sources, graph.arcs, shard_bytes)
         each = sum(np.dtype(kind).itemsize for kind in sources)
-        held = (sizes.capacity + (sizes.capacity >> SKEW_BITS) + 7) & -8
-        self._room = max(1, each) * held
+        padded_capacity = (sizes.capacity + (sizes.capacity >> SKEW_BITS) + 7) & -8
+        self._room = max(1, each) * padded_capacity
 
         def build() -> Shards:
             slots = each * slots_of(graph.arcs) if self.windows else 0
@@ -359,8 +359,8 @@ class ShardedLayout:
         self._filling = 0 if slots is None else min(slots.tasks[-1], most)
         rest = max(32 * len(shards.cuts), part.owned - shards.filled)
         self._finishing = device.blocks_for(rest, BLOCK)
-        held = 0 if slots is None else len(slots.places)
-        self._slots = tuple(xp.empty(held, kind) for kind in sources)
+        slot_count = 0 if slots is None else len(slots.places)
+        self._slots = tuple(xp.empty(slot_count, kind) for kind in sources)
         self._parts = tuple(xp.empty(2 * shards.count, kind) for kind in message)
         if slots is None:
             self._slot_rows = xp.zeros(shards.count + 1, np.int64), xp.empty(0, np.uint16)
@@ -380,8 +380,8 @@ class ShardedLayout:
         if not cls.windows:
             return LayoutCost(by_source, by_source + sorting)
         slots = slots_of(arcs)
-        kept = 4 * slots + slots // 2  # a place and a source of two bytes, and the mapper
-        return LayoutCost(kept, by_source + max(sorting, kept + 8 * vertices))
+        kept_bytes = 4 * slots + slots // 2  # a place and a source of two bytes, and the mapper
+        return LayoutCost(kept_bytes, by_source + max(sorting, kept_bytes + 8 * vertices))
 
     @staticmethod
     def adaptors(program: VertexProgram, types: Types, variant: Variant) -> list[str]:

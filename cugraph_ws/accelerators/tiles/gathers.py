@@ -70,7 +70,7 @@ def why_not_tiled(
 
 
 def _edge_bytes(part: Any) -> int:
-    return sum(one.nbytes for one in part.edges("csc"))
+    return sum(column.nbytes for column in part.edges("csc"))
 
 
 class TileChoice:

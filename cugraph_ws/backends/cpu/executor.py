@@ -247,17 +247,17 @@ class CpuExecutor:
         # A superstep in place has no state to go back to, should the run end within it.
         run = context.run if self._in_place else context.look_and_run
         totals = np.zeros((len(ranges) + len(hubs), 3))
-        seen = (rows, self._edges(), context.state, fresh, part.constants, values)
+        arguments = (rows, self._edges(), context.state, fresh, part.constants, values)
         listing = context.bound.program.listing
         if listing is not None:
-            lists = [(*bounds, *seen, totals[place]) for place, bounds in enumerate(ranges)]
+            lists = [(*bounds, *arguments, totals[place]) for place, bounds in enumerate(ranges)]
             loops = context.loops
             run(loops.gather_lists if listing.kind == "list" else loops.gather_modes, lists)
         elif accelerated is not None:
             accelerated.gather(outbox, fresh, longest, ranges, totals)
         else:
             tasks = [
-                (*bounds, longest, *seen, self._prepares, outbox, totals[place])
+                (*bounds, longest, *arguments, self._prepares, outbox, totals[place])
                 for place, bounds in enumerate(ranges)
             ]
             run(context.loops.gather, tasks)
@@ -318,8 +318,8 @@ class CpuExecutor:
         ]  # fmt: skip
         parts = context.run(context.loops.gather_part, tasks)
         gathered = parts[0]
-        for one in parts[1:]:
-            gathered = context.loops.merge_parts(gathered, one)
+        for part_value in parts[1:]:
+            gathered = context.loops.merge_parts(gathered, part_value)
         context.loops.finish(
             vertex, gathered, context.state, fresh, part.constants, context.values, totals
         )
@@ -328,7 +328,7 @@ class CpuExecutor:
         """Pull: every vertex reads its active in-neighbours."""
         context, part = self._context, self._part
         rows = context.rows("csc")
-        sent = self._frontier.count()[0]
+        senders = self._frontier.count()[0]
         if self._queues is not None:
             self._queues.marks[self._frontier.as_list()] = 0
         frontier = self._frontier.as_bitmap()
@@ -355,14 +355,14 @@ class CpuExecutor:
             context.state, self._fresh = fresh, context.state
         self._frontier.set_bitmap(following)
         read = int(totals[:, 1].sum())
-        return Counts(read=read, history=[(sent, read)])
+        return Counts(read=read, history=[(senders, read)])
 
     def _push(self) -> Counts:
         """Push: active vertices change their out-neighbours, in place."""
         context, part, queues = self._context, self._part, self._open_queues()
         rows = context.rows("csr")
         frontier = self._frontier.as_list()
-        sent = self._frontier.count()[0]
+        senders = self._frontier.count()[0]
         prefix = np.empty(len(frontier) + 1, np.int64)
         begin_superstep(frontier, rows[0], queues.marks, prefix)
         arcs = int(prefix[-1])
@@ -381,13 +381,13 @@ class CpuExecutor:
             for place, bounds in enumerate(ranges)
         ]  # fmt: skip
         context.run(context.loops.push, tasks)
-        queued = [one[:size] for one, size in zip(near, totals[:, 0], strict=True)]
+        queued = [queue[:size] for queue, size in zip(near, totals[:, 0], strict=True)]
         self._frontier.set_list(np.concatenate([np.empty(0, context.index), *queued]))
         if queues.ordered:
-            for one, size in zip(pending, totals[:, 1], strict=True):
-                queues.file(one[:size], self._frontier)
+            for queue, size in zip(pending, totals[:, 1], strict=True):
+                queues.file(queue[:size], self._frontier)
             queues.balance(self._frontier)
-        return Counts(read=arcs, history=[(sent, arcs)])
+        return Counts(read=arcs, history=[(senders, arcs)])
 
     def _push_fused(self, choice: Choice) -> Counts:
         """Run several supersteps in one call, in one thread."""
@@ -410,7 +410,7 @@ class CpuExecutor:
     def _scatter(self) -> Counts:
         """Scatter: active vertices fill inboxes, receivers empty them."""
         context, part, queues = self._context, self._part, self._open_queues()
-        sent, arcs = self._frontier.count()
+        senders, arcs = self._frontier.count()
         inbox = tuple(np.empty(part.owned, kind) for kind in context.bound.types.message)
         receivers = np.empty(min(part.owned, arcs), context.index)
         count = context.loops.scatter(
@@ -423,7 +423,7 @@ class CpuExecutor:
             queues.marks, following,
         )  # fmt: skip
         self._frontier.set_list(following[:size].copy())
-        return Counts(read=arcs, history=[(sent, arcs)])
+        return Counts(read=arcs, history=[(senders, arcs)])
 
     def _fresh_state(self) -> tuple[Array, ...]:
         if not self._fresh:

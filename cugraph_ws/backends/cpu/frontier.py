@@ -88,12 +88,12 @@ class Frontier:
         part = self._context.part
         offsets = part.csr.offsets
         if self._list is not None:
-            own = (
+            own_counts = (
                 len(self._list)
                 if part.size == part.owned
                 else int(np.count_nonzero(self._list < part.owned))
             )
-            return own, int((offsets[self._list + 1] - offsets[self._list]).sum())
+            return own_counts, int((offsets[self._list + 1] - offsets[self._list]).sum())
         assert self._bitmap is not None
         ranges = on_words(cut_evenly(part.size, self._context.pieces(part.size)))
         totals = np.zeros((len(ranges), 2), np.int64)
@@ -155,12 +155,14 @@ def first_frontier(context: Context) -> Array:
     example = common_place(places, [column[places].tolist() for column in context.state])
     if example is None:
         return everyone
-    found = np.empty(part.size, context.index)
-    count = context.loops.list_unlike(0, part.size, context.state, part.constants, example, found)
+    positions = np.empty(part.size, context.index)
+    count = context.loops.list_unlike(
+        0, part.size, context.state, part.constants, example, positions
+    )
     if count > max(FEW, part.size // FEW_SHARE):
         return everyone
-    others = found[:count].copy()
-    return others if _is_quiet(context, example, others) else everyone
+    later = positions[:count].copy()
+    return later if _is_quiet(context, example, later) else everyone
 
 
 def declared_frontier(context: Context) -> Array:
@@ -179,11 +181,11 @@ def declared_frontier(context: Context) -> Array:
     part = context.part
     if "starts" not in context.bound.program.functions:
         return np.arange(part.size, dtype=context.index)
-    found = np.empty(part.size, context.index)
+    positions = np.empty(part.size, context.index)
     count = context.loops.select_started(
-        0, part.size, context.state, part.constants, context.values, found
+        0, part.size, context.state, part.constants, context.values, positions
     )
-    return found[:count].copy()
+    return positions[:count].copy()
 
 
 def sampled(size: int) -> npt.NDArray[np.int64]:
@@ -228,7 +230,7 @@ def reads_constants(program: VertexProgram) -> bool:
         for name in ("compute", "apply", "active")
         if name in program.sources
     )
-    return any(names & set(program.constants) for one in read for names in one)
+    return any(names & set(program.constants) for names_read in read for names in names_read)
 
 
 class Whole(Protocol):
@@ -252,11 +254,11 @@ def may_be_quiet(bound: BoundProgram, part: Whole) -> bool:
     -------
     bool
     """
-    whole = 2 <= part.owned == part.vertices
-    return whole and bound.order_free and not reads_constants(bound.program)
+    is_whole = 2 <= part.owned == part.vertices
+    return is_whole and bound.order_free and not reads_constants(bound.program)
 
 
-def _is_quiet(context: Context, example: int, others: Array) -> bool:
+def _is_quiet(context: Context, example: int, later: Array) -> bool:
     """Return whether messages of vertices with `example`'s state change no vertex."""
     part, state, values = context.part, context.state, context.values
     edges = part.edges("csr")
@@ -271,7 +273,7 @@ def _is_quiet(context: Context, example: int, others: Array) -> bool:
         return False
     return bool(
         context.loops.rows_are_quiet(
-            others[others < part.owned],
+            later[later < part.owned],
             context.rows("csc"),
             part.edges("csc"),
             state,

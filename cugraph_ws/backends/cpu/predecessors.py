@@ -45,8 +45,8 @@ class PredecessorTrees:
         context = self._context
         part = context.part
         if self._level == 0:
-            own = self._parents[: part.owned]
-            decided = np.flatnonzero(own != UNDECIDED).astype(context.index)
+            own_parents = self._parents[: part.owned]
+            decided = np.flatnonzero(own_parents != UNDECIDED).astype(context.index)
             self._attached = np.concatenate([decided, self._attached])
             self._levels = np.zeros(part.size, np.int64)
         self._level += 1
@@ -81,5 +81,5 @@ class PredecessorTrees:
         """
         parents = self._parents[: self._context.part.owned]
         numbers = self._context.part.numbers
-        found: npt.NDArray[np.int64] = np.where(parents >= 0, numbers[parents], -1)
-        return found
+        predecessors: npt.NDArray[np.int64] = np.where(parents >= 0, numbers[parents], -1)
+        return predecessors

@@ -146,8 +146,8 @@ class Messages:
             senders[self._along], senders[against] = csc.indices, csr.indices
             look()
             if strengths is not None:
-                held, strengths = strengths, np.empty(offsets[-1])
-                strengths[self._along] = held
+                strengths_of_arcs, strengths = strengths, np.empty(offsets[-1])
+                strengths[self._along] = strengths_of_arcs
                 strengths[against] = self._part.arc_values(self._coupling, "csr")
         look()
         reverse = np.empty(len(senders), np.int64)
@@ -168,27 +168,31 @@ class Messages:
         inside = sorted_arcs[comm.rank]
         loops = csc.indices[inside] == csc.rows()[inside]
         sorted_arcs[comm.rank] = inside[~loops]  # self-loops send nothing
-        arcs = [np.sort(one) for one in sorted_arcs]
+        arcs = [np.sort(places) for places in sorted_arcs]
         if part.graph.directed:
             offsets, mirrored, strengths = self._show_arcs(arcs, strengths)
-            own = [self._along[one] for one in arcs]
-            taken = [[self._along[one] for one in sorted_arcs], mirrored]
-            answered = [[np.sort(one) for one in mirrored], own]
+            own_places = [self._along[places] for places in arcs]
+            receiving = [[self._along[places] for places in sorted_arcs], mirrored]
+            answered = [[np.sort(places) for places in mirrored], own_places]
         else:
-            offsets, taken, answered = csc.offsets, [sorted_arcs], [arcs]
-        answers = np.concatenate([one for way in answered for one in way])
-        sent, turn = len(answers), sum(map(len, answered[0]))
-        ends = np.cumsum([0, *(len(one) for way in answered for one in way)]).tolist()
+            offsets, receiving, answered = csc.offsets, [sorted_arcs], [arcs]
+        answers = np.concatenate([places for way in answered for places in way])
+        sent_arcs, turn = len(answers), sum(map(len, answered[0]))
+        ends = np.cumsum([0, *(len(places) for way in answered for places in way)]).tolist()
         ranges = [slice(*cut) for cut in pairwise(ends)]
-        self._given = [ranges[: comm.size], ranges[comm.size :]][: len(taken)]
-        self._taken = [[one + sent for one in way] for way in taken]
+        self._given = [ranges[: comm.size], ranges[comm.size :]][: len(receiving)]
+        self._taken = [[places + sent_arcs for places in way] for way in receiving]
         if part.graph.directed:
-            self._along = self._along + sent
+            self._along = self._along + sent_arcs
         else:
-            self._along = slice(sent, sent + csc.number_of_arcs)
+            self._along = slice(sent_arcs, sent_arcs + csc.number_of_arcs)
         rows = np.repeat(np.arange(part.owned, dtype=part.index), np.diff(offsets))
-        held = None if strengths is None else strengths[answers]
-        return _rows_of(rows[answers], answers + sent, turn, part.owned), offsets, held
+        strengths_of_arcs = None if strengths is None else strengths[answers]
+        return (
+            _rows_of(rows[answers], answers + sent_arcs, turn, part.owned),
+            offsets,
+            strengths_of_arcs,
+        )
 
     def _show_arcs(
         self, arcs: list[Integers], strengths: Floats | None
@@ -199,35 +203,37 @@ class Messages:
         against its arcs; and the strengths of all messages.
         """
         part, low = self._part, self._part.graph.cuts[:-1]
-        sources = [part.numbers[part.csc.indices[one]] for one in arcs]
-        buffers = [[one - first] for one, first in zip(sources, low, strict=True)]
+        sources = [part.numbers[part.csc.indices[array]] for array in arcs]
+        buffers = [[array - first] for array, first in zip(sources, low, strict=True)]
         if strengths is not None:
-            buffers = [[*buffer, strengths[one]] for buffer, one in zip(buffers, arcs, strict=True)]
-        came = part.halo.exchange(buffers)
-        leading = np.concatenate([buffer[0] for buffer in came])
+            buffers = [
+                [*buffer, strengths[array]] for buffer, array in zip(buffers, arcs, strict=True)
+            ]
+        received = part.halo.exchange(buffers)
+        leading = np.concatenate([buffer[0] for buffer in received])
         after = np.append(0, np.bincount(leading, minlength=part.owned).cumsum())
         offsets, _, self._along, places = _between(part.csc, after)
         against = np.empty_like(places)
         against[np.argsort(leading, kind="stable")] = places
-        held = None
+        strengths_of_arcs = None
         if strengths is not None:
-            held = np.empty(offsets[-1])
-            held[self._along] = strengths
-            held[against] = np.concatenate([buffer[1] for buffer in came])
-        ends = np.cumsum([0, *(len(buffer[0]) for buffer in came)]).tolist()
-        return offsets, [against[low:high] for low, high in pairwise(ends)], held
+            strengths_of_arcs = np.empty(offsets[-1])
+            strengths_of_arcs[self._along] = strengths
+            strengths_of_arcs[against] = np.concatenate([buffer[1] for buffer in received])
+        ends = np.cumsum([0, *(len(buffer[0]) for buffer in received)]).tolist()
+        return offsets, [against[low:high] for low, high in pairwise(ends)], strengths_of_arcs
 
-    def _exchange(self, given: list[list[Any]], taken: list[list[Any]]) -> None:
+    def _exchange(self, sending: list[list[Any]], receiving: list[list[Any]]) -> None:
         """Send messages to each rank, and put the received ones into their places; collective."""
-        if not given:
+        if not sending:
             return
         buffers = [
-            [self.table[one].ravel() for one in places] for places in zip(*given, strict=True)
+            [self.table[rows].ravel() for rows in places] for places in zip(*sending, strict=True)
         ]
-        came = self._part.halo.exchange(buffers)
-        for places, buffer in zip(zip(*taken, strict=True), came, strict=True):
-            for one, messages in zip(places, buffer, strict=True):
-                self.table[one] = messages.reshape(-1, self.table.shape[1])
+        received = self._part.halo.exchange(buffers)
+        for places, buffer in zip(zip(*receiving, strict=True), received, strict=True):
+            for rows, messages in zip(places, buffer, strict=True):
+                self.table[rows] = messages.reshape(-1, self.table.shape[1])
 
 
 def self_loops(part: Part) -> Integers:

@@ -51,8 +51,8 @@ class InOrder:
         int
             How many arcs were read.
         """
-        first, *others = self._sides
-        second = others[0] if others else (first[0], first[1][:0])
+        first, *later_sides = self._sides
+        second = later_sides[0] if later_sides else (first[0], first[1][:0])
         self._marks[:] = 0
         waiting, arcs = color_ready(
             first, second, self._listed, self._priority, color, self._marks, ARCS_A_CALL

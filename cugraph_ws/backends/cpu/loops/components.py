@@ -118,19 +118,19 @@ def steps_of(arcs: int) -> int:
     return SAMPLED + -(-arcs // ARCS_A_STEP)
 
 
-def join_pairs(ones: Array, others: Array, size: int) -> Array:
+def join_pairs(tails: Array, heads: Array, size: int) -> Array:
     """Return for each of `size` vertices the least vertex that the pairs join it with.
 
     Parameters
     ----------
-    ones, others : ndarray of int64, shape (pairs,)
+    tails, heads : ndarray of int64, shape (pairs,)
     size : int
 
     Returns
     -------
     ndarray of int, shape (size,)
     """
-    pairs = EdgeList(ones, others, 0, np.empty(0, ones.dtype), size)
+    pairs = EdgeList(tails, heads, 0, np.empty(0, tails.dtype), size)
     rows, _ = pairs.rows_of_sources([], both=False)
     return join_rows(rows.offsets.astype(np.int64, copy=False), rows.indices)
 

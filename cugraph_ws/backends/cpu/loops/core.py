@@ -153,7 +153,7 @@ class Peeler:
         fallen = [self._queue[:size].copy()]
         for places, losses in reports:
             open_ = core[places] > level  # the others keep their core numbers
-            left = places[open_]
-            core[left] = np.maximum(core[left] - losses[open_], level)
-            fallen.append(left[core[left] == level])
+            still_open = places[open_]
+            core[still_open] = np.maximum(core[still_open] - losses[open_], level)
+            fallen.append(still_open[core[still_open] == level])
         return np.concatenate(fallen), read

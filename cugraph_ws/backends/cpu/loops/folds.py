@@ -65,10 +65,10 @@ def sums(
     ndarray of float64, shape (len(which), columns)
     """
     cuts = _cuts(rows, which, values.shape[1])
-    found = np.empty((len(which), values.shape[1]))
-    given = (rows.offsets, rows.indices, which, values, weights, found)
-    parallel(sum_rows, [(*given, *cut) for cut in cuts])
-    return found
+    totals = np.empty((len(which), values.shape[1]))
+    arguments = (rows.offsets, rows.indices, which, values, weights, totals)
+    parallel(sum_rows, [(*arguments, *cut) for cut in cuts])
+    return totals
 
 
 def classes_of(rows: Any, count: int, *, whole: bool = False) -> AllRows:
@@ -107,13 +107,13 @@ def sums_of_all(
     -------
     ndarray of float64, shape (rows,)
     """
-    found = np.empty(classes.total)
+    totals = np.empty(classes.total)
     if classes.otherwise is not None and classes.otherwise.due():
-        classes.otherwise.sums(values, weights, column, found)
-        return found
-    given = (rows.offsets, rows.indices, values, weights, found)
-    parallel(sum_all_rows, [(*given, *cut) for cut in classes.ranges])
-    return found
+        classes.otherwise.sums(values, weights, column, totals)
+        return totals
+    arguments = (rows.offsets, rows.indices, values, weights, totals)
+    parallel(sum_all_rows, [(*arguments, *cut) for cut in classes.ranges])
+    return totals
 
 
 def words(rows: Any, which: Array, values: Array, operation: int, identity: int) -> Array:
@@ -135,10 +135,10 @@ def words(rows: Any, which: Array, values: Array, operation: int, identity: int)
     ndarray of int64, shape (len(which),)
     """
     cuts = _cuts(rows, which)
-    found = np.empty(len(which), np.int64)
-    given = (rows.offsets, rows.indices, which, values, operation, identity, found)
-    parallel(fold_words, [(*given, *cut) for cut in cuts])
-    return found
+    results = np.empty(len(which), np.int64)
+    arguments = (rows.offsets, rows.indices, which, values, operation, identity, results)
+    parallel(fold_words, [(*arguments, *cut) for cut in cuts])
+    return results
 
 
 def nearest(rows: Any, which: Array, distances: Array, weights: Array) -> Array:
@@ -158,10 +158,10 @@ def nearest(rows: Any, which: Array, distances: Array, weights: Array) -> Array:
         Infinite without neighbours.
     """
     cuts = _cuts(rows, which, distances.shape[1])
-    found = np.empty((len(which), distances.shape[1]))
-    given = (rows.offsets, rows.indices, which, distances, weights, found)
-    parallel(nearest_rows, [(*given, *cut) for cut in cuts])
-    return found
+    results = np.empty((len(which), distances.shape[1]))
+    arguments = (rows.offsets, rows.indices, which, distances, weights, results)
+    parallel(nearest_rows, [(*arguments, *cut) for cut in cuts])
+    return results
 
 
 def tight(
@@ -184,10 +184,10 @@ def tight(
     ndarray of float64, shape (len(which), columns)
     """
     cuts = _cuts(rows, which, values.shape[1])
-    found = np.empty((len(which), values.shape[1]))
-    given = (rows.offsets, rows.indices, which, values, distances, weights, forward, found)
-    parallel(tight_rows, [(*given, *cut) for cut in cuts])
-    return found
+    results = np.empty((len(which), values.shape[1]))
+    arguments = (rows.offsets, rows.indices, which, values, distances, weights, forward, results)
+    parallel(tight_rows, [(*arguments, *cut) for cut in cuts])
+    return results
 
 
 def _cuts(rows: Any, which: Array, columns: int = 1) -> list[tuple[int, int]]:

@@ -35,32 +35,32 @@ def fold(kind: str, values: Array, places: Array, size: int) -> Array:
         A place without a value gets the identity of the fold.  NaN is neither least nor greatest.
     """
     nothing = nothing_of(kind, values.dtype)
-    found = np.full(size, nothing, values.dtype)
+    results = np.full(size, nothing, values.dtype)
     if kind == "sum":
         with np.errstate(all="ignore"):
-            np.add.at(found, places, values)
-        return found
+            np.add.at(results, places, values)
+        return results
     if values.dtype.kind == "f":
         values = np.where(np.isnan(values), nothing, values + values.dtype.type(0))  # no -0.0
     if values.dtype.kind == "b":
-        (np.logical_and if kind == "least" else np.logical_or).at(found, places, values)
+        (np.logical_and if kind == "least" else np.logical_or).at(results, places, values)
     else:
-        (np.minimum if kind == "least" else np.maximum).at(found, places, values)
-    return found
+        (np.minimum if kind == "least" else np.maximum).at(results, places, values)
+    return results
 
 
-def lower(found: Array, places: Array, words: Array) -> None:
+def lower(least: Array, places: Array, words: Array) -> None:
     """Lower each entry to the least of the words for its place.
 
     Parameters
     ----------
-    found : ndarray of int64
+    least : ndarray of int64
         Modified in place.
     places : ndarray of int64, shape (len(words),)
-        Indices of `found`.
+        Indices of `least`.
     words : ndarray of int64
     """
     for first in range(0, len(words), WORDS_AT_ONCE):
         some = slice(first, first + WORDS_AT_ONCE)
-        np.minimum.at(found, places[some], words[some])
+        np.minimum.at(least, places[some], words[some])
         look()

@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 
 
 def shift(
-    sums: Array, before: Array, found: Array, *, scale: float, by: float
+    sums: Array, before: Array, product: Array, *, scale: float, by: float
 ) -> npt.NDArray[np.float64]:
     """Write the next vector: `scale` times the sums, less `by` times the one before.
 
@@ -25,7 +25,7 @@ def shift(
     sums : array of float64, shape (n,)
         Sums of the neighbours' entries of `before`.
     before : array of float64, shape (n,)
-    found : array of float64, shape (n,)
+    product : array of float64, shape (n,)
         Written.
     scale, by : float
 
@@ -34,7 +34,7 @@ def shift(
     ndarray of float64, shape (2,)
         The inner products of the vector with the one before, and with itself.
     """
-    return added(krylov.shift, 2, len(sums), sums, before, float(scale), float(by), found)
+    return added(krylov.shift, 2, len(sums), sums, before, float(scale), float(by), product)
 
 
 def combine(

@@ -32,12 +32,12 @@ class Chooser:
 
     def __init__(self, part: Any, weights: list[Array]) -> None:
         csc = part.csc
-        held = [*weights, *(np.empty(0, np.int64) for _ in range(2))]
-        self._rows = csc.offsets, csc.indices, held[0]
-        self._more = csc.offsets, csc.indices[:0], held[0][:0]
+        buffers = [*weights, *(np.empty(0, np.int64) for _ in range(2))]
+        self._rows = csc.offsets, csc.indices, buffers[0]
+        self._more = csc.offsets, csc.indices[:0], buffers[0][:0]
         offsets = csc.offsets
         if part.directed:
-            self._more = part.csr.offsets, part.csr.indices, held[1]
+            self._more = part.csr.offsets, part.csr.indices, buffers[1]
             offsets = offsets[: part.owned + 1] + part.csr.offsets[: part.owned + 1]
         self._owned = part.owned
         pieces = number_of_tasks(int(offsets[-1]), ARCS_A_TASK, MOST_A_TASK)

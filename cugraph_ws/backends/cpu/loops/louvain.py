@@ -118,10 +118,10 @@ def sum_moves(
     tasks = [
         (rows, listed, labels, np.zeros_like(stirred), *cut) for cut in cut_offsets(offsets, pieces)
     ]
-    found = parallel(sum_listed_moves, tasks)
+    sums = parallel(sum_listed_moves, tasks)
     for task in tasks:
         stirred += task[3]
-    return int(sum(found))
+    return int(sum(sums))
 
 
 def within(rows: Rows, sources: Integers, labels: Integers) -> Rows:
@@ -136,9 +136,9 @@ def within(rows: Rows, sources: Integers, labels: Integers) -> Rows:
     offsets, cuts = np.zeros(len(labels) + 1, np.int64), _cuts(rows)
     parallel(count_within, [(rows, labels, offsets, *cut) for cut in cuts])
     np.cumsum(offsets, out=offsets)
-    found = offsets, np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64)
-    parallel(list_within, [(rows, labels, found, *cut) for cut in cuts])
-    return found
+    rows_within = offsets, np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64)
+    parallel(list_within, [(rows, labels, rows_within, *cut) for cut in cuts])
+    return rows_within
 
 
 def components_within(rows: Rows, sources: Integers, labels: Integers) -> Integers:
@@ -182,12 +182,12 @@ def merged(rows: Rows, sources: Integers, labels: Integers, count: int, *, weigh
     np.cumsum(np.diff(rows[0])[vertices], out=room[1:])
     begins = room[ends]
     lengths, to, added = (np.empty(size, np.int64) for size in (count, room[-1], room[-1]))
-    found = begins, lengths, to, added
+    merged_rows = begins, lengths, to, added
     scratch = Scratch(count)
 
     def merge(low: int, high: int) -> None:
-        with scratch.lent() as own:
-            merge_rows(rows, labels, (vertices, ends), found, own, low, high)
+        with scratch.lent() as buffers:
+            merge_rows(rows, labels, (vertices, ends), merged_rows, buffers, low, high)
 
     cuts = cut_offsets(begins, min(4 * number_of_threads(), 1 + int(room[-1]) // ARCS_A_TASK))
     parallel(merge, cuts)
@@ -195,7 +195,7 @@ def merged(rows: Rows, sources: Integers, labels: Integers, count: int, *, weigh
     np.cumsum(lengths, out=offsets[1:])
     ordered = offsets, np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64)
     pieces = min(number_of_threads(), MOST_READING, 1 + int(offsets[-1]) // ARCS_A_TASK)
-    parallel(transpose_rows, [(found, ordered, *cut) for cut in cut_offsets(offsets, pieces)])
+    parallel(transpose_rows, [(merged_rows, ordered, *cut) for cut in cut_offsets(offsets, pieces)])
     return ordered
 
 
@@ -210,11 +210,11 @@ class Scratch:
     def lent(self) -> Iterator[tuple[Integers, Integers]]:
         """Lend two arrays of int64; the first must be zeros again at the end."""
         try:
-            own = self._free.pop()
+            buffers = self._free.pop()
         except IndexError:  # all arrays are lent to other threads
-            own = np.zeros(self._size, np.int64), np.empty(self._size + 1, np.int64)
-        yield own
-        self._free.append(own)
+            buffers = np.zeros(self._size, np.int64), np.empty(self._size + 1, np.int64)
+        yield buffers
+        self._free.append(buffers)
 
 
 def _cuts(rows: Rows) -> list[tuple[int, int]]:

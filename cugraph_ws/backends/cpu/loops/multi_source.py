@@ -73,8 +73,8 @@ class Searches:
         """
         tasks = list(zip(numbers.tolist(), distance, valid, predecessor, strict=True))
         # The first search runs alone, so that the program is compiled once.
-        arcs, sent = zip(self._one(*tasks[0]), *self._each(self._one, tasks[1:]), strict=True)
-        return sum(arcs), sum(sent)
+        arcs, bytes_sent = zip(self._one(*tasks[0]), *self._each(self._one, tasks[1:]), strict=True)
+        return sum(arcs), sum(bytes_sent)
 
     def _one(
         self,
@@ -85,13 +85,13 @@ class Searches:
     ) -> tuple[int, int]:
         """Search from one start; return the arcs read, and the bytes sent."""
         loop, limit = self._search.begin(number, self._threads), self._search.limit
-        steps = arcs = sent = 0
+        steps = arcs = bytes_sent = 0
         while not loop.converged and (limit is None or steps < limit):
             look()
             step = loop.step()
             steps += len(step.history)
             arcs += step.edges
-            sent += step.bytes_sent
+            bytes_sent += step.bytes_sent
         columns = loop.columns()
         lengths, before = columns["distance"], columns["predecessor"]
         assert isinstance(before, VertexNumbers)
@@ -100,4 +100,4 @@ class Searches:
         else:
             distance[:], valid[:] = lengths, True
         predecessor[:] = before.numbers
-        return arcs, sent
+        return arcs, bytes_sent

@@ -64,13 +64,13 @@ class PairFold:
         """
         return self._run(self._module.value_pairs, rows, counts)
 
-    def _run(self, kernel: Any, rows: PairRows, *others: Array) -> list[Array]:
+    def _run(self, kernel: Any, rows: PairRows, *arrays: Array) -> list[Array]:
         """Run a kernel on all pairs."""
         count = len(rows.firsts)
         columns = tuple(np.empty(count, np.dtype(kind)) for kind in self._bound.types.state)
         head = (
             (rows.offsets, rows.indices), rows.pairs, rows.constants, rows.edges,
-            self._bound.values, columns, *others,
+            self._bound.values, columns, *arrays,
         )  # fmt: skip
         run, pieces = parallel, 1 + count // PAIRS_A_TASK
         if self._plain:

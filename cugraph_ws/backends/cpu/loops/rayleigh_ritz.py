@@ -31,11 +31,11 @@ def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
     ndarray of float64, shape (14,)
         xx, xr, xp, rr, rp, pp, xX, xR, xP, rR, rP, pP, the greatest x or 0, the greatest absolute r.
     """
-    found: npt.NDArray[np.float64] = np.zeros(FOUND)
-    for one in by_pieces(rayleigh_ritz.products, len(vectors[0]), tuple(vectors)):
-        found[:SUMS] += one[:SUMS]
-        found[SUMS:] = np.maximum(found[SUMS:], one[SUMS:])
-    return found
+    sums: npt.NDArray[np.float64] = np.zeros(FOUND)
+    for piece in by_pieces(rayleigh_ritz.products, len(vectors[0]), tuple(vectors)):
+        sums[:SUMS] += piece[:SUMS]
+        sums[SUMS:] = np.maximum(sums[SUMS:], piece[SUMS:])
+    return sums
 
 
 def combine(vectors: Sequence[Array], factors: Sequence[float]) -> None:
@@ -48,5 +48,5 @@ def combine(vectors: Sequence[Array], factors: Sequence[float]) -> None:
     factors : sequence of five floats
         Of x, r, p and R, and the quotient: the new r is X - quotient * x.
     """
-    given = tuple(vectors), tuple(map(float, factors))
-    by_pieces(rayleigh_ritz.combine, len(vectors[0]), *given)
+    arguments = tuple(vectors), tuple(map(float, factors))
+    by_pieces(rayleigh_ritz.combine, len(vectors[0]), *arguments)

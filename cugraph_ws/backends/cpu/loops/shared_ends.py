@@ -32,17 +32,24 @@ class SharedEnds:
     def __init__(self, part: Part, trees: Array) -> None:
         self._trees = trees
         self._sides: list[tuple[Side, Side]] = []  # of each rank
-        for rank, (held, ghosts) in enumerate(zip(part.halo.boundaries, part.ghosts, strict=True)):
-            own, others = (len(held), held), (ghosts[1] - ghosts[0], slice(*ghosts))
-            self._sides.append((own, others) if part.halo.comm.rank < rank else (others, own))
-        lengths = [one + other for (one, _), (other, _) in self._sides]
-        self._cuts = [0, *accumulate(-(-one // 32) for one in lengths)]
+        for rank, (boundary, ghosts) in enumerate(
+            zip(part.halo.boundaries, part.ghosts, strict=True)
+        ):
+            own_side, ghost_side = (
+                (len(boundary), boundary),
+                (ghosts[1] - ghosts[0], slice(*ghosts)),
+            )
+            self._sides.append(
+                (own_side, ghost_side) if part.halo.comm.rank < rank else (ghost_side, own_side)
+            )
+        lengths = [first + second for (first, _), (second, _) in self._sides]
+        self._cuts = [0, *accumulate(-(-length // 32) for length in lengths)]
 
     def first(self, least: Array) -> tuple[Array, list[int], Array, list[int]]:
         """Return a bit for each end, and the labels above 0; see `Ends.first`."""
         above = np.take(least != 0, self._trees)
         self._here = np.concatenate(
-            [_packed(np.concatenate([above[one], above[other]])) for (_, one), (_, other) in self._sides]
+            [_packed(np.concatenate([above[first], above[second]])) for (_, first), (_, second) in self._sides]
         )  # fmt: skip
         roots, bounds = self._roots_at(_set_places(self._here))
         return self._here, self._cuts, np.take(least, roots), bounds
@@ -53,9 +60,9 @@ class SharedEnds:
         """Return the ends whose label is above 0 on either rank; see `Ends.undecided`."""
         places = _set_places(self._here | words_received)
         roots, bounds = self._roots_at(places)
-        came = np.zeros(len(roots), least.dtype)
-        came[_are_set(words_received, places)] = labels
-        return roots, bounds, came, np.take(least, roots)
+        received = np.zeros(len(roots), least.dtype)
+        received[_are_set(words_received, places)] = labels
+        return roots, bounds, received, np.take(least, roots)
 
     def _roots_at(self, places: Array) -> tuple[Array, list[int]]:
         """Return the roots of the ends at given bits, ascending, and the bounds of each rank's range among them."""
@@ -85,8 +92,8 @@ def _packed(marks: Array) -> Array:
 def _are_set(words: Array, places: Array) -> Array:
     """Return which of the bits at given indices are set."""
     shifts = (places & 7).astype(np.uint8)
-    found: Array = (words.view(np.uint8)[places >> 3] >> shifts) & 1 != 0
-    return found
+    are_set: Array = (words.view(np.uint8)[places >> 3] >> shifts) & 1 != 0
+    return are_set
 
 
 def _set_places(words: Array) -> Array:
@@ -99,6 +106,6 @@ def _set_places(words: Array) -> Array:
     some = np.flatnonzero(bits)
     if FEW_BYTES * len(some) > len(bits):
         return np.flatnonzero(np.unpackbits(bits, bitorder="little")).astype(kind, copy=False)
-    found = np.flatnonzero(np.unpackbits(bits[some], bitorder="little"))
-    places: Array = (8 * some[found >> 3] + (found & 7)).astype(kind)
+    set_places = np.flatnonzero(np.unpackbits(bits[some], bitorder="little"))
+    places: Array = (8 * some[set_places >> 3] + (set_places & 7)).astype(kind)
     return places

@@ -43,5 +43,5 @@ def improved(
     rounds = min(MOST_ROUNDS, ARCS_OF_ROUNDS // len(rows[1]))
     vertices = np.tile(np.arange(len(labels)), (rounds, 1))
     orders = np.random.default_rng(seed).permuted(vertices, axis=1)
-    found = labels.copy()
-    return found if improve(rows, degrees, found, factor, orders) else None
+    better = labels.copy()
+    return better if improve(rows, degrees, better, factor, orders) else None

@@ -55,7 +55,7 @@ class Lister:
         int
             Number of arcs read.
         """
-        rows, others = _arrays(self._oriented.rows), _arrays(heads.rows)
+        rows, head_rows = _arrays(self._oriented.rows), _arrays(heads.rows)
         kernel: Any = count_triangles if self._oriented.rows.values is None else weigh_triangles
         kind: Any = (
             self._oriented.rows.indices.dtype if self._oriented.rows.values is None else np.int64
@@ -65,11 +65,13 @@ class Lister:
 
         def prepare(sum_: Array) -> Callable[[Integers], int]:
             marks = np.full(len(counts), -1, kind)
-            return lambda some: int(kernel(*rows, *others, some, marks, sum_))
+            return lambda some: int(kernel(*rows, *head_rows, some, marks, sum_))
 
-        read = _shared_out(self._oriented.rows, pivots, [prepare(one) for one in sums])
-        for one in sums:
-            counts += one
+        read = _shared_out(
+            self._oriented.rows, pivots, [prepare(thread_sums) for thread_sums in sums]
+        )
+        for thread_sums in sums:
+            counts += thread_sums
         return read
 
     def support(
@@ -97,16 +99,18 @@ class Lister:
         sums = []
         each = 8 * (len(supports) + self._oriented.size + (0 if same else len(head_supports)))
         for _ in range(self._threads(pivots, each)):
-            own = np.zeros(len(supports), np.int64)
-            sums.append((own, own if same else np.zeros(len(head_supports), np.int64)))
+            own_sums = np.zeros(len(supports), np.int64)
+            sums.append((own_sums, own_sums if same else np.zeros(len(head_supports), np.int64)))
 
-        def prepare(own: Array, theirs: Array) -> Callable[[Integers], int]:
+        def prepare(own_sums: Array, theirs: Array) -> Callable[[Integers], int]:
             places = np.full(self._oriented.size, -1, np.int64)
-            return lambda some: int(kernel(*arrays, some, places, own, theirs))
+            return lambda some: int(kernel(*arrays, some, places, own_sums, theirs))
 
-        read = _shared_out(self._oriented.rows, pivots, [prepare(*one) for one in sums])
-        for own, theirs in sums:
-            supports += own
+        read = _shared_out(
+            self._oriented.rows, pivots, [prepare(*thread_sums) for thread_sums in sums]
+        )
+        for own_sums, theirs in sums:
+            supports += own_sums
             if not same:
                 head_supports += theirs
         return read

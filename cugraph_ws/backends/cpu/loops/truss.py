@@ -38,7 +38,7 @@ class Peeler:
         self._target = target
         self._queue = np.empty(len(self._ends[1]), np.int64)
 
-    def peel(self, supports: Integers, truss: Integers, left: Integers) -> tuple[Integers, int]:
+    def peel(self, supports: Integers, truss: Integers, edges: Integers) -> tuple[Integers, int]:
         """Peel some levels, or to the target.
 
         Parameters
@@ -47,18 +47,18 @@ class Peeler:
             Triangles of each edge among those left; lowered.
         truss : array of int64, shape (edges,)
             0 for edges that are left; written for those that are removed.
-        left : array of int64
+        edges : array of int64
             The edges that are left; overwritten.
 
         Returns
         -------
-        left : array of int64
+        edges : array of int64
             The edges that are left, or perhaps removed; none at the end.
         read : int
             Arcs.
         """
         count, read = peel_edges(
-            self._rows, self._ends, supports, truss, left, len(left), self._queue, self._target,
+            self._rows, self._ends, supports, truss, edges, len(edges), self._queue, self._target,
             WORK_A_STEP,
         )  # fmt: skip
-        return left[:count], read
+        return edges[:count], read
