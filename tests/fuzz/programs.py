@@ -13,6 +13,7 @@ import argparse
 import itertools
 import json
 import linecache
+import math
 import os
 import re
 import selectors
@@ -691,6 +692,9 @@ def main() -> int:
     parser.add_argument("--members", type=int, default=1, help="programs in each class")
     parser.add_argument("--in-order", action="store_true", help="only what may run out of order")
     parser.add_argument("--limit", type=float, default=400.0, help="seconds for a case")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="after which no program is checked"
+    )
     parser.add_argument("--show", type=int, default=10, help="differences to print")
     given = parser.parse_args()
     engine = "cpu" if given.compiled and given.engine == "python" else given.engine
@@ -715,6 +719,11 @@ def main() -> int:
             for job in jobs:
                 if job.overdue(given.limit):
                     job.stop()
+            if time.perf_counter() - begun > given.seconds:
+                for job in jobs:
+                    if job.running:
+                        job.stop()
+                break
     print(
         f"{counts['programs']} programs ({counts['refused_programs']} refused), "
         f"{counts['comparisons']} comparisons, {counts['refused_runs']} runs refused, "
