@@ -19,6 +19,7 @@ class Strict:
     """A rank that receives what processes would: read-only copies, and plain values."""
 
     on_device = False
+    room: int | None = None
 
     def __init__(self, comm: ThreadCommunicator) -> None:
         self.rank, self.size, self.request, self._comm = comm.rank, comm.size, comm.request, comm
