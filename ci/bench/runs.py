@@ -530,7 +530,13 @@ def tabled(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         told, taken = row["told"] / 2**20, row["taken"] / 2**20
         off = ", off" if is_off(row) else ""
         cells.append(
-            [*sizes, f"{told:.1f}", f"{taken:.1f}", f"{told / taken:.2f}{off}", row["tree"]]
+            [
+                *sizes,
+                f"{told:.1f}",
+                f"{taken:.1f}",
+                f"{told / taken:.2f}{off}" if taken else "",
+                row["tree"],
+            ]
         )
     return cells
 
