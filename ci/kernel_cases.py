@@ -181,8 +181,8 @@ def _shards(frame: pd.DataFrame, weight: str | None, directed: bool) -> None:
 
 
 def _rank_shard(frame: Any, weight: str | None, directed: bool, comm: Any) -> Any:
-    own = frame.iloc[comm.rank :: 2].reset_index(drop=True)
-    return build_shard(comm, [(comm.rank, own)], weight=weight, directed=directed)
+    share = frame.iloc[comm.rank :: 2].reset_index(drop=True)
+    return build_shard(comm, [(comm.rank, share)], weight=weight, directed=directed)
 
 
 def _search_shards(frame: pd.DataFrame, directed: bool) -> None:
@@ -190,8 +190,8 @@ def _search_shards(frame: pd.DataFrame, directed: bool) -> None:
 
     def search(comm: Any) -> None:
         shard = _rank_shard(edges, None, directed, comm)
-        found = ws.run(ws.BFS, shard, start=start, engine="cuda", max_iter=1)
-        assert len(found.frame) == shard.owned
+        result = ws.run(ws.BFS, shard, start=start, engine="cuda", max_iter=1)
+        assert len(result.frame) == shard.owned
         everyone = device().xp.arange(shard.number_of_vertices)
         assert len(shard.frame_of(VertexNumbers(everyone), {})) == len(everyone)
 
@@ -215,8 +215,8 @@ def _place_values(frame: pd.DataFrame, kind: Any) -> None:
 def _loops() -> list[Case]:
     """Return the algorithms that are not vertex programs, on directed and on undirected graphs."""
     edges = cuda_cases.medley((7, 3, 1), 9)
-    left = np.arange(edges.n)
-    priors = pd.DataFrame({"vertex": left, "p0": 0.5 + left / 99.0, "p1": 0.5})
+    left_side = np.arange(edges.n)
+    priors = pd.DataFrame({"vertex": left_side, "p0": 0.5 + left_side / 99.0, "p1": 0.5})
     across = edges.source % 2 != edges.destination % 2
     cases: list[Case] = []
     for directed in (True, False):
@@ -250,7 +250,7 @@ def _loops() -> list[Case]:
             cases.append(("", _loop(loop, graph)))
         ends = edges.source[across], edges.destination[across]
         bipartite = graph_of(Edges(*ends, edges.n, None, directed))
-        cases.append(("", _loop(ws.MaximalBipartiteMatching(left[::2], 0), bipartite)))
+        cases.append(("", _loop(ws.MaximalBipartiteMatching(left_side[::2], 0), bipartite)))
         for kind in NUMBERS:
             valued = _weighted(edges, kind, directed=directed)
             cases.append(("", _loop(_sources(ws.SSSP), valued)))
@@ -333,8 +333,8 @@ def _communities(graph: ws.Graph) -> None:
     )  # chunks divide the tables of short rows, too
     with patch.multiple(louvain, ON_HOST=0, ONE_BY_ONE=0), in_global_memory:
         ws.run(ws.Leiden(1), graph, engine="cuda")
-    one = device().xp.zeros(1, np.int64)  # as after a sweep that is taken back
-    sweeps.sum_inside((one, one, one), one, one)
+    counter = device().xp.zeros(1, np.int64)  # as after a sweep that is taken back
+    sweeps.sum_inside((counter, counter, counter), counter, counter)
 
 
 def _components_of_shards(graph: ws.Graph) -> None:
@@ -356,16 +356,16 @@ def _jumps() -> None:
 
 def _hub() -> None:
     """Read outboxes of every width."""
-    here = device()
-    xp, launch = here.xp, here.module("hub").launch
-    ghosts, picked, found = xp.arange(4, dtype=np.int32), xp.zeros(4, np.int64), xp.zeros(1)
+    gpu = device()
+    xp, launch = gpu.xp, gpu.module("hub").launch
+    ghosts, picked, counted = xp.arange(4, dtype=np.int32), xp.zeros(4, np.int64), xp.zeros(1)
     bits = xp.ones(1, np.uint32)
     launch("spread_bits", 1, 32, 0, 4, ghosts, bits, xp.zeros_like(bits))
-    launch("list_held", 1, 32, 0, 4, ghosts, 4, ghosts, xp.zeros_like(ghosts), picked, found, 0)
+    launch("list_held", 1, 32, 0, 4, ghosts, 4, ghosts, xp.zeros_like(ghosts), picked, counted, 0)
     for kind in (np.uint8, np.uint32, np.uint64):
         values = xp.ones(4, kind)
         launch("place_held", 1, 32, 0, 4, ghosts, values, xp.zeros_like(values))
-        launch("pick_held", 1, 32, 0, 4, picked, found, 0, values, xp.zeros_like(values))
+        launch("pick_held", 1, 32, 0, 4, picked, counted, 0, values, xp.zeros_like(values))
 
 
 def _resume_components(graph: ws.Graph) -> None:
@@ -432,9 +432,9 @@ def _programs() -> list[Case]:
     ]
     cases.append(("zoo: WeighedCommunities", partial(_in_order, zoo.WeighedCommunities, listed)))
     cut = [
-        one
-        for one in cuda_cases.CASES
-        if one.name in ("sums of a frontier", "custom combine of tuples")
+        phased
+        for phased in cuda_cases.CASES
+        if phased.name in ("sums of a frontier", "custom combine of tuples")
     ]
     for exchange in ("vr", "ms"):
         halves: dict[str, Any] = {"partitions": 2, "exchange": exchange}
@@ -451,16 +451,28 @@ def _programs() -> list[Case]:
         ]
     order = np.arange(12).reshape(2, 6).T.ravel()  # a chain of ties, each over the boundary
     chain = graph_of(Edges(order[:-1], order[1:], 12, np.zeros(11)))
-    for program, given in ((ws.PageRank, {}), (ws.BFS, {"start": 0}), (ws.SSSP, {"start": 0})):
+    for program, arguments_given in (
+        (ws.PageRank, {}),
+        (ws.BFS, {"start": 0}),
+        (ws.SSSP, {"start": 0}),
+    ):
         label = f"{program.name} on GPUs of a cluster"
         cases += [
-            (label, partial(_run_shards, program, graph, max_iter=3, exchange=exchange, **given))
+            (
+                label,
+                partial(
+                    _run_shards, program, graph, max_iter=3, exchange=exchange, **arguments_given
+                ),
+            )
             for exchange in ("vr", "ms")
         ]
     cases.append(("SSSP on GPUs of a cluster", partial(_run_shards, ws.SSSP, chain, start=0)))
     cases += [
-        (f"{label} on GPUs of a host", partial(_run_shards, program, given, capacity=64, start=0))
-        for label, program, given in (
+        (
+            f"{label} on GPUs of a host",
+            partial(_run_shards, program, arguments_given, capacity=64, start=0),
+        )
+        for label, program, arguments_given in (
             ("BFS", ws.BFS, bare),
             ("SSSP", ws.SSSP, graph),
             ("SSSP float32", ws.SSSP, narrow),
@@ -468,8 +480,8 @@ def _programs() -> list[Case]:
         )
     ]
     cases += [
-        (f"{label} in {layout}", partial(_run_over, program, given, layout, **arguments))
-        for label, program, given, layout, arguments in (
+        (f"{label} in {layout}", partial(_run_over, program, arguments_given, layout, **arguments))
+        for label, program, arguments_given, layout, arguments in (
             ("PageRank", ws.PageRank, bare, "gshards", {}),
             ("PageRank", ws.PageRank, bare, "windows", {}),
             ("PageRank weighted", ws.PageRank, graph, "windows", {}),
@@ -480,11 +492,11 @@ def _programs() -> list[Case]:
     ]
     cases += [
         (
-            f"test: phases, {one}",
-            partial(ws.run, one.program, graph, engine="cuda", **one.given(edges.n)),
+            f"test: phases, {phased}",
+            partial(ws.run, phased.program, graph, engine="cuda", **phased.given(edges.n)),
         )
-        for one in PHASED
-        if one.name in ON_PHASES
+        for phased in PHASED
+        if phased.name in ON_PHASES
     ]
     cases += [
         (f"PageRank {method}", _superstep(ws.PageRank, bare, method=method))
@@ -538,9 +550,11 @@ def _edge_programs() -> list[Case]:
     pairs = pd.DataFrame({"first": [0, 1], "second": [1, 2]})
     return [
         (
-            one.program.name,
-            partial(ws.run, one.program, graph, engine="cuda", **one.given(edges.n), **which),
+            program.program.name,
+            partial(
+                ws.run, program.program, graph, engine="cuda", **program.given(edges.n), **which
+            ),
         )
-        for one in EDGE_ZOO
+        for program in EDGE_ZOO
         for which in ({}, {"pairs": pairs})
     ]

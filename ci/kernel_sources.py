@@ -38,7 +38,7 @@ class Definition(NamedTuple):
     name: str = ""
 
 
-def digest(text: str, kernel: str, *others: object) -> str:
+def digest(text: str, kernel: str, *further: object) -> str:
     """Return a digest of a kernel's sources, and of what else it depends on.
 
     Parameters
@@ -51,27 +51,27 @@ def digest(text: str, kernel: str, *others: object) -> str:
         Its types, and what compiles it; their `repr` is part of the digest.
     """
     parts = sorted(set(_reached(text, kernel)))
-    return sha256("\n".join([repr(others), *parts]).encode()).hexdigest()[:LENGTH]
+    return sha256("\n".join([repr(further), *parts]).encode()).hexdigest()[:LENGTH]
 
 
 def _reached(text: str, kernel: str) -> Iterator[str]:
     """Yield the sources of a definition and of all that it mentions."""
-    left, seen = [(text, kernel)], set()
-    while left:
-        at = left.pop()
-        if at in seen:
+    waiting, visited = [(text, kernel)], set()
+    while waiting:
+        at = waiting.pop()
+        if at in visited:
             continue
-        seen.add(at)
+        visited.add(at)
         where, name = at
         definitions, everything_of = _definitions(where)
-        found = definitions.get(name)
-        if found is None:
-            left += [(_source(module), name) for module in everything_of]
-        elif found.module:
-            left.append((_source(found.module), found.name))
+        definition = definitions.get(name)
+        if definition is None:
+            waiting += [(_source(module), name) for module in everything_of]
+        elif definition.module:
+            waiting.append((_source(definition.module), definition.name))
         else:
-            yield found.text
-            left += [(where, other) for other in found.names]
+            yield definition.text
+            waiting += [(where, name_used) for name_used in definition.names]
 
 
 @cache
@@ -86,7 +86,7 @@ def _source(module: str) -> str:
 @cache
 def _definitions(text: str) -> tuple[dict[str, Definition], tuple[str, ...]]:
     """Return a text's definitions, the last of each name, and the modules that it imports with `*`."""
-    found: dict[str, Definition] = {}
+    by_name: dict[str, Definition] = {}
     everything_of: list[str] = []
     for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
@@ -95,12 +95,12 @@ def _definitions(text: str) -> tuple[dict[str, Definition], tuple[str, ...]]:
                     everything_of.append(node.module or "")
                 else:
                     imported = Definition("", frozenset(), node.module or "", alias.name)
-                    found[alias.asname or alias.name] = imported
+                    by_name[alias.asname or alias.name] = imported
             continue
-        names = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+        names = frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
         for name in _defined(node):
-            found[name] = Definition(ast.unparse(_without_docstrings(node)), names)
-    return found, tuple(everything_of)
+            by_name[name] = Definition(ast.unparse(_without_docstrings(node)), names)
+    return by_name, tuple(everything_of)
 
 
 def _defined(node: ast.stmt) -> list[str]:
@@ -108,13 +108,16 @@ def _defined(node: ast.stmt) -> list[str]:
         return [node.name]
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        walked = (one for target in targets for one in ast.walk(target))
-        return [one.id for one in walked if isinstance(one, ast.Name)]
+        walked = (child for target in targets for child in ast.walk(target))
+        return [child.id for child in walked if isinstance(child, ast.Name)]
     return []
 
 
 def _without_docstrings(node: ast.stmt) -> ast.stmt:
-    for one in ast.walk(node):
-        if isinstance(one, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(one) is not None:
-            one.body = one.body[1:] or [ast.Pass()]
+    for child in ast.walk(node):
+        if (
+            isinstance(child, (ast.FunctionDef, ast.ClassDef))
+            and ast.get_docstring(child) is not None
+        ):
+            child.body = child.body[1:] or [ast.Pass()]
     return node

@@ -108,7 +108,7 @@ def _translator() -> tuple[str, ...]:
 
 def _words(kind: Kind) -> str:
     if isinstance(kind, tuple):
-        return "(" + " ".join(_words(one) for one in kind) + ")"
+        return "(" + " ".join(_words(part) for part in kind) + ")"
     short = re.sub(r"\d+", lambda bits: str(int(bits[0]) // 8), kind)
     return str(short).replace("uint", "u").replace("int", "i").replace("float", "f")
 
@@ -146,7 +146,9 @@ class Recorder(EmulatedDevice):
 
     def module(self, name: str) -> EmulatedKernels:
         """Return the kernels of `kernels/cuda/<name>.py`."""
-        return _Noted(super().module(name), lambda kernel, given: self._note(name, kernel, given))
+        return _Noted(
+            super().module(name), lambda kernel, arguments: self._note(name, kernel, arguments)
+        )
 
     def program_module(
         self, name: str, interface: str, loops: tuple[str, ...], write: Callable[[], str]
@@ -154,13 +156,15 @@ class Recorder(EmulatedDevice):
         """Return a program's kernels."""
         text = write()
 
-        def note(kernel: str, given: tuple[Any, ...]) -> None:
-            self._note(self.label or name.removeprefix("cugraph_ws_cuda_"), kernel, given, text)
+        def note(kernel: str, arguments: tuple[Any, ...]) -> None:
+            self._note(self.label or name.removeprefix("cugraph_ws_cuda_"), kernel, arguments, text)
 
         return _Noted(super().program_module(name, interface, loops, write), note)
 
-    def _note(self, module: str, kernel: str, given: tuple[Any, ...], text: str = "") -> None:
-        self.found[Launch(module, kernel, tuple(kind_of(one) for one in given), text)] = None
+    def _note(self, module: str, kernel: str, arguments: tuple[Any, ...], text: str = "") -> None:
+        self.found[
+            Launch(module, kernel, tuple(kind_of(argument) for argument in arguments), text)
+        ] = None
 
 
 @lru_cache
@@ -180,23 +184,25 @@ def launches() -> tuple[Launch, ...]:
         with patch.object(grouping, "INT32_NUMBERS", 0):  # positions of 64 bits
             recorder.run(kernel_cases.wide_cases())
     return tuple(
-        sorted(_distinct(recorder.found), key=lambda one: (one.module, one.name, repr(one)))
+        sorted(
+            _distinct(recorder.found), key=lambda launch: (launch.module, launch.name, repr(launch))
+        )
     )
 
 
-def _distinct(found: dict[Launch, None]) -> Iterator[Launch]:
+def _distinct(noted: dict[Launch, None]) -> Iterator[Launch]:
     """Keep every superstep and frontier; of programs' other kernels, keep one for each set of types."""
-    seen = set()
-    for one in found:
-        key = (one.name, one.kinds)
+    keys = set()
+    for launch in noted:
+        key = (launch.name, launch.kinds)
         if (
-            not one.text
-            or one.name
+            not launch.text
+            or launch.name
             in ("superstep", "gather_shards", "traverse", "pull_worklist", "virtual_warps")
-            or key not in seen
+            or key not in keys
         ):
-            yield one
-        seen.add(key)
+            yield launch
+        keys.add(key)
 
 
 def declared() -> set[str]:
@@ -205,7 +211,8 @@ def declared() -> set[str]:
     for path in [*folder.glob("cuda/*.py"), *folder.glob("accelerators/*/*.py")]:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef) and any(
-                isinstance(one, ast.Name) and one.id == "kernel" for one in node.decorator_list
+                isinstance(decorator, ast.Name) and decorator.id == "kernel"
+                for decorator in node.decorator_list
             ):
                 names.add(node.name)
     return names
@@ -227,14 +234,18 @@ def row_of(launch: Launch) -> str:
 def _figures(number: int) -> tuple[int, list[str], list[str]]:
     """Compile one of the launches; return its shared memory, registers, and what is wrong with it."""
     launch = launches()[number]
-    made = [compiled(launch, capability) for capability in ARCHITECTURES]
+    kernels = [compiled(launch, capability) for capability in ARCHITECTURES]
     wrong = [
         f"{launch.module}.{launch.name} on sm_{major}{minor}: {binary.spilled} bytes spilled, a stack "
         f"frame of {binary.stack} bytes"
-        for (major, minor), binary in zip(ARCHITECTURES, made, strict=True)
+        for (major, minor), binary in zip(ARCHITECTURES, kernels, strict=True)
         if binary.spilled or binary.stack
     ]
-    return max(one.shared for one in made), [_cell(one) for one in made], wrong
+    return (
+        max(compiled_kernel.shared for compiled_kernel in kernels),
+        [_cell(compiled_kernel) for compiled_kernel in kernels],
+        wrong,
+    )
 
 
 def is_known(launch: Launch, table: dict[str, list[str]]) -> bool:
@@ -262,12 +273,12 @@ brackets a tuple.  Made with {compilers}; other versions take other registers, b
 
 def compilers() -> str:
     """Return the names and versions of the compilers in use."""
-    found = []
+    versions = []
     for name in ("nvidia-nvvm", "nvidia-nvjitlink"):
         with suppress(metadata.PackageNotFoundError):
             major, minor, *_ = metadata.version(name).split(".")
-            found.append(f"{name} {major}.{minor}")
-    return " and ".join(found)
+            versions.append(f"{name} {major}.{minor}")
+    return " and ".join(versions)
 
 
 def is_of_these_compilers(path: Path = TABLE) -> bool:
@@ -299,7 +310,7 @@ def stale(
     if not comparable:
         return ""
     for place in places or range(1, len(cells)):
-        old, new = (re.findall(r"\d+", one[place])[0] for one in (table[row], cells))
+        old, new = (re.findall(r"\d+", figures[place])[0] for figures in (table[row], cells))
         if int(new) - int(old) > CLOSE:
             return f"{new} registers, not {old}: {row} {table[row]}"
     return ""
@@ -313,37 +324,39 @@ def main() -> None:
     )
     parser.add_argument("--all", action="store_true", help="compile unchanged kernels too")
     arguments = parser.parse_args()
-    found = launches()
+    noted = launches()
     problems = [
-        f"nobody launches {name}" for name in sorted(declared() - {one.name for one in found})
+        f"nobody launches {name}" for name in sorted(declared() - {entry.name for entry in noted})
     ]
     lines, table = [], read_table() if TABLE.exists() else {}
     comparable = not TABLE.exists() or is_of_these_compilers()
     every = arguments.all or arguments.check or not comparable
-    known = {place for place, one in enumerate(found) if not every and is_known(one, table)}
-    others = [place for place in range(len(found)) if place not in known]
+    known = {place for place, entry in enumerate(noted) if not every and is_known(entry, table)}
+    unknown = [place for place in range(len(noted)) if place not in known]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        made = dict(zip(others, pool.map(_figures, others), strict=True))
-        for place, launch in enumerate(found):
+        figures_of = dict(zip(unknown, pool.map(_figures, unknown), strict=True))
+        for place, launch in enumerate(noted):
             if place in known:
                 lines.append(f"{row_of(launch)} {' | '.join(table[row_of(launch)])} |")
                 continue
-            shared, cells, wrong = made[place]
+            shared, cells, wrong = figures_of[place]
             problems += wrong
             lines.append(f"{row_of(launch)} {shared} | {' | '.join(cells)} | {launch.digest} |")
             if arguments.check:
-                told = stale(row_of(launch), [str(shared), *cells], table, comparable=comparable)
-                problems += filter(None, [told])
+                told_stale = stale(
+                    row_of(launch), [str(shared), *cells], table, comparable=comparable
+                )
+                problems += filter(None, [told_stale])
     if arguments.check:
-        gone = set(table) - {row_of(one) for one in found}
-        problems += [f"no longer launched: {row}" for row in sorted(gone)]
+        removed = set(table) - {row_of(entry) for entry in noted}
+        problems += [f"no longer launched: {row}" for row in sorted(removed)]
     else:
         names = " | ".join(f"sm_{major}{minor}" for major, minor in ARCHITECTURES)
         head = HEAD.format(
             compilers=compilers(), names=names, rules=" | ".join("---" for _ in ARCHITECTURES)
         )
         TABLE.write_text(head + "\n".join(lines) + "\n")
-    print(f"{len(others)} of {len(found)} kernels compiled for {len(ARCHITECTURES)} architectures")
+    print(f"{len(unknown)} of {len(noted)} kernels compiled for {len(ARCHITECTURES)} architectures")
     if problems:
         sys.exit("\n".join(problems))
 

@@ -94,7 +94,7 @@ class _Noted(EmulatedKernels):
 
     def launch(self, name: str, grid: int, block: int, *arguments: Any, **options: Any) -> None:
         """Record a launch, and run it."""
-        self._noted[name, tuple(kind_of(one) for one in arguments)] = None
+        self._noted[name, tuple(kind_of(argument) for argument in arguments)] = None
         super().launch(name, grid, block, *arguments, **options)
 
 
@@ -111,9 +111,11 @@ class Recorder(EmulatedDevice):
         inner, noted = super().module(name), self.plain
 
         class Named(_Noted):
-            def launch(self, kernel: str, grid: int, block: int, *given: Any, **how: Any) -> None:
-                noted[name, kernel, tuple(kind_of(one) for one in given)] = None
-                EmulatedKernels.launch(self, kernel, grid, block, *given, **how)
+            def launch(
+                self, kernel: str, grid: int, block: int, *arguments: Any, **how: Any
+            ) -> None:
+                noted[name, kernel, tuple(kind_of(argument) for argument in arguments)] = None
+                EmulatedKernels.launch(self, kernel, grid, block, *arguments, **how)
 
         return Named(inner, noted)
 
@@ -185,45 +187,45 @@ def groups(
 def graphs() -> list[Group]:
     """Return for graphs of all types the kernels that make them, and those that write ids into results."""
     tasks = warm_up.graphs(warm_up.WEIGHTS)
-    found = [_group(task, ids) for ids, _ in TYPES for task in tasks]
-    for group in found:
-        kept = [one for one in group["kernels"] if one[1] in (*MAKING, "ranks")]
-        group.update(kernels=kept, programs=[])
-    return found
+    groups = [_group(task, ids) for ids, _ in TYPES for task in tasks]
+    for group in groups:
+        making = [kernel for kernel in group["kernels"] if kernel[1] in (*MAKING, "ranks")]
+        group.update(kernels=making, programs=[])
+    return groups
 
 
 def _group(task: warm_up.Task, ids: str) -> Group:
-    made = recorded(task, ids)
-    plain = [["", *one] for one in made.plain]
-    own, programs = [], []
-    for text, noted in made.programs.items():
-        kernels = [[text.program.name, "", *one] for one in noted]
-        own += kernels
+    recorded_task = recorded(task, ids)
+    plain = [["", *launch] for launch in recorded_task.plain]
+    of_programs, programs = [], []
+    for text, noted in recorded_task.programs.items():
+        kernels = [[text.program.name, "", *launch] for launch in noted]
+        of_programs += kernels
         listed = listing_of(text.program, text.interface, text.loops)
         if listed is not None:
             programs.append([listed, sorted(kernels, key=repr)])
     call = str(task) if ids == TYPES[0][0] else f"{task}, {ids} ids"
-    return {"call": call, "kernels": sorted(plain + own, key=repr), "programs": programs}
+    return {"call": call, "kernels": sorted(plain + of_programs, key=repr), "programs": programs}
 
 
-def text_of(found: list[Group]) -> str:
+def text_of(groups: list[Group]) -> str:
     """Write groups, each distinct launch once."""
-    launches = sorted({json.dumps(one) for group in found for one in group["kernels"]})
-    place = {one: number for number, one in enumerate(launches)}
-    programs = sorted({json.dumps(one) for group in found for one, _ in group["programs"]})
-    number_of = {one: number for number, one in enumerate(programs)}
+    launches = sorted({json.dumps(entry) for group in groups for entry in group["kernels"]})
+    place = {entry: number for number, entry in enumerate(launches)}
+    programs = sorted({json.dumps(entry) for group in groups for entry, _ in group["programs"]})
+    number_of = {entry: number for number, entry in enumerate(programs)}
 
     def places(kernels: list[Any]) -> list[int]:
-        return sorted({place[json.dumps(one)] for one in kernels})
+        return sorted({place[json.dumps(entry)] for entry in kernels})
 
     calls = [
         json.dumps(
             [
                 group["call"], places(group["kernels"]),
-                sorted([number_of[json.dumps(one)], places(own)] for one, own in group["programs"]),
+                sorted([number_of[json.dumps(entry)], places(launches_of)] for entry, launches_of in group["programs"]),
             ]
         )
-        for group in found
+        for group in groups
     ]  # fmt: skip
     lists = {"launches": launches, "programs": programs, "calls": calls}
     return (

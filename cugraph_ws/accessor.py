@@ -56,9 +56,11 @@ def _method(function: Callable[..., Any], frame_parameter: str) -> Callable[...,
             options[frame_parameter] = self._frame
         return function(*arguments, **options)
 
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    others = [one for name, one in signature.parameters.items() if name != frame_parameter]
-    shown = signature.replace(parameters=[own, *others])
+    self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    parameters = [
+        parameter for name, parameter in signature.parameters.items() if name != frame_parameter
+    ]
+    shown = signature.replace(parameters=[self_parameter, *parameters])
     method.__signature__ = shown  # type: ignore[attr-defined]  # where inspect looks first
     method.__name__ = function.__name__.lower()  # Graph is a method here too
     method.__qualname__ = f"EdgeFrameAccessor.{method.__name__}"

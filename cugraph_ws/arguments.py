@@ -82,8 +82,8 @@ def check_count(argument: str, value: Any, least: int = 0, most: int | None = No
     InputError
         If the value is invalid.
     """
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least:
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_integer or value < least:
         raise InputError(f"{argument}={shown(value)} must be a whole number, {least} or more")
     if value > (np.iinfo(np.int64).max if most is None else most):
         bound = "2**63 - 1" if most is None else f"{most:,}"

@@ -98,29 +98,29 @@ def edges(shape: Shape) -> Any:
     if shape.kind == "grid":
         side = int(n**0.5)
         places = np.arange(side * side).reshape(side, side)
-        one = np.concatenate([places[:, :-1].ravel(), places[:-1].ravel()])
-        other = np.concatenate([places[:, 1:].ravel(), places[1:].ravel()])
+        tails = np.concatenate([places[:, :-1].ravel(), places[:-1].ravel()])
+        heads = np.concatenate([places[:, 1:].ravel(), places[1:].ravel()])
     elif shape.kind == "paths":
-        one = every[every % 200 < 199]
-        other = one + 1
+        tails = every[every % 200 < 199]
+        heads = tails + 1
     elif shape.kind == "tree":
-        one, other = every[1:], (every[1:] - 1) // 3
+        tails, heads = every[1:], (every[1:] - 1) // 3
     elif shape.kind == "star":
-        one, other = every[1:], 0 * every[1:]
+        tails, heads = every[1:], 0 * every[1:]
     elif shape.kind == "clusters":
-        one = rng.integers(0, n, m)
-        other = one // 50 * 50 + rng.integers(0, 50, m)
+        tails = rng.integers(0, n, m)
+        heads = tails // 50 * 50 + rng.integers(0, 50, m)
     else:
-        one, other = rng.integers(0, n, (2, m))
+        tails, heads = rng.integers(0, n, (2, m))
         if shape.kind == "powers":
-            one, other = ((n * (draw / n) ** 3).astype(np.int64) for draw in (one, other))
-            one, other = np.concatenate([one, every[1:]]), np.concatenate([other, every[:-1]])
+            tails, heads = ((n * (draw / n) ** 3).astype(np.int64) for draw in (tails, heads))
+            tails, heads = np.concatenate([tails, every[1:]]), np.concatenate([heads, every[:-1]])
         if shape.kind == "parallel":
-            one, other = (np.repeat(draw[: m // 4], 4) for draw in (one, other))
-            one[:: n // 1000 + 1] = other[:: n // 1000 + 1]
+            tails, heads = (np.repeat(draw[: m // 4], 4) for draw in (tails, heads))
+            tails[:: n // 1000 + 1] = heads[:: n // 1000 + 1]
         if shape.kind == "bipartite":
-            one, other = one // 2, n // 2 + other // 2
-    ends = np.unique(np.concatenate([one, other]), return_inverse=True)[1].reshape(2, -1)
+            tails, heads = tails // 2, n // 2 + heads // 2
+    ends = np.unique(np.concatenate([tails, heads]), return_inverse=True)[1].reshape(2, -1)
     frame = {"source": ends[0], "destination": ends[1]}
     if shape.text:
         names = np.array([TEXT.format(number) for number in range(ends.max() + 1)], object)
@@ -224,17 +224,17 @@ def all_vertices(n: int) -> Any:
     return np.arange(n)
 
 
-def named(given: Any) -> Any:
+def named(argument: Any) -> Any:
     """Return another argument with text for vertices."""
     import numpy as np
 
     def texts(numbers: Any) -> Any:
         return np.array([TEXT.format(number) for number in numbers], object)
 
-    if isinstance(given, np.ndarray):
-        return texts(given)
-    ends = [name for name in ("vertex", "first", "second") if name in given]
-    return given.assign(**{name: texts(given[name]) for name in ends})
+    if isinstance(argument, np.ndarray):
+        return texts(argument)
+    ends = [name for name in ("vertex", "first", "second") if name in argument]
+    return argument.assign(**{name: texts(argument[name]) for name in ends})
 
 
 def first(graph: Any, count: int) -> list[Any]:
@@ -456,8 +456,8 @@ def opened(name: str, shape: Shape, frame: Any) -> tuple[Any, Any]:
     graph = ws.Graph(frame, weight=weight, directed=shape.directed or case.edges == "acyclic")
     if case.edges == "sides":
         return graph, frame.source.unique()
-    given = None if case.input is None else case.input(graph.number_of_vertices)
-    return graph, named(given) if shape.text and given is not None else given
+    argument = None if case.input is None else case.input(graph.number_of_vertices)
+    return graph, named(argument) if shape.text and argument is not None else argument
 
 
 def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
@@ -466,7 +466,7 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
     from cugraph_ws.algorithms.footprints import subgraph_memory
 
     case = CASES[name]
-    graph, given = opened(name, shape, frame)
+    graph, argument = opened(name, shape, frame)
     n, arcs, directed = graph.number_of_vertices, graph.number_of_arcs, graph.directed
     weighted = graph.weight is not None
     _ = graph.on_device() if engine == "cuda" else graph.csc
@@ -486,14 +486,14 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
         return estimate.run
 
     row = {"vertices": n, "arcs": arcs, "directed": directed, "weighted": weighted}
-    row["told"] = told(program(ws, given) if callable(program) else program)
+    row["told"] = told(program(ws, argument) if callable(program) else program)
     if case.lists_pairs and float((graph.in_degrees.astype(float) ** 2).sum()) > PAIRS:
         graph.close()
         return {**row, "error": LEFT_OUT}
     try:
-        with (on_gpu if engine == "cuda" else resident)() as taken:
-            result = case.call(ws, graph, given, {"engine": engine})
-            row["taken"] = taken()
+        with (on_gpu if engine == "cuda" else resident)() as peak:
+            result = case.call(ws, graph, argument, {"engine": engine})
+            row["taken"] = peak()
         if case.counted:
             row["told"] = told(
                 SimpleNamespace(
@@ -513,9 +513,9 @@ def is_off(row: Mapping[str, Any]) -> bool:
     """Return whether the estimate of a call is too low or too high for what it took."""
     if "taken" not in row:
         return False
-    taken, most = row["taken"], 2.0 if CASES[row["function"]].decided else 1.25
-    slack = 6e6 if taken < BLURRED else 0.0
-    return not 0.95 * taken - slack <= row["told"] <= most * taken + slack
+    peak, most = row["taken"], 2.0 if CASES[row["function"]].decided else 1.25
+    slack = 6e6 if peak < BLURRED else 0.0
+    return not 0.95 * peak - slack <= row["told"] <= most * peak + slack
 
 
 def tabled(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
@@ -527,14 +527,14 @@ def tabled(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             outcome = LEFT_OUT if row.get("error") == LEFT_OUT else "refused"
             cells.append([*sizes, "", "", outcome, row["tree"]])
             continue
-        told, taken = row["told"] / 2**20, row["taken"] / 2**20
+        told_mib, taken_mib = row["told"] / 2**20, row["taken"] / 2**20
         off = ", off" if is_off(row) else ""
         cells.append(
             [
                 *sizes,
-                f"{told:.1f}",
-                f"{taken:.1f}",
-                f"{told / taken:.2f}{off}" if taken else "",
+                f"{told_mib:.1f}",
+                f"{taken_mib:.1f}",
+                f"{told_mib / taken_mib:.2f}{off}" if taken_mib else "",
                 row["tree"],
             ]
         )
@@ -550,9 +550,13 @@ def record(rows: Sequence[Mapping[str, Any]], engine: str, begun: datetime.datet
     facts: dict[str, Any] = {"part": "runs", "graph": engine, "machine": machine()}
     name = f"runs {engine}{placed('bench-runs', facts['machine']).removeprefix('bench-runs')}"
     before = read(MEASUREMENTS)["bench"].get(name, {"tables": [{"rows": []}]})
-    kept = {(row[0], row[1]): row for row in before["tables"][0]["rows"]}
-    kept.update({(row[0], row[1]): row for row in tabled(rows)})
-    table = {"title": TITLE, "columns": COLUMNS, "rows": [kept[key] for key in sorted(kept)]}
+    rows_by_call = {(row[0], row[1]): row for row in before["tables"][0]["rows"]}
+    rows_by_call.update({(row[0], row[1]): row for row in tabled(rows)})
+    table = {
+        "title": TITLE,
+        "columns": COLUMNS,
+        "rows": [rows_by_call[key] for key in sorted(rows_by_call)],
+    }
     off = sum(row[6].endswith("off") for row in table["rows"])
     status = (
         {"status": "failed", "problem": f"{off} estimates are off"} if off else {"status": "passed"}

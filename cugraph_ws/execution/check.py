@@ -193,18 +193,18 @@ def check(
         check_count("max_iter", max_iter)
     if isinstance(program, VertexProgram):
         program = program.current()
-    whole = program_graph(
+    whole_graph = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
     if isinstance(program, EdgeProgram):
-        return _check_edges(program, whole, parameters, max_iter, max_edges)
-    bound = [part.bound for part in _bound_parts(program, whole, parameters)]
-    sampled = whole.number_of_arcs > max_edges
-    names = np.arange(whole.number_of_vertices)
-    tried, arguments = whole, dict(parameters)
+        return _check_edges(program, whole_graph, parameters, max_iter, max_edges)
+    bound = [part.bound for part in _bound_parts(program, whole_graph, parameters)]
+    sampled = whole_graph.number_of_arcs > max_edges
+    names = np.arange(whole_graph.number_of_vertices)
+    tried, arguments = whole_graph, dict(parameters)
     if sampled:
-        tried, arguments, names = _sample(bound, whole, parameters, max_edges)
-    return _Check(program, whole, tried, arguments, names, max_iter, sampled=sampled).run()
+        tried, arguments, names = _sample(bound, whole_graph, parameters, max_edges)
+    return _Check(program, whole_graph, tried, arguments, names, max_iter, sampled=sampled).run()
 
 
 def _check_edges(
@@ -213,19 +213,26 @@ def _check_edges(
     """Compare the runs of an edge program, which is done in one superstep."""
     if max_iter is not None:
         raise InputError(f"max_iter={max_iter}: {program.name} has no supersteps; leave it out")
-    found = compare_pairs(program.current(), graph, parameters, most)
+    comparison = compare_pairs(program.current(), graph, parameters, most)
     return CheckReport(
         program=program.name,
         vertices=graph.number_of_vertices,
         edges=graph.number_of_arcs,
-        sampled=found.sampled,
+        sampled=comparison.sampled,
         supersteps=1,
         converged=True,
-        configurations=found.configurations,
-        declined=found.declined,
+        configurations=comparison.configurations,
+        declined=comparison.declined,
         differences=[
-            Difference(one.configuration, 1, one.pair, one.field, one.expected, one.found)
-            for one in found.differences
+            Difference(
+                difference.configuration,
+                1,
+                difference.pair,
+                difference.field,
+                difference.expected,
+                difference.found,
+            )
+            for difference in comparison.differences
         ],
     )
 
@@ -236,7 +243,7 @@ class _Check:
     def __init__(
         self,
         program: VertexProgram | Phases,
-        whole: GraphView,
+        whole_graph: GraphView,
         graph: GraphView,
         arguments: Mapping[str, Any],
         names: Array,
@@ -245,7 +252,7 @@ class _Check:
         sampled: bool,
     ) -> None:
         self.program = program
-        self.whole = whole
+        self.whole = whole_graph
         self.graph = graph
         self.arguments = arguments
         self.names = names
@@ -296,7 +303,7 @@ class _Check:
         for options in self.configurations():
             self.compare(options)
         self.try_declarations()
-        self.report.differences.sort(key=lambda one: one.superstep)
+        self.report.differences.sort(key=lambda difference: difference.superstep)
         return self.report
 
     def configurations(self) -> Iterator[dict[str, Any]]:
@@ -336,9 +343,9 @@ class _Check:
                 while not _ended(loop, number) and number < most:
                     number += len(loop.step().history or [0])
                 at = last if limit is None else limit
-                found = self.first_difference(name, at, _all_of(loop), self.states[at])
-                if found is not None:
-                    self.report.differences.append(found)
+                differing = self.first_difference(name, at, _all_of(loop), self.states[at])
+                if differing is not None:
+                    self.report.differences.append(differing)
                     break
         except InputError as error:
             self.report.declined[name] = str(error)
@@ -346,53 +353,58 @@ class _Check:
         self.report.configurations.append(name)
 
     def first_difference(
-        self, name: str, superstep: int, found: States, expected: States
+        self, name: str, superstep: int, computed: States, expected: States
     ) -> Difference | None:
         """Return the first vertex with a different state."""
         for column in self.program.state:
-            one, other = as_host(found[column]), expected[column]
-            differs = ~self.alike(one, other, on_gpu="'cuda'" in name)
+            column_computed, column_expected = as_host(computed[column]), expected[column]
+            differs = ~self.alike(column_computed, column_expected, on_gpu="'cuda'" in name)
             if differs.any():
                 place = int(differs.argmax())
-                return self.difference(name, superstep, place, column, other[place], one[place])
+                return self.difference(
+                    name, superstep, place, column, column_expected[place], column_computed[place]
+                )
         for column in getattr(self.program, "edge_state", ()):
-            one, other = as_host(found[_EDGE + column]), expected[_EDGE + column]
-            differs = ~self.alike(one, other, on_gpu="'cuda'" in name)
+            column_computed, column_expected = (
+                as_host(computed[_EDGE + column]),
+                expected[_EDGE + column],
+            )
+            differs = ~self.alike(column_computed, column_expected, on_gpu="'cuda'" in name)
             if differs.any():
                 place = int(differs.argmax())
                 sources, destinations = (as_host(ends) for ends in self.graph.arc_ends())
                 ends = [
-                    self.whole.describe(int(self.names[one[place]]))
-                    for one in (sources, destinations)
+                    self.whole.describe(int(self.names[ends[place]]))
+                    for ends in (sources, destinations)
                 ]
                 return Difference(
                     name, superstep, f"{ends[1]}, its edge from {ends[0]}", _EDGE + column,
-                    _plain(other[place]), _plain(one[place]),
+                    _plain(column_expected[place]), _plain(column_computed[place]),
                 )  # fmt: skip
         return None
 
-    def alike(self, one: Array, other: Array, *, on_gpu: bool) -> npt.NDArray[np.bool_]:
+    def alike(self, computed: Array, expected: Array, *, on_gpu: bool) -> npt.NDArray[np.bool_]:
         """Return a mask of the vertices at which both values are the same.
 
         Sums of floats may differ by rounding; so may math functions on a GPU, and those of float32,
         which are float32 when compiled.
         """
-        same = one == other
-        if other.dtype.kind == "f":
-            same |= np.isnan(one) & np.isnan(other)
-            adds = any(one.combine in ("sum", "custom") for one in programs_of(self.program))
+        same = computed == expected
+        if expected.dtype.kind == "f":
+            same |= np.isnan(computed) & np.isnan(expected)
+            adds = any(member.combine in ("sum", "custom") for member in programs_of(self.program))
             if adds or on_gpu or self.narrow_math:
-                near = 1e-4 if other.dtype.itemsize == 4 or self.narrow_math else 1e-9
+                near = 1e-4 if expected.dtype.itemsize == 4 or self.narrow_math else 1e-9
                 with np.errstate(invalid="ignore"):
-                    same |= np.isclose(one, other, rtol=near, atol=0.0)
+                    same |= np.isclose(computed, expected, rtol=near, atol=0.0)
         result: npt.NDArray[np.bool_] = same
         return result
 
     def difference(
-        self, name: str, superstep: int, place: int, column: str, expected: Any, found: Any
+        self, name: str, superstep: int, place: int, column: str, expected: Any, computed: Any
     ) -> Difference:
         vertex = self.whole.describe(int(self.names[place]))
-        return Difference(name, superstep, vertex, column, _plain(expected), _plain(found))
+        return Difference(name, superstep, vertex, column, _plain(expected), _plain(computed))
 
     # ------------------------------------------------------------------------ declarations
 
@@ -422,14 +434,16 @@ class _Check:
                     self.note("combine" + of, superstep, state, trier.combined(state, number))
 
     def note(
-        self, name: str, superstep: int, state: States, found: tuple[int, Any, Any] | None
+        self, name: str, superstep: int, state: States, differing: tuple[int, Any, Any] | None
     ) -> None:
         """Record the first vertex that violates a declaration."""
-        if found is None or any(one.configuration == name for one in self.report.differences):
+        if differing is None or any(one.configuration == name for one in self.report.differences):
             return
-        place, expected, seen = found
+        place, expected, computed = differing
         self.report.differences.append(
-            self.difference(name, superstep, place, ", ".join(self.program.state), expected, seen)
+            self.difference(
+                name, superstep, place, ", ".join(self.program.state), expected, computed
+            )
         )
 
 
@@ -439,7 +453,7 @@ class _Trier:
     def __init__(self, bound: BoundProgram, graph: GraphView) -> None:
         self.bound = bound
         self.program = bound.program
-        self.constants = [as_host(one) for one in bound.constants]
+        self.constants = [as_host(constant) for constant in bound.constants]
         types = bound.types
         self.types = Inference(types.message, types.tuple_message)
         self.trial = Trial(bound.program, types.state, bound.values, graph.number_of_vertices)
@@ -451,11 +465,11 @@ class _Trier:
 
     def vertex(self, state: States, place: int) -> Any:
         """Return a vertex in the form in which the program's functions get it."""
-        own = [
-            one[0 if uniform else place]
-            for one, uniform in zip(self.constants, self.bound.types.uniform, strict=True)
+        constants = [
+            constant[0 if uniform else place]
+            for constant, uniform in zip(self.constants, self.bound.types.uniform, strict=True)
         ]
-        values = [*(state[name][place] for name in self.program.state), *own]
+        values = [*(state[name][place] for name in self.program.state), *constants]
         return self.trial.Vertex(*(_seen(value) for value in values))
 
     def edge(self, state: States, arc: int) -> Any:
@@ -465,15 +479,17 @@ class _Trier:
             _seen(column[arc]) if column is not None else stand_in
             for column, stand_in in zip(self.edges, stand_ins, strict=True)
         ]
-        kept = [_seen(state[_EDGE + name][arc]) for name in self.program.edge_state]
-        return self.trial.Edge(*attributes, *kept)
+        edge_states = [_seen(state[_EDGE + name][arc]) for name in self.program.edge_state]
+        return self.trial.Edge(*attributes, *edge_states)
 
     def messages(self, state: States, place: int) -> list[Any]:
         """Return the messages of all in-neighbours."""
-        own = self.vertex(state, place)
+        target = self.vertex(state, place)
         return [
             self.trial.message(
-                src=self.vertex(state, int(self.indices[arc])), dst=own, edge=self.edge(state, arc)
+                src=self.vertex(state, int(self.indices[arc])),
+                dst=target,
+                edge=self.edge(state, arc),
             )
             for arc in range(int(self.offsets[place]), int(self.offsets[place + 1]))
         ]
@@ -524,25 +540,27 @@ class _Trier:
         """Compare messages applied one by one, in reverse and repeatedly, with all of them combined."""
         width = len(self.program.state)
         if self.program.combine == "any":  # test only messages that change the state
-            outcomes = [self.applied(vertex, one)[:width] for one in messages]
-            telling = [one for one in outcomes if one != vertex[:width]]
-            differs = [one for one in telling if one != telling[0]]
+            outcomes = [self.applied(vertex, message)[:width] for message in messages]
+            telling = [outcome for outcome in outcomes if outcome != vertex[:width]]
+            differs = [outcome for outcome in telling if outcome != telling[0]]
             return (telling[0], differs[0]) if differs else None
         pick: Callable[..., Any] = max if self.program.combine == "max" else min
         expected = self.applied(vertex, pick(messages))[:width]
         after = vertex
-        for one in (*reversed(messages), *messages):
-            after = self.applied(after, one)
+        for message in (*reversed(messages), *messages):
+            after = self.applied(after, message)
         return None if _alike(after[:width], expected) else (expected, after[:width])
 
     def reordered(self, vertex: Any, messages: list[Any]) -> tuple[Any, Any] | None:
         """Compare messages combined from the left with the same from the right, and with the identity."""
-        listed = [self.trial.cast(one, self.types) for one in messages]
+        listed = [self.trial.cast(value, self.types) for value in messages]
         nothing = self.trial.cast(self.program.identity, self.types)
         forth = reduce(self.merged, listed)
-        for others in (listed[::-1], [*listed, nothing], [nothing, *listed]):
-            back = reduce(self.merged, others)
-            if not _alike(*(one if isinstance(one, tuple) else (one,) for one in (forth, back))):
+        for rearranged in (listed[::-1], [*listed, nothing], [nothing, *listed]):
+            back = reduce(self.merged, rearranged)
+            if not _alike(
+                *(value if isinstance(value, tuple) else (value,) for value in (forth, back))
+            ):
                 return forth, back
         return None
 
@@ -583,8 +601,8 @@ def _unstarted(
     program: VertexProgram | Phases, arguments: Mapping[str, Any], options: Options
 ) -> VertexLoop | PhasedLoop:
     """Return the loop of a program, or of phases."""
-    made = VertexLoop if isinstance(program, VertexProgram) else PhasedLoop
-    loop: VertexLoop | PhasedLoop = made(program, arguments, options)  # type: ignore[arg-type]
+    loop_class = VertexLoop if isinstance(program, VertexProgram) else PhasedLoop
+    loop: VertexLoop | PhasedLoop = loop_class(program, arguments, options)  # type: ignore[arg-type]
     return loop
 
 
@@ -608,8 +626,8 @@ def _copied(loop: VertexLoop | PhasedLoop | PartitionedLoop) -> States:
 
 def _all_of(loop: VertexLoop | PhasedLoop | PartitionedLoop) -> dict[str, Any]:
     """Return the states of vertices and, with names that begin with `_EDGE`, of edges."""
-    kept = {} if isinstance(loop, PhasedLoop) else loop.edges()
-    edges = {_EDGE + name: column for name, column in kept.items()}
+    edge_arrays = {} if isinstance(loop, PhasedLoop) else loop.edges()
+    edges = {_EDGE + name: column for name, column in edge_arrays.items()}
     return {**loop.arrays(), **edges}
 
 
@@ -618,7 +636,7 @@ def _sample(
 ) -> tuple[GraphView, dict[str, Any], Array]:
     """Return a sample of the graph, the programs' arguments on it, and its vertices' numbers."""
     csc = graph.csc
-    seeds = np.concatenate([_named_vertices(one) for one in bound])
+    seeds = np.concatenate([_named_vertices(bound_program) for bound_program in bound])
     chosen = _around(graph, seeds, max_edges)
     place = np.full(graph.number_of_vertices, -1, np.int64)
     place[chosen] = np.arange(len(chosen))
@@ -626,8 +644,10 @@ def _sample(
     arcs = np.flatnonzero((place[rows] >= 0) & (place[csc.indices] >= 0))
     columns = {
         name: column
-        for one in bound
-        for name, column in zip(one.program.edges, one.edge_columns, strict=True)
+        for bound_program in bound
+        for name, column in zip(
+            bound_program.program.edges, bound_program.edge_columns, strict=True
+        )
     }
     weight = columns.get("weight") or graph.weight
     part = Graph.from_arrays(
@@ -642,15 +662,19 @@ def _sample(
         },
     )
     arguments = dict(parameters)
-    for one in bound:
-        program = one.program
-        for (name, parameter), value in zip(program.parameters.items(), one.values, strict=True):
+    for bound_program in bound:
+        program = bound_program.program
+        for (name, parameter), value in zip(
+            program.parameters.items(), bound_program.values, strict=True
+        ):
             if isinstance(parameter, VertexParameter):
                 arguments[name] = int(place[int(value)])
-        for (name, constant), values in zip(program.constants.items(), one.constants, strict=True):
-            given = getattr(constant, "argument", None) or name
-            if parameters.get(given) is not None and values.shape == (graph.number_of_vertices,):
-                arguments[given] = as_host(values)[chosen]
+        for (name, constant), values in zip(
+            program.constants.items(), bound_program.constants, strict=True
+        ):
+            argument = getattr(constant, "argument", None) or name
+            if parameters.get(argument) is not None and values.shape == (graph.number_of_vertices,):
+                arguments[argument] = as_host(values)[chosen]
     return part, arguments, chosen
 
 
@@ -662,12 +686,12 @@ def _named_vertices(bound: BoundProgram) -> Array:
         if isinstance(declared, VertexParameter)
     ]
     named += [
-        np.flatnonzero(as_host(one))[:8].tolist()
-        for one in bound.constants
-        if as_host(one).dtype == np.bool_ and one.size > 1
+        np.flatnonzero(as_host(constant))[:8].tolist()
+        for constant in bound.constants
+        if as_host(constant).dtype == np.bool_ and constant.size > 1
     ]
-    found = [number for numbers in named for number in numbers]
-    return np.array(found or [0], np.int64)
+    numbers_named = [number for numbers in named for number in numbers]
+    return np.array(numbers_named or [0], np.int64)
 
 
 def _around(graph: GraphView, seeds: Array, max_edges: int) -> Array:

@@ -101,8 +101,8 @@ def compare_pairs(
     PairReport
     """
     near = neighbourhoods(graph, on_device=False)
-    given = EdgeLoop(program, arguments, Options()).numbered(graph)
-    pairs = near.edges() if given is None else tuple(map(as_host, given))
+    numbered_pairs = EdgeLoop(program, arguments, Options()).numbered(graph)
+    pairs = near.edges() if numbered_pairs is None else tuple(map(as_host, numbered_pairs))
     degrees = near.rows.degrees
     places = np.arange(0, len(pairs[0]), max(1, -(-len(pairs[0]) // most)))
     lengths = np.cumsum(degrees[pairs[0][places]] + degrees[pairs[1][places]])
@@ -112,13 +112,13 @@ def compare_pairs(
     expected = _values(program, graph, arguments, chosen, {"engine": "python"})
     for options, by_pair in _configurations(graph, report):
         some = chosen if by_pair else None
-        found = _values(program, graph, arguments, some, options)
+        computed = _values(program, graph, arguments, some, options)
         if some is None:
-            found = {name: column[places] for name, column in found.items()}
+            computed = {name: column[places] for name, column in computed.items()}
         name = ", ".join(f"{key}={value!r}" for key, value in options.items())
         name += ", by pair" if by_pair else ""
         report.configurations.append(name)
-        difference = _first_difference(graph, name, chosen, expected, found)
+        difference = _first_difference(graph, name, chosen, expected, computed)
         report.differences += [difference] if difference is not None else []
     return report
 
@@ -169,20 +169,20 @@ def _first_difference(
     name: str,
     pairs: tuple[Array, Array],
     expected: Mapping[str, Array],
-    found: Mapping[str, Array],
+    computed: Mapping[str, Array],
 ) -> PairDifference | None:
     """Return the first pair with another value; floats may differ by rounding."""
     for column, values in expected.items():
-        other = found[column]
-        same = values == other
+        column_computed = computed[column]
+        same = values == column_computed
         if values.dtype.kind == "f":
             near = 1e-4 if values.dtype.itemsize == 4 else 1e-9
             with np.errstate(invalid="ignore"):
-                same |= np.isclose(values, other, rtol=near, atol=0.0, equal_nan=True)
+                same |= np.isclose(values, column_computed, rtol=near, atol=0.0, equal_nan=True)
         if not same.all():
             place = int(np.argmin(same))
             ends = [graph.describe(int(end[place])) for end in pairs]
             return PairDifference(
-                name, " – ".join(ends), column, values[place].item(), other[place].item()
+                name, " – ".join(ends), column, values[place].item(), column_computed[place].item()
             )
     return None

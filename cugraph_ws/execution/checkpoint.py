@@ -277,18 +277,18 @@ def _place_of_digest(file: IO[bytes]) -> int | None:
         return None
     start = size - _TAIL - length
     file.seek(start)
-    found = file.read(length).find(_MARK)
-    place = start + found + len(_MARK)
-    return place if found >= 0 and place + _DIGITS <= size - _TAIL else None
+    offset = file.read(length).find(_MARK)
+    place = start + offset + len(_MARK)
+    return place if offset >= 0 and place + _DIGITS <= size - _TAIL else None
 
 
 def _blocks(file: IO[bytes], place: int) -> Iterator[bytes]:
     """Read a file, with zeros in place of its digest."""
     file.seek(0)
-    left = place
-    while left:
-        block = file.read(min(left, _BLOCK))
-        left -= len(block)
+    remaining = place
+    while remaining:
+        block = file.read(min(remaining, _BLOCK))
+        remaining -= len(block)
         yield block
     yield b"0" * _DIGITS
     file.seek(place + _DIGITS)
@@ -373,9 +373,9 @@ def _read_whole(path: str | os.PathLike[str], digest: str | None) -> Any:
             if place is None:
                 raise _unsealed(origin, file)
             file.seek(place)
-            found = file.read(_DIGITS)
+            length_text = file.read(_DIGITS)
             expected = _digest_of(file, place)
-            if found != expected.encode() or (digest is not None and expected != digest):
+            if length_text != expected.encode() or (digest is not None and expected != digest):
                 raise FileError(
                     f"{origin} is damaged, or belongs to another run: its content does not match "
                     "its digest; resume from another checkpoint, or start again"

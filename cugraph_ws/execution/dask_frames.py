@@ -68,11 +68,11 @@ def _importable(function: Callable[..., Any]) -> Callable[..., Any]:
     Pickle sends it by name.  It would send any other function with its code, so a worker would have
     a different program object in each call.
     """
-    found = getattr(sys.modules.get(function.__module__), function.__name__, None)
-    inner = found
+    imported = getattr(sys.modules.get(function.__module__), function.__name__, None)
+    inner = imported
     while inner is not None and inner is not function:
         inner = getattr(inner, "__wrapped__", None)
-    return function if inner is None else cast(Callable[..., Any], found)
+    return function if inner is None else cast(Callable[..., Any], imported)
 
 
 def _is_partitioned(graph: Any) -> bool:

@@ -146,10 +146,10 @@ def _refuse_checkpoints(loop: Loop, graph: GraphView, options: Options) -> None:
     where = loop.checkpoints
     if where == "everywhere" or (where == "on one machine" and graph.whole):
         return
-    there = " on a cluster" if where == "on one machine" else ""
+    where_else = " on a cluster" if where == "on one machine" else ""
     for name in ("checkpoint", "resume"):
         if getattr(options, name) is not None:
-            raise InputError(f"{name}=: {loop.name}{there} has no checkpoints; leave it out")
+            raise InputError(f"{name}=: {loop.name}{where_else} has no checkpoints; leave it out")
 
 
 def _over_ranks(
@@ -217,12 +217,12 @@ def _driven(
     loop: Loop, graph: GraphView, options: Options, stops: StopRequests, *, may_not_end: bool
 ) -> Result:
     """Step a loop that has started."""
-    kept: Checkpoints | RankCheckpoints | None = None
+    stored: Checkpoints | RankCheckpoints | None = None
     facts: dict[str, Any] = {}
     if options.checkpoint is not None or options.resume is not None:
         checkpoints: Any = Checkpoints if graph.whole else RankCheckpoints
-        kept = checkpoints(loop, graph, options.checkpoint, options.resume)
-        facts = kept.load()
+        stored = checkpoints(loop, graph, options.checkpoint, options.resume)
+        facts = stored.load()
         refuse_beyond(facts, loop.max_iter, options.resume, synchronous=loop.synchronous)
     iterations, saved, residual = 0, 0, math.nan
     if facts:
@@ -233,7 +233,7 @@ def _driven(
     stopped: Stopped = "converged"
     idle = 0  # consecutive supersteps without active vertices
     silent = may_not_end and loop.max_iter is None and graph.comm.rank == 0
-    whole = True  # whether the state is that of a complete superstep
+    is_complete = True  # whether the state is that of a complete superstep
 
     def result() -> Result:
         with without_looks():
@@ -265,11 +265,11 @@ def _driven(
         )
 
     def save() -> None:
-        if kept is None:
+        if stored is None:
             return
         known = None if math.isnan(residual) else residual
         with without_looks():
-            kept.save({"iterations": iterations, "residual": known, "synchronous": synchronous()})
+            stored.save({"iterations": iterations, "residual": known, "synchronous": synchronous()})
 
     with HeldInterrupts() as interrupts:
         stops.begin_steps(interrupts, update(0, 0))
@@ -288,9 +288,9 @@ def _driven(
                 if loop.max_iter is not None and iterations >= loop.max_iter:
                     stopped = "max_iter"
                     break
-                whole = False
+                is_complete = False
                 step = _step(loop)
-                whole = True
+                is_complete = True
                 if isinstance(step, StepAbandoned):
                     if step.reason == "interrupt":
                         raise KeyboardInterrupt
@@ -322,7 +322,7 @@ def _driven(
             message = f"{loop.name} was interrupted after {iterations} supersteps"
             if not synchronous():
                 message += f" ({NOT_COMPARABLE})"
-            if not whole:
+            if not is_complete:
                 raise Interrupted(f"{message}, in the middle of one; its state is lost") from None
             save()
             raise Interrupted(f"{message}; .result has the state so far", result()) from None

@@ -70,7 +70,7 @@ class EdgeLoop(Loop):
             )
         self.program = program.current()
         self.name, self.may_not_end = program.name, not program.built_in
-        self._arguments = {name: one for name, one in arguments.items() if name != "pairs"}
+        self._arguments = {name: value for name, value in arguments.items() if name != "pairs"}
         self._given = arguments.get("pairs")
         if isinstance(self._given, str):
             raise InputError(
@@ -122,7 +122,7 @@ class EdgeLoop(Loop):
         self,
         bound: BoundEdgeProgram,
         near: Neighbourhoods,
-        given: tuple[Array, Array] | None,
+        chosen_pairs: tuple[Array, Array] | None,
         graph: GraphView,
         *,
         on_device: bool,
@@ -135,7 +135,7 @@ class EdgeLoop(Loop):
             The program, with its constants on the host or device where `near` is.
         near : Neighbourhoods
             The neighbourhoods, without values.
-        given : tuple of (firsts, seconds), or None
+        chosen_pairs : tuple of (firsts, seconds), or None
             Vertex numbers of the rank's pairs; None for all edges.
         graph : GraphView
         """
@@ -146,13 +146,13 @@ class EdgeLoop(Loop):
             for name in dict.fromkeys(bound.edge_columns)
         }
         self._edges = tuple(weighted[name] for name in bound.edge_columns)
-        here = xp.asarray if on_device else as_host
-        pairs = near.edges() if given is None else tuple(map(here, given))
+        as_own = xp.asarray if on_device else as_host
+        pairs = near.edges() if chosen_pairs is None else tuple(map(as_own, chosen_pairs))
         self._pairs = tuple(end.astype(np.int64, copy=False) for end in pairs)
         self._fold = loops("pairs", on_device=on_device).PairFold(bound, plain=self._plain)
         self._oriented: Oriented | None = None
         degrees, last = near.rows.degrees, len(self._pairs[0])
-        if given is None and bound.counts and not self._plain:
+        if chosen_pairs is None and bound.counts and not self._plain:
             self._oriented = oriented(graph, on_device=on_device)
             self._lister = loops("triangles", on_device=on_device).Lister(self._oriented)
             self._bounds = [(0, last)]
@@ -168,14 +168,14 @@ class EdgeLoop(Loop):
         self,
         bound: BoundEdgeProgram,
         near: Neighbourhoods,
-        given: tuple[Array, Array] | None,
+        pairs: tuple[Array, Array] | None,
         graph: GraphView,
         *,
         on_device: bool,
     ) -> EdgeLoop:
         """Return the same run, begun on another graph with the same vertices; see `begin`."""
         loop = copy(self)
-        loop.begin(bound, near, given, graph, on_device=on_device)
+        loop.begin(bound, near, pairs, graph, on_device=on_device)
         return loop
 
     @property
@@ -191,18 +191,18 @@ class EdgeLoop(Loop):
         rows = pair_rows(near, self._edges, bound.constants, bound.types.uniform, *ends)
         if self._oriented is not None:
             counts, arcs = self._oriented.common_neighbours(self._lister)
-            found = self._fold.finish(rows, counts)
+            folded = self._fold.finish(rows, counts)
         else:
-            found = self._fold.fold(rows)
+            folded = self._fold.fold(rows)
             arcs = sum(
-                int((rows.offsets[one + 1] - rows.offsets[one]).sum())
-                for one in (rows.first_rows, rows.second_rows)
+                int((rows.offsets[rows_of_ends + 1] - rows.offsets[rows_of_ends]).sum())
+                for rows_of_ends in (rows.first_rows, rows.second_rows)
             )
-        for column, values in zip(self._columns, found, strict=True):
+        for column, values in zip(self._columns, folded, strict=True):
             column[some] = values
         self._done += 1
-        left, read, sent = near.halo.totals(len(self._pairs[0]) - some.stop, arcs)
-        return Step(left, read, direction="intersect", filter="list", bytes_sent=sent)
+        pairs_left, read, bytes_sent = near.halo.totals(len(self._pairs[0]) - some.stop, arcs)
+        return Step(pairs_left, read, direction="intersect", filter="list", bytes_sent=bytes_sent)
 
     def inputs(self) -> dict[str, Any]:
         """Return the program's source and types, its parameters and constants, edges and pairs."""

@@ -66,19 +66,19 @@ class Jumps:
         for place, declared, dtype in self._jumps:
             values, numbers = columns[declared.field], named[declared.pointer]
             read = self._read if declared.fold == "at" else self._folded
-            own = read(declared, values.astype(dtype, copy=False), numbers)
-            self._executor.by_position(place)[:] = self._part.with_ghosts(own)
+            own_values = read(declared, values.astype(dtype, copy=False), numbers)
+            self._executor.by_position(place)[:] = self._part.with_ghosts(own_values)
 
     def _refuse_others(self, named: dict[str, Array]) -> None:
         """Raise for the first pointer that names no vertex; collective."""
         part, vertices = self._part, self._part.graph.number_of_vertices
-        own: Any = None
+        own_error: Any = None
         for name, numbers in named.items():
             bad = (numbers < -1) | (numbers >= vertices)
-            if own is None and any_true(bad):
+            if own_error is None and any_true(bad):
                 at = int(bad.argmax())
-                own = [part.low + at, name, int(as_host(numbers[at : at + 1])[0])]
-        shown = [one for one in part.halo.comm.allgather(own) if one is not None]
+                own_error = [part.low + at, name, int(as_host(numbers[at : at + 1])[0])]
+        shown = [error for error in part.halo.comm.allgather(own_error) if error is not None]
         if shown:
             vertex, name, number = min(shown)
             raise ProgramError(
@@ -90,9 +90,9 @@ class Jumps:
         """Return the values of the vertices that this rank's pointers name; collective."""
         xp, halo = self._part.xp, self._part.halo
         some = numbers >= 0
-        found = xp.full(len(numbers), declared.default, values.dtype)
-        found[some] = halo.fetch(values, numbers[some])
-        return found
+        values_read = xp.full(len(numbers), declared.default, values.dtype)
+        values_read[some] = halo.fetch(values, numbers[some])
+        return values_read
 
     def _folded(self, declared: Jump, values: Array, numbers: Array) -> Array:
         """Return folds of values over the vertices whose pointers name this rank's vertices; collective."""

@@ -92,7 +92,7 @@ def with_own_names(
         options = _with_plan(function, options, program)
     if not (MEANT.keys() | REFUSED.keys()) & options.keys():
         return options
-    own, known = _known(function)
+    own_names, known = _known(function)
     if not known:
         return options
     renamed: dict[str, Any] = {}
@@ -103,16 +103,16 @@ def with_own_names(
                 meant = {}  # as if it were left out
             elif name == "distance" and function.__name__ in BY_DISTANCE:
                 meant = {"weight": value, "weighted": True}
-            elif targets := [target for target in MEANT.get(name, ()) if target in own]:
+            elif targets := [target for target in MEANT.get(name, ()) if target in own_names]:
                 meant = {targets[0]: value}
             elif name in REFUSED:
                 raise InputError(f"{function.__name__}() takes no {name}: {REFUSED[name]}")
-        for target, given in meant.items():
+        for target, argument in meant.items():
             if target in renamed or (target != name and target in options):
                 raise InputError(
                     f"{function.__name__}: {name}= and {target}= name the same argument; give one"
                 )
-            renamed[target] = given
+            renamed[target] = argument
     return renamed
 
 
@@ -180,14 +180,14 @@ def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
     InputError
         It names the argument, a similar one, and all that the function has.
     """
-    own, known = _known(function)
+    own_names, known = _known(function)
     for name in names:
         if not known or name in known:
             continue
         close = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise InputError(
-            f"{function.__name__}() has no argument {name}; {hint}it has: {', '.join(own)}, and the "
+            f"{function.__name__}() has no argument {name}; {hint}it has: {', '.join(own_names)}, and the "
             "options of run()"
         )
 
@@ -196,8 +196,8 @@ def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
 def _known(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of a function's own arguments, and those that it takes; none if it takes any."""
     parameters = inspect.signature(function).parameters
-    others = parameters.get(OPTIONS)
-    if others is None or others.kind is not inspect.Parameter.VAR_KEYWORD:
+    rest_parameter = parameters.get(OPTIONS)
+    if rest_parameter is None or rest_parameter.kind is not inspect.Parameter.VAR_KEYWORD:
         return (), ()
-    own = tuple(name for name in parameters if name != OPTIONS)
-    return own, (*own, *options_of(Options))
+    own_names = tuple(name for name in parameters if name != OPTIONS)
+    return own_names, (*own_names, *options_of(Options))

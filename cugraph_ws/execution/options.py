@@ -103,9 +103,9 @@ class Choice:
         """Refuse anything else."""
         check_word(name, value)
         if value not in self.words:
-            *others, last = map(repr, self.words)
+            *first_words, last = map(repr, self.words)
             raise InputError(
-                f"{name}={shown(value)} is not known; choose {', '.join(others)} or {last}"
+                f"{name}={shown(value)} is not known; choose {', '.join(first_words)} or {last}"
             )
 
 

@@ -60,20 +60,20 @@ class PartitionedEdges(Loop):
             )
         self._on_device, self._graph = on_device, graph
         degrees = neighbourhoods(graph, on_device=False).rows.degrees
-        bound, given = self._loop.bind(graph, degrees), self._loop.numbered(graph)
+        bound, pairs = self._loop.bind(graph, degrees), self._loop.numbered(graph)
         shards, xp = shards_of(graph, self._ranks), array_module(on_device)
 
         def begun(rank: int) -> EdgeLoop:
-            shard, own = shards[rank], slice(*shards[rank].cuts[rank : rank + 2].tolist())
+            shard, own_rows = shards[rank], slice(*shards[rank].cuts[rank : rank + 2].tolist())
             constants = tuple(
-                xp.asarray(column if uniform else column[own])
+                xp.asarray(column if uniform else column[own_rows])
                 for column, uniform in zip(bound.constants, bound.types.uniform, strict=True)
             )
             some = None
-            if given is not None:
-                count, size = len(given[0]), self._ranks.size
+            if pairs is not None:
+                count, size = len(pairs[0]), self._ranks.size
                 share = slice(count * rank // size, count * (rank + 1) // size)
-                some = as_host(given[0])[share], as_host(given[1])[share]
+                some = as_host(pairs[0])[share], as_host(pairs[1])[share]
             near = neighbourhoods(shard, on_device=on_device).without_values()
             own_bound = replace(bound, constants=constants)
             return self._loop.moved(own_bound, near, some, shard, on_device=on_device)

@@ -98,7 +98,7 @@ class PartitionedLoop(Loop):
         """Run the next superstep on all shards."""
         step = self._on_ranks(lambda rank: self._loops[rank].step())[0]
         if self._repetition is not None:
-            states = [one for loop in self._loops for one in loop.own_state().values()]
+            states = [column for loop in self._loops for column in loop.own_state().values()]
             self._loops[0].refuse_repeated(self._repetition, states)
         self.max_iter = self._loops[0].max_iter  # phases set it to end a run
         return replace(step, partitions=self._ranks.size)
@@ -134,12 +134,12 @@ class PartitionedLoop(Loop):
         arcs = self._arc_cuts()
 
         def resume(rank: int) -> None:
-            own, held = (slice(*cuts[rank : rank + 2]) for cuts in (self._cuts, arcs))
+            own_rows, own_arcs = (slice(*cuts[rank : rank + 2]) for cuts in (self._cuts, arcs))
             self._loops[rank].restore(
                 {
-                    name: array[own]
+                    name: array[own_rows]
                     if name in self.by_vertex_state
-                    else array[held]
+                    else array[own_arcs]
                     if name in self.by_arc_state
                     else array
                     for name, array in state.items()

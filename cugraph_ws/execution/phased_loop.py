@@ -77,24 +77,24 @@ class PhasedLoop(Loop):
         self.name = phases.name
         self.may_not_end = not all(program.built_in for program in phases.programs)
         self.tol = phases.tol if options.tol is None else options.tol
-        self.phase_names = tuple(one.name for one in phases.phases)
+        self.phase_names = tuple(member.name for member in phases.phases)
         self._phases = phases
         self.max_iter = options.max_iter
         self._loops = [
             VertexLoop(
-                one.program,
-                given,
+                member.program,
+                share,
                 replace(
                     options,
                     tol=None,
-                    max_iter=options.max_iter if one.limit is None else one.limit,
+                    max_iter=options.max_iter if member.limit is None else member.limit,
                     plan=replace(options.plan, extrapolate="never"),
                 ),
                 phase=True,
             )
-            for one, given in zip(phases.phases, phases.shares(arguments), strict=True)
+            for member, share in zip(phases.phases, phases.shares(arguments), strict=True)
         ]  # fmt: skip
-        self._limits = [one.limit for one in phases.phases]
+        self._limits = [member.limit for member in phases.phases]
         self.engine: str = options.engine
         self._graph: GraphView
         self._fields: dict[str, Array] = {}  # the states that ended phases have left
@@ -123,9 +123,9 @@ class PhasedLoop(Loop):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that the runs of all programs take, of which the first makes the CSR."""
-        first, *others = self._loops
+        first, *later_loops = self._loops
         later = replace(sizes, has_csr=True)
-        return first.memory(sizes) + sum(one.memory(later) for one in others)
+        return first.memory(sizes) + sum(loop.memory(later) for loop in later_loops)
 
     @property
     def outputs(self) -> dict[str, bool]:
@@ -172,7 +172,7 @@ class PhasedLoop(Loop):
 
     def _views(self, graph: GraphView) -> list[GraphView]:
         """Return for each phase the graph along whose edges it gathers; collective."""
-        ways = [one.direction for one in self._phases.phases]
+        ways = [member.direction for member in self._phases.phases]
         turned = reversed_view(graph) if "out" in ways else graph
         return [turned if way == "out" else graph for way in ways]
 
@@ -236,8 +236,8 @@ class PhasedLoop(Loop):
 
     def _bound_supersteps(self) -> None:
         """Set the maximum number of supersteps of the current phase."""
-        left = None if self.max_iter is None else self.max_iter - self._done
-        limits = [one for one in (self._limits[self._at], left) if one is not None]
+        supersteps_left = None if self.max_iter is None else self.max_iter - self._done
+        limits = [limit for limit in (self._limits[self._at], supersteps_left) if limit is not None]
         self._loop.max_iter = min(limits) if limits else None
 
     def _go_on(self) -> None:
@@ -266,12 +266,12 @@ class PhasedLoop(Loop):
         graph, phases = self._graph, self._phases
         self._round += 1
         changed = graph.any_rank(
-            any(_differ(self._before[name], one) for name, one in self._fields.items())
+            any(_differ(self._before[name], column) for name, column in self._fields.items())
         )
         if phases.until is not None:
             name = phases.until.field
-            own = _norm(phases.until.kind, self._before[name], self._fields[name])
-            shares = graph.comm.allgather(own)
+            own_norm = _norm(phases.until.kind, self._before[name], self._fields[name])
+            shares = graph.comm.allgather(own_norm)
             self._norm = sum(shares) if phases.until.kind == "l1" else max(shares)
         if not changed or (self.tol is not None and self._norm <= self.tol):
             self._end = CONVERGED
@@ -279,16 +279,18 @@ class PhasedLoop(Loop):
             self._end = CONVERGED if phases.until is None else GAVE_UP
             self.max_iter = self._done  # so that `run` ends too
         else:
-            self._before = {name: one.copy() for name, one in self._fields.items()}
+            self._before = {name: column.copy() for name, column in self._fields.items()}
             self._refuse_repeated()
 
     def _refuse_repeated(self) -> None:
         """Give up a run without a limit if the states of its rounds repeat; collective."""
         if self._repetition is None:
             return
-        own = self._repetition.period(self._round, [as_host(one) for one in self._before.values()])
-        periods = self._graph.comm.allgather(own)
-        if all(one is not None for one in periods):
+        own_period = self._repetition.period(
+            self._round, [as_host(entry) for entry in self._before.values()]
+        )
+        periods = self._graph.comm.allgather(own_period)
+        if all(entry is not None for entry in periods):
             raise ConvergenceError(
                 f"{self.name} will not converge: after {self._round} rounds its states are those of "
                 f"{periods[0]} rounds before; give rounds or max_iter, or change a program so that it "
@@ -330,7 +332,7 @@ class PhasedLoop(Loop):
         """Return what all programs depend on besides the graph; arcs in the graph's own order."""
         named: dict[str, Any] = {
             "phases": [
-                [(one.name, one.direction, one.limit) for one in self._phases.phases],
+                [(member.name, member.direction, member.limit) for member in self._phases.phases],
                 self._phases.rounds,
                 self._phases.until,
             ]
@@ -342,19 +344,19 @@ class PhasedLoop(Loop):
                 if columns.get(name) is not None and name not in bound.program.constants:
                     value = self._graph.edge_values(str(columns[name]))
                 elif isinstance(value, np.ndarray) and value.shape == (loop.graph.length,):
-                    own = np.zeros(self._graph.length, value.dtype)  # ghosts may differ
-                    own[: self._graph.owned] = value[: self._graph.owned]
-                    value = own
+                    own_values = np.zeros(self._graph.length, value.dtype)  # ghosts may differ
+                    own_values[: self._graph.owned] = value[: self._graph.owned]
+                    value = own_values
                 named[f"{place} {name}"] = value
         return named
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to resume from this point."""
         state = self._loop.state()
-        before = {BEFORE + name: as_host(one) for name, one in self._before.items()}
+        before = {BEFORE + name: as_host(column) for name, column in self._before.items()}
         return {
             **state,
-            **{name: as_host(one) for name, one in self.arrays().items()},
+            **{name: as_host(column) for name, column in self.arrays().items()},
             **before,
             "_phases": np.array([self._at, self._round, self._done, self._end], np.int64),
             "_norm": np.array([self._norm]),
@@ -378,7 +380,7 @@ class PhasedLoop(Loop):
         """Resume from what `state` returned, after `start`."""
         self._at, self._round, self._done, self._end = state["_phases"].tolist()
         self._norm = float(state["_norm"][0])
-        kinds = {name: one.dtype for name, one in self._fields.items()}
+        kinds = {name: column.dtype for name, column in self._fields.items()}
         self._fields = {name: state[name].astype(kind) for name, kind in kinds.items()}
         self._before = {name: state[BEFORE + name].astype(kind) for name, kind in kinds.items()}
         if self._end == GAVE_UP:
@@ -395,9 +397,9 @@ class PhasedLoop(Loop):
         return as_columns(self._phases, arrays, STORED, None, self._graph)
 
 
-def _differ(one: Array, other: Array) -> bool:
+def _differ(before: Array, after: Array) -> bool:
     """Return whether two columns differ anywhere; NaN equals NaN."""
-    return any_true((one != other) & ((one == one) | (other == other)))
+    return any_true((before != after) & ((before == before) | (after == after)))
 
 
 def _norm(kind: str, before: Array, after: Array) -> float:

@@ -89,8 +89,8 @@ def _ends(name: str, frames: list[FrameType]) -> list[int]:
         on_arc = "arc" in known and "indices" in known
         if not on_arc:
             return [vertex]
-        other = int(known["indices"][known["arc"]])
+        neighbour = int(known["indices"][known["arc"]])
         if name == "compute":
-            return [vertex, other]
-        return [other if "frontier" in known else vertex]  # a push applies at the other end
+            return [vertex, neighbour]
+        return [neighbour if "frontier" in known else vertex]  # a push applies at the other end
     return []

@@ -110,12 +110,14 @@ class RankCheckpoints:
                 wanted = slice(max(begin, start) - start, min(begin + length, stop) - start)
                 if wanted.stop < wanted.start or not names:
                     continue
-                held, _ = read_checkpoint(_folder(self._resume) / part["file"], {}, part["digest"])
-                checked = SavedState(held, origin)
+                part_arrays, _ = read_checkpoint(
+                    _folder(self._resume) / part["file"], {}, part["digest"]
+                )
+                checked = SavedState(part_arrays, origin)
                 for name in names:
-                    whole = checked.any(name, stop - start)
-                    pieces[name].append(whole[wanted])
-            arrays |= {name: np.concatenate(found) for name, found in pieces.items()}
+                    is_whole = checked.any(name, stop - start)
+                    pieces[name].append(is_whole[wanted])
+            arrays |= {name: np.concatenate(parts) for name, parts in pieces.items()}
         state = SavedState(arrays, origin)
         self._loop.check(state, graph)
         state.close()
@@ -156,10 +158,10 @@ def _folder(path: Path) -> Path:
     return path.with_name(f"{path.name}.parts")
 
 
-def _drop_others(folder: Path, kept: Sequence[str]) -> None:
+def _drop_others(folder: Path, names_kept: Sequence[str]) -> None:
     """Remove the parts of earlier checkpoints, and nothing else."""
     for file in folder.iterdir():
-        if PART.fullmatch(file.name) and file.name not in kept:
+        if PART.fullmatch(file.name) and file.name not in names_kept:
             file.unlink(missing_ok=True)
     sweep(folder)
 
@@ -229,5 +231,5 @@ def _mixed(keys: npt.NDArray[np.uint64], values: Array) -> npt.NDArray[np.uint64
 
 def _sum(comm: Communicator, keys: npt.NDArray[np.uint64]) -> str:
     """Return the sum of all ranks' keys, as text; it does not depend on their order."""
-    own = int(keys.sum(dtype=np.uint64))
-    return f"{sum(comm.allgather(own)) % (1 << 64):016x}"
+    own_sum = int(keys.sum(dtype=np.uint64))
+    return f"{sum(comm.allgather(own_sum)) % (1 << 64):016x}"

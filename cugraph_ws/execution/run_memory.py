@@ -281,8 +281,8 @@ def width_of_batch(
     """
     size, comm = max(part.size, 1), part.graph.comm
     kept += row.of(sizes_of(part.graph, on_device=part.on_device))
-    own = columns_that_fit(size, most, each, rest=kept, on_device=part.on_device, comm=comm)
-    widths: list[int] = comm.allgather(min(own, cells // size))
+    own_width = columns_that_fit(size, most, each, rest=kept, on_device=part.on_device, comm=comm)
+    widths: list[int] = comm.allgather(min(own_width, cells // size))
     return max(1, min(widths))
 
 
@@ -314,7 +314,7 @@ def room_for_runs(*, on_device: bool, comm: Communicator | None = None) -> int:
 def program_memory(
     program: Any,
     sizes: Sizes,
-    given: Mapping[str, Any] = NOTHING_GIVEN,
+    arguments: Mapping[str, Any] = NOTHING_GIVEN,
     *,
     between: int = 0,
 ) -> float:
@@ -324,7 +324,7 @@ def program_memory(
     ----------
     program : VertexProgram
     sizes : Sizes
-    given : mapping of str to Any
+    arguments : mapping of str to Any
         The caller's arguments.
     between : int
         Bytes of a vertex that an accelerator takes between supersteps; a run does without if memory is short.
@@ -339,8 +339,11 @@ def program_memory(
     vertices, arcs, each = sizes.vertices, sizes.arcs, max(sizes.id_bytes, 8)
     state = sum(_width_of(field.type) for field in program.state.values())
     follows = program.predecessor is not None
-    sums = [getattr(one, "source", "") for one in program.constants.values()]
-    constants = sum(_width_of_constant(name, one, given) for name, one in program.constants.items())
+    sums = [getattr(constant, "source", "") for constant in program.constants.values()]
+    constants = sum(
+        _width_of_constant(name, constant, arguments)
+        for name, constant in program.constants.items()
+    )
     by_vertex = 16.0 + 2 * state + constants
     read = [name for name in program.edges if name != "weight" or sizes.weighted]
     csr = 0.0  # and the edge columns in its order
@@ -353,14 +356,14 @@ def program_memory(
     if "active" in program.functions:
         by_vertex += 13 + 4 * ("priority" in program.functions) + (25 + each) * follows
     else:
-        jumps = [one for one in program.constants.values() if isinstance(one, Jump)]
+        jumps = [constant for constant in program.constants.values() if isinstance(constant, Jump)]
         if jumps:
-            by_vertex += 24 + 8 * len({one.pointer for one in jumps}) + 16 * len(jumps)
+            by_vertex += 24 + 8 * len({constant.pointer for constant in jumps}) + 16 * len(jumps)
         by_vertex += 0 if sizes.least else between
         if program.listing is not None:
             more += _bytes_of_lists(program, sizes.longest_row())
-    kept = sum(_width_of(field.type) for field in program.edge_state.values())
-    by_arc = 2 * kept + 22 + 4 * each if kept else 0
+    edge_state_bytes = sum(_width_of(field.type) for field in program.edge_state.values())
+    by_arc = 2 * edge_state_bytes + 22 + 4 * each if edge_state_bytes else 0
     summing = 0.0
     if sizes.weighted and {"in_weight", "out_weight"} & set(sums):
         summing = 24 * vertices + 8 * arcs + csr  # before there is a state
@@ -370,7 +373,7 @@ def program_memory(
 def lists_messages(program: Any) -> bool:
     """Return whether a program, or one of several in phases, lists the messages of a row."""
     several = getattr(program, "programs", (program,))
-    return any(getattr(one, "listing", None) is not None for one in several)
+    return any(getattr(member, "listing", None) is not None for member in several)
 
 
 def _bytes_of_lists(program: Any, longest: int) -> int:
@@ -383,7 +386,7 @@ def _bytes_of_lists(program: Any, longest: int) -> int:
         for node in ast.walk(ast.parse(program.sources["compute"].text))
         if isinstance(node, ast.Return)
     )
-    parts = max((len(one.elts) for one in returned if isinstance(one, ast.Tuple)), default=1)
+    parts = max((len(value.elts) for value in returned if isinstance(value, ast.Tuple)), default=1)
     listing = program.listing
     if listing.kind != "list":  # see `empty_table` in `kernels/cpu/modes.py`
         slots = 1 + (1 << max(1, (2 * longest - 1).bit_length())) if longest else 0
@@ -393,10 +396,10 @@ def _bytes_of_lists(program: Any, longest: int) -> int:
     return (8 * parts + (16 if keys else 0) + (16 if keys > 1 else 0)) * longest
 
 
-def _width_of_constant(name: str, constant: Any, given: Mapping[str, Any]) -> int:
+def _width_of_constant(name: str, constant: Any, arguments: Mapping[str, Any]) -> int:
     """Return the bytes by vertex of a constant of a program; a number that is given for all takes none."""
-    names = {name, *(str(getattr(constant, one, "")) for one in ("argument", "alias"))}
-    known = [value for one, value in given.items() if one in names]
+    names = {name, *(str(getattr(constant, key, "")) for key in ("argument", "alias"))}
+    known = [value for key, value in arguments.items() if key in names]
     if isinstance(constant, VertexSet):
         return 2 if known or not constant.optional else 0
     required = isinstance(constant, VertexValue) and constant.default is None
@@ -407,8 +410,8 @@ def _width_of_constant(name: str, constant: Any, given: Mapping[str, Any]) -> in
 def _width_of_cast(program: Any, sizes: Sizes, name: str) -> int:
     """Return the bytes by arc of an edge column that a program sees as another type; 0 if as its own."""
     stored = sizes.edge_type(name)
-    seen = program.edges[name].seen(stored)
-    return 0 if seen == stored or not stored else np.dtype(seen).itemsize
+    seen_type = program.edges[name].seen(stored)
+    return 0 if seen_type == stored or not stored else np.dtype(seen_type).itemsize
 
 
 def _width_of(kind: Any) -> int:

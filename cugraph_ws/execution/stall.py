@@ -40,7 +40,8 @@ class Repetition:
         int or None
         """
         if self._kept and all(
-            column.tobytes() == kept for column, kept in zip(columns, self._kept, strict=True)
+            column.tobytes() == bytes_before
+            for column, bytes_before in zip(columns, self._kept, strict=True)
         ):
             return number - self._at
         if not self._kept or number >= 2 * self._at:

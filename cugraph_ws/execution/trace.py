@@ -90,16 +90,16 @@ class Trace:
         share = 1000.0 * seconds / sum(weights)
         fused = step.direction == "fused"
         chosen = step.modes or [("push" if fused else step.direction, step.filter)] * count
-        sent = _each(step.exchanges or [(step.bytes_sent, step.bytes_useful)], count)
+        exchanged = _each(step.exchanges or [(step.bytes_sent, step.bytes_useful)], count)
         self.superstep.extend(range(len(self.superstep), len(self.superstep) + count))
         self.direction.extend(direction for direction, _ in chosen)
-        self.filter.extend(held for _, held in chosen)
+        self.filter.extend(frontier for _, frontier in chosen)
         self.active.extend(active for active, _ in history)
         self.edges.extend(edges for _, edges in history)
         self.milliseconds.extend(share * weight for weight in weights)
         self.residual.extend(_each(step.residuals or [step.residual], count))
-        self.bytes_sent.extend(one for one, _ in sent)
-        self.bytes_useful.extend(one for _, one in sent)
+        self.bytes_sent.extend(sent_bytes for sent_bytes, _ in exchanged)
+        self.bytes_useful.extend(useful for _, useful in exchanged)
         self.partitions.extend([step.partitions or holders] * count)
         self.fused.extend([fused] * count)
         self.layout.extend([step.layout] * count)
@@ -156,11 +156,14 @@ class Trace:
             except ImportError as error:
                 raise InputError(f"plot() needs Matplotlib: {install_command('plot')}") from error
             axes = pyplot.subplots()[1]
-        modes = [f"{one}, {held}" for one, held in zip(self.direction, self.filter, strict=True)]
+        modes = [
+            f"{direction}, {frontier}"
+            for direction, frontier in zip(self.direction, self.filter, strict=True)
+        ]
         steps, active = np.array(self.superstep), np.array(self.active)
         axes.plot(steps, active, color="lightgrey", zorder=1)
         for mode in dict.fromkeys(modes):
-            chosen = np.array([one == mode for one in modes])
+            chosen = np.array([direction == mode for direction in modes])
             axes.scatter(steps[chosen], active[chosen], s=12, label=mode, zorder=2)
         axes.set(xlabel="superstep", ylabel="active vertices", yscale="symlog")
         if modes:

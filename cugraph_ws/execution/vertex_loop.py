@@ -236,7 +236,7 @@ class VertexLoop(Loop):
             from cugraph_ws.backends.cuda.setup import set_up
         else:
             from cugraph_ws.backends.cpu.setup import set_up
-        made = set_up(
+        set_up_run = set_up(
             bound,
             graph,
             self._options,
@@ -245,7 +245,11 @@ class VertexLoop(Loop):
             threads=self._threads,
             tol=self.tol,
         )
-        self._plan, self._executor, self._exchange = made.planner, made.executor, made.exchange
+        self._plan, self._executor, self._exchange = (
+            set_up_run.planner,
+            set_up_run.executor,
+            set_up_run.exchange,
+        )
         self._jumps = None
         if bound.program.jumps:
             on_device = self.engine == "cuda"
@@ -345,10 +349,10 @@ class VertexLoop(Loop):
 
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones."""
-        left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
+        supersteps_left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
         if self._started_between is not None:  # it reads the states of these supersteps
-            left = min(left, self._started_between.supersteps(self._number))
-        choice = self._plan.choose(self._counts, self._number, left)
+            supersteps_left = min(supersteps_left, self._started_between.supersteps(self._number))
+        choice = self._plan.choose(self._counts, self._number, supersteps_left)
         if self._jumps is not None:
             self._exchange.finish()
             self._jumps.write()
@@ -479,8 +483,8 @@ class VertexLoop(Loop):
             **({} if self._between is None else self._between.inputs),
             **dict(zip(program.parameters, bound.values, strict=True)),
             **{
-                name: as_host(one) if name not in program.jumps else repr(program.jumps[name])
-                for name, one in zip(program.constants, bound.constants, strict=True)
+                name: as_host(constant) if name not in program.jumps else repr(program.jumps[name])
+                for name, constant in zip(program.constants, bound.constants, strict=True)
             },
             **{
                 name: self._graph.edge_values(column)
@@ -515,8 +519,8 @@ class VertexLoop(Loop):
         check_piles(state, "_schedule")
         state.like("_sums", len(self._program.aggregates), np.float64)
         number = state.like("_loop", 2, np.float64)[0]
-        whole = 0 <= number < 1 << 53 and number == int(number)
-        state.require("_loop", whole, f"has {number} supersteps")
+        is_whole = 0 <= number < 1 << 53 and number == int(number)
+        state.require("_loop", is_whole, f"has {number} supersteps")
         if self._between is not None:
             self._between.check(state, owned)
 

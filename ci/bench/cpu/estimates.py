@@ -61,7 +61,7 @@ def edges(kind: str, rows: int, vertices: int, weighted: bool) -> Any:
     rng = np.random.default_rng(rows + vertices)
     names = rng.integers(-(2**62), 2**62, vertices)
     texts = pa.array(
-        [f"v{one & 0xFFFFFFFF:08x}" for one in names.tolist()] if "text" in kind else []
+        [f"v{number & 0xFFFFFFFF:08x}" for number in names.tolist()] if "text" in kind else []
     )
 
     def ends(numbers: Any) -> list[Any]:
@@ -101,8 +101,8 @@ def child(kind: str, engine: str, scale: int) -> list[dict[str, Any]]:
     build(kind, 1000, 100, False, False, engine)
     build(kind, 100_000, 50_000, True, False, engine)
     for count, vertices, directed, weighted in SHAPES[kind]:
-        told = build(kind, count * scale, vertices * scale, directed, weighted, engine)
-        rows.append({"ids": kind, "edges": count * scale, "directed": directed, **told})
+        told_and_taken = build(kind, count * scale, vertices * scale, directed, weighted, engine)
+        rows.append({"ids": kind, "edges": count * scale, "directed": directed, **told_and_taken})
     return rows
 
 
@@ -115,20 +115,20 @@ def build(
     frame = edges(kind, rows, vertices, weighted)
     source, destination = names_of(frame, "source"), names_of(frame, "destination")
     columns = {"source": source, "destination": destination, "weight": "w" if weighted else None}
-    told = ws.estimate_memory(frame, **columns, directed=directed, engine=engine)
+    estimate = ws.estimate_memory(frame, **columns, directed=directed, engine=engine)
     if engine == "cuda":
         import cudf
 
         frame = cudf.DataFrame.from_arrow(frame) if kind != "pandas" else cudf.from_pandas(frame)
-    with (on_gpu if engine == "cuda" else resident)() as taken:
+    with (on_gpu if engine == "cuda" else resident)() as measured:
         graph = ws.Graph(frame, **columns, directed=directed)
         arcs = graph.on_device() if engine == "cuda" else graph.csc
-        peak = taken()
-    held = arcs.nbytes if engine == "cuda" else graph.report.bytes
+        peak = measured()
+    kept_bytes = arcs.nbytes if engine == "cuda" else graph.report.bytes
     graph.close()
     return {
-        "weighted": weighted, "told": told.peak, "taken": peak, "csc": told.csc,
-        "kept": told.csc + told.values + told.numbering, "held": held,
+        "weighted": weighted, "told": estimate.peak, "taken": peak, "csc": estimate.csc,
+        "kept": estimate.csc + estimate.values + estimate.numbering, "held": kept_bytes,
     }  # fmt: skip
 
 
@@ -181,10 +181,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     for kind in asked.kinds or (KINDS if asked.engine == "cpu" else ON_GPUS):
         for row in measure(kind, asked.engine, asked.scale):
-            told, taken = row["told"] / 2**20, row["taken"] / 2**20
+            told_mib, taken_mib = row["told"] / 2**20, row["taken"] / 2**20
             rows.append([
                 kind, f"{row['edges']:,}", str(row["directed"]), str(row["weighted"]),
-                f"{told:.1f}", f"{taken:.1f}", f"{told / taken:.2f}",
+                f"{told_mib:.1f}", f"{taken_mib:.1f}", f"{told_mib / taken_mib:.2f}",
                 f"{row['taken'] / row['kept']:.2f}",
             ])  # fmt: skip
     columns = ["ids", "edges", "directed", "weighted", "told, MiB", "taken, MiB", "told / taken",
