@@ -1,4 +1,4 @@
-"""Write what is made of the algorithms' declarations: the accessor's methods, and the README's list of functions.
+"""Write what is made of the algorithms' declarations: the accessor's methods, and the site's list of functions.
 
     python ci/functions.py
 
@@ -16,8 +16,8 @@ from cugraph_ws.algorithms.registry import ALGORITHMS, GROUPS, Algorithm
 
 ROOT = Path(__file__).parents[1]
 ACCESSOR = ROOT / "cugraph_ws" / "accessor.py"
-README = ROOT / "README.md"
-SHOWN = 3  # arguments of a function that the README shows
+PAGE = ROOT / "docs" / "site" / "guide" / "functions.md"
+SHOWN = 3  # arguments of a function that the page shows
 EVERYWHERE = {"graph", "source", "destination", "weight", "directed", "options", "engine"}
 
 
@@ -27,7 +27,7 @@ def methods() -> str:
 
 
 def call(declared: Algorithm) -> str:
-    """Return a function with its first arguments, as the README shows it."""
+    """Return a function with its first arguments, as the page shows it."""
     own = [
         parameter.replace(annotation=parameter.empty)
         for name, parameter in inspect.signature(declared.function).parameters.items()
@@ -39,7 +39,7 @@ def call(declared: Algorithm) -> str:
 
 
 def rows() -> str:
-    """Return the README's tables, one for each group."""
+    """Return the page's tables, one for each group."""
     text = ""
     for group in GROUPS:
         text += (
@@ -59,13 +59,13 @@ def written() -> dict[Path, str]:
         lambda match: match[1] + methods(),
         ACCESSOR.read_text(),
     )
-    readme = re.sub(
+    page = re.sub(
         r"(ci/functions\.py\. -->\n).*?(<!-- Its end)",
         lambda match: match[1] + rows() + match[2],
-        README.read_text(),
+        PAGE.read_text(),
         flags=re.DOTALL,
     )
-    return {ACCESSOR: accessor, README: readme}
+    return {ACCESSOR: accessor, PAGE: page}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The accessor and the README have what algorithms declare."""
+"""The accessor and the site have what algorithms declare."""
 
 from __future__ import annotations
 

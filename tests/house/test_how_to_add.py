@@ -32,14 +32,15 @@ def test_a_program_is_a_file_its_test_and_a_line(tmp_path: Path) -> None:
         ignore=shutil.ignore_patterns("__pycache__"),
     )  # fmt: skip
     (copy / "kernels").symlink_to(ROOT / "kernels")
-    (copy / "ci").mkdir()
-    for name in ("ci/functions.py", "README.md"):
+    page = "docs/site/guide/functions.md"
+    for name in ("ci/functions.py", page):
+        (copy / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / name, copy / name)
     shutil.copy(ROOT / "tests" / "toy" / "earliest.py", copy / "cugraph_ws" / "algorithms")
     with (copy / "cugraph_ws" / "algorithms" / "public.py").open("a") as public:
         public.write("from cugraph_ws.algorithms.earliest import *\n")
     test = ROOT / "tests" / "toy" / "check_earliest.py"
-    for words in ([copy / "ci" / "functions.py"], [test, copy / "README.md"]):
+    for words in ([copy / "ci" / "functions.py"], [test, copy / page]):
         done = subprocess.run(
             [sys.executable, *map(str, words)], cwd=tmp_path, capture_output=True, text=True,
             env={**os.environ, "PYTHONPATH": str(copy)}, check=False,

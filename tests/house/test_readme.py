@@ -1,4 +1,4 @@
-"""The README's Python blocks are run unchanged, top to bottom, and its commands parsed."""
+"""The Python blocks of the README and of the guide are run unchanged, top to bottom, and commands parsed."""
 
 import inspect
 import re
@@ -16,28 +16,47 @@ from cugraph_ws.cli.main import commands
 from cugraph_ws.graph import generators
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "README.md").read_text()
-
-
-def blocks(language):
-    """The text of every fenced block in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-
-
-def test_python_blocks_run_in_order(tmp_path):
-    # In a file of their own: a vertex program's source must be found.
-    script = tmp_path / "readme.py"
-    checks = """
+README = "README.md"
+GUIDE = "docs/site/guide/"
+CHECKS = {  # what is true after the blocks of a page
+    README: """
 assert widths.set_index("vertex")["width"].to_dict() == {
     "berlin": math.inf, "cologne": 2.0, "hamburg": 4.0, "leipzig": 6.0, "munich": 3.0
 }
+""",
+    GUIDE + "graphs.md": """
 assert list(near["distance"]) == [0.0, 3.0, 1.0]
 assert abs(ranks["pagerank"].sum() - 1) < 1e-9
+""",
+    GUIDE + "functions.md": """
+assert abs(ranks["pagerank"].sum() - 1) < 1e-9
 assert graph.number_of_vertices == 3
-assert result.converged
+""",
+    GUIDE + "runs.md": "assert result.converged",
+    GUIDE + "programs.md": """
 assert similar.values.tolist() == [[1.0, 2.0, 1 / 3], [1.0, 7.0, 1 / 3], [2.0, 7.0, 1 / 3]]
-"""
-    script.write_text("\n".join(blocks("python")) + checks)
+""",
+}
+
+
+def text_of(page):
+    return (ROOT / page).read_text()
+
+
+def blocks(language, page=README):
+    """The text of every fenced block in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
+
+
+def test_the_readme_is_short():
+    assert len(text_of(README)) <= 9000
+
+
+@pytest.mark.parametrize("page", CHECKS)
+def test_python_blocks_run_in_order(page, tmp_path):
+    # In a file of their own: a vertex program's source must be found.
+    script = tmp_path / "readme.py"
+    script.write_text("\n".join([*blocks("python", page), CHECKS[page]]))
     done = subprocess.run(
         [sys.executable, "-W", "error", script], capture_output=True, text=True, cwd=tmp_path
     )
@@ -91,7 +110,13 @@ def test_the_cluster_block_takes_parquet_to_parquet(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", [line for line in "".join(blocks("bash")).splitlines() if "cugraph-ws" in line]
+    "line",
+    [
+        line
+        for page in (README, GUIDE + "command-line.md")
+        for line in "".join(blocks("bash", page)).splitlines()
+        if "cugraph-ws" in line
+    ],
 )
 def test_commands_exist_and_take_their_options(line):
     words = shlex.split(line, comments=True)
@@ -107,7 +132,7 @@ def test_commands_exist_and_take_their_options(line):
 
 def calls_of_the_table():
     """The calls in the first columns of the tables of algorithms."""
-    return re.findall(r"^\| `(\w+)\((.*?)\)` \|", TEXT, re.MULTILINE)
+    return re.findall(r"^\| `(\w+)\((.*?)\)` \|", text_of(GUIDE + "functions.md"), re.MULTILINE)
 
 
 @pytest.mark.parametrize(("name", "arguments"), calls_of_the_table())

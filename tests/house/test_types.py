@@ -15,7 +15,8 @@ import pytest
 import cugraph_ws as ws
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+GUIDE = ROOT / "docs" / "site" / "guide"
+PAGES = (ROOT / "README.md", *(GUIDE / f"{name}.md" for name in ("graphs", "runs", "programs")))
 
 CONFIG = """
 [mypy]
@@ -136,8 +137,9 @@ def refused(roads: pd.DataFrame) -> None:
 
 
 def readme_script() -> str:
-    """Return the README's Python blocks as one script, in which what is called is assigned."""
-    blocks = re.findall(r"^```python(?: cluster)?\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    """Return the Python blocks of README and guide as one script, in which what is called is assigned."""
+    text = "".join(page.read_text() for page in PAGES)
+    blocks = re.findall(r"^```python(?: cluster)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return re.sub(r"^(    \w+): (ws\.\w+\()", r"\1 = \2", "\n".join(blocks), flags=re.MULTILINE)
 
 
