@@ -258,7 +258,7 @@ CASES: dict[str, Case] = {
         lambda ws, g, _, o: ws.adamic_adar(g, top=3, **o),
         lambda ws, _: ws.Similarity("adamic_adar", top=3), decided=True, lists_pairs=True,
     ),
-    "articulation_points": Case(lambda ws, g, _, o: ws.articulation_points(g, **o)),
+    "articulation_points": Case(lambda ws, g, _, o: ws.articulation_points(g, **o), decided=True),
     "belief_propagation": Case(
         lambda ws, g, given, o: quiet(lambda: ws.belief_propagation(g, given, MATRIX, max_iter=3, **o)),
         input=priors,
@@ -275,7 +275,7 @@ CASES: dict[str, Case] = {
         lambda ws, _: ws.algorithms.betweenness.WeightedBetweenness(2), decided=True,
     ),
     "bfs": Case(lambda ws, g, _, o: ws.bfs(g, first(g, 1)[0], **o)),
-    "bridges": Case(lambda ws, g, _, o: ws.bridges(g, **o)),
+    "bridges": Case(lambda ws, g, _, o: ws.bridges(g, **o), decided=True),
     "circuit": Case(
         lambda ws, g, _, o: quiet(
             lambda: ws.circuit(g, dict(zip(first(g, 2), (1.0, 0.0), strict=True)), max_iter=5, **o)

@@ -27,7 +27,7 @@ ROWS = {
     "betweenness_centrality": Row(Bytes(20, 4.3), Bytes(12, 0), result=0),
     "weighted_betweenness_centrality": Row(Bytes(20, 4, 8), Bytes(12, 0, 8), result=0),
     # edges once, the forest, the nearest common ancestors of the others' ends
-    "biconnectivity": Row(Bytes(216, 138), Bytes(216, 68)),
+    "biconnectivity": Row(Bytes(222, 138), Bytes(216, 68)),
     "clustering_coefficient": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
     "coloring": Row(Bytes(9, 141), Bytes(82, 8), MERGED),
     "coloring by seed": Row(Bytes(100, 4), Bytes(92, 0)),
@@ -40,7 +40,7 @@ ROWS = {
     "hits": Row(Bytes(107, 4, 8), Bytes(99, 0)),
     "label_propagation": Row(Bytes(20, 17, 28), Bytes(4, 3.5, 21)),
     # arcs both ways as keys with weights, sorted
-    "leiden": Row(Bytes(25, 233), Bytes(15, 122)),
+    "leiden": Row(Bytes(29, 240), Bytes(18, 125)),
     "louvain": Row(Bytes(25, 233), Bytes(15, 122)),
     "maximal_bipartite_matching": Row(Bytes(70, 4), Bytes(59, 0), looked_up=IDS_LOOKED_UP),
     "maximal_independent_set": Row(Bytes(109, 4), Bytes(90, 0)),

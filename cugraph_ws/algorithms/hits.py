@@ -163,7 +163,7 @@ class HITS(ArrayLoop):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
-        return ROWS["hits"].of(sizes)
+        return ROWS["hits"].of(sizes) + sizes.cast_weights
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the weights and the first values."""

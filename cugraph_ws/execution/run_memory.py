@@ -8,6 +8,7 @@ A run of a vertex program on the CPU; S bytes of state per vertex, n vertices, A
     state and result              2 S n, and 16 n for ids: as decoded, and as the frame has them; text is shared
       constants by vertex         12 n each that is given or from the graph: values, and which are given
       sets of vertices            2 n each
+      values that must be given   150 n while they are looked up by text, before there is a state
     with a frontier               13 n for lists and marks
       priorities                  4 n
       predecessors                25 n, and an id each
@@ -59,6 +60,7 @@ __all__ = [
 ]
 
 SMALL = 1 << 24  # bytes that every machine has: a query would take as long as a small search
+VALUES_BY_TEXT = 150  # bytes of a vertex while its values are found by its text
 MARGIN = 1.05  # allocators round up, and small arrays are not counted
 NOTHING_GIVEN: Mapping[str, Any] = MappingProxyType({})
 REMEDY = "close other graphs, use directed=False where edges go both ways, or a larger machine"
@@ -367,7 +369,16 @@ def program_memory(
     summing = 0.0
     if sizes.weighted and {"in_weight", "out_weight"} & set(sums):
         summing = 24 * vertices + 8 * arcs + csr  # before there is a state
-    return max(summing, MARGIN * (by_vertex * vertices + csr) + by_arc * arcs + more)
+    values = [
+        constant
+        for constant in program.constants.values()
+        if isinstance(constant, VertexValue) and constant.default is None
+    ]
+    looked_up = (
+        VALUES_BY_TEXT * vertices if values and sizes.wide_ids else 0.0
+    )  # before there is a state
+    running = MARGIN * (by_vertex * vertices + csr) + by_arc * arcs + more
+    return max(summing, looked_up, running)
 
 
 def lists_messages(program: Any) -> bool:
