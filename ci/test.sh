@@ -2,7 +2,7 @@
 # Style, types and tests, in a virtual environment made for them.
 #
 #   ci/test.sh FILE ...     style, types, and the tests of these files (or folders): after an edit
-#   ci/test.sh              style, types, and the short tests: before a push; eight minutes on two cores
+#   ci/test.sh              style, types, and the short tests: before a push; about ten minutes on two cores
 #   ci/test.sh long         the tests that `ci/test.sh` leaves out, and nothing else
 #   ci/test.sh all          both, as CI
 #

@@ -54,7 +54,7 @@ GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("(\w+)"\)$""", r
 FOLLOWED = pytest.StashKey[bool]()
 EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluster_device_)")
 ON_GPU = re.compile("gpu|cuda|device", re.IGNORECASE)  # in the name or a value of a test
-LONG = (  # folders and files that ci/test.sh leaves out: processes, random programs, peaks of memory
+LONG = (  # what ci/test.sh leaves out: processes, random programs, peaks of memory, many programs to compile
     "tests/accelerators/",
     "tests/bench/",
     "tests/cli/test_files.py",
@@ -68,7 +68,11 @@ LONG = (  # folders and files that ci/test.sh leaves out: processes, random prog
     "tests/graph/test_graph_cuda.py",
     "tests/graph/test_memory.py",
     "tests/program/test_arithmetic.py",
+    "tests/program/test_cuda_compile.py",
+    "tests/program/test_nan_messages.py",
     "tests/program/test_order.py",
+    "tests/program/test_pairs_of_features.py",
+    "tests/program/test_taken_back.py",
     "tests/scripts/",
 )
 MANY = 10  # named shapes: the battery
