@@ -40,8 +40,7 @@ ROWS = {
     "hits": Row(Bytes(107, 4, 8), Bytes(99, 0)),
     "label_propagation": Row(Bytes(20, 17, 28), Bytes(4, 3.5, 21)),
     # arcs both ways as keys with weights, sorted
-    "leiden": Row(Bytes(29, 240), Bytes(18, 125)),
-    "louvain": Row(Bytes(25, 233), Bytes(15, 122)),
+    "louvain": Row(Bytes(29, 240), Bytes(18, 125)),  # and Leiden
     "maximal_bipartite_matching": Row(Bytes(70, 4), Bytes(59, 0), looked_up=IDS_LOOKED_UP),
     "maximal_independent_set": Row(Bytes(109, 4), Bytes(90, 0)),
     # every edge once with its weight, and the order of those that are sorted
@@ -57,7 +56,7 @@ ROWS = {
     "strongly_connected_components": Row(Bytes(95, 4.8), Bytes(84, 0)),
     "triangle_count": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
     # every edge once with its triangles; repeated edges take less
-    "truss_number": Row(Bytes(47, 141), Bytes(66, 62)),
+    "truss_number": Row(Bytes(47, 141), Bytes(66, 63)),
     "weakly_connected_components": Row(Bytes(56, 0), Bytes(52, 0)),
 }
 
