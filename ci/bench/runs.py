@@ -587,8 +587,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     with ThreadPoolExecutor(asked.jobs) as processes:
         for done in as_completed(processes.submit(measured, [name]) for name in asked.functions):
-            rows += [{**row, "tree": tree[:6]} for row in done.result()]
+            calls = [{**row, "tree": tree[:6]} for row in done.result()]
             if asked.record:  # now, as later functions may not come to their end
-                record(rows, asked.engine, begun)
+                record(calls, asked.engine, begun)
+            rows += calls
     print(Table(TITLE, COLUMNS, tabled(rows)).markdown(), end="")
     return 0

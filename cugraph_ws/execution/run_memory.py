@@ -369,14 +369,9 @@ def program_memory(
     summing = 0.0
     if sizes.weighted and {"in_weight", "out_weight"} & set(sums):
         summing = 24 * vertices + 8 * arcs + csr  # before there is a state
-    values = [
-        constant
-        for constant in program.constants.values()
-        if isinstance(constant, VertexValue) and constant.default is None
-    ]
-    looked_up = (
-        VALUES_BY_TEXT * vertices if values and sizes.wide_ids else 0.0
-    )  # before there is a state
+    looked_up = 0.0
+    if sizes.wide_ids and any(map(_must_be_given, program.constants.values())):
+        looked_up = VALUES_BY_TEXT * vertices  # before there is a state
     running = MARGIN * (by_vertex * vertices + csr) + by_arc * arcs + more
     return max(summing, looked_up, running)
 
@@ -413,9 +408,13 @@ def _width_of_constant(name: str, constant: Any, arguments: Mapping[str, Any]) -
     known = [value for key, value in arguments.items() if key in names]
     if isinstance(constant, VertexSet):
         return 2 if known or not constant.optional else 0
-    required = isinstance(constant, VertexValue) and constant.default is None
     by_vertex = any(hasattr(value, "__len__") for value in known)
-    return 12 if required or by_vertex or hasattr(constant, "source") else 0
+    return 12 if _must_be_given(constant) or by_vertex or hasattr(constant, "source") else 0
+
+
+def _must_be_given(constant: Any) -> bool:
+    """Return whether the caller must give a value for every vertex."""
+    return isinstance(constant, VertexValue) and constant.default is None
 
 
 def _width_of_cast(program: Any, sizes: Sizes, name: str) -> int:

@@ -35,6 +35,7 @@ from cugraph_ws.runtime.dispatch import provider
 __all__ = ["estimate_memory"]
 
 WEIGHT_TYPES = {name: np.dtype(name) for name in ("int64", "float32", "float64")}
+FLOATS = WEIGHT_TYPES["float64"]  # the type of weights that is assumed
 
 
 def estimate_memory(
@@ -92,8 +93,8 @@ def estimate_memory(
         What is to be run on the graph: a function as `ws.louvain` or its name, a program, or an instance
         of a loop.  Its memory beside the built graph is in `run`, with the result as a frame: within
         25 % from some tens of megabytes on where sizes decide, within a factor of two where the data
-        do.  The trace takes 190 bytes a superstep besides.  Messages that are listed are those of the longest row; without a frame, rows are assumed
-        to be short.
+        do.  The trace takes 190 bytes a superstep besides.  Messages that are listed are those of the
+        longest row; without a frame, rows are assumed to be short.
     sources : int
         Starts, seeds or sources of such a function.
     layout : {"csc", "gshards", "windows"}
@@ -122,11 +123,10 @@ def estimate_memory(
     check_columns(source, destination, weight, directed)
     if isinstance(weighted, str):
         check_choice("weighted", weighted, tuple(WEIGHT_TYPES))
+        counted: np.dtype[Any] | None = WEIGHT_TYPES[weighted]
     else:
         check_flag("weighted", weighted)
-    counted = (
-        WEIGHT_TYPES[weighted if isinstance(weighted, str) else "float64"] if weighted else None
-    )
+        counted = FLOATS if weighted else None
     check_flag("dense", dense)
     number_of_edges = _whole("number_of_edges", number_of_edges)
     number_of_vertices = _whole("number_of_vertices", number_of_vertices)
@@ -162,7 +162,7 @@ def estimate_memory(
         if number_of_vertices is None:
             number_of_vertices = number_of_edges // 2
         if weight not in (None, AUTO) and counted is None:
-            counted = WEIGHT_TYPES["float64"]
+            counted = FLOATS
         columns = _count(attributes)
         sizes = _expected(number_of_edges, number_of_vertices, counted, columns, dense, text_bytes)
     if engine == "cuda":
@@ -207,7 +207,7 @@ class _Sizes:
     value_bytes: int = 0
     copied_values: int = 0
     longest: int = 0
-    weight_type: np.dtype[Any] = WEIGHT_TYPES["float64"]
+    weight_type: np.dtype[Any] = FLOATS
 
 
 def _whole(name: str, count: Any) -> int | None:
@@ -240,8 +240,14 @@ def _expected(
     else:
         ids = IdShape("dense", vertices, 0) if dense else IdShape("integers", vertices)
     value_bytes = 8 * columns + (0 if weight is None else weight.itemsize)
-    sizes = _Sizes(edges, vertices, [ids], int(edges * (2 * each + value_bytes)), value_bytes)
-    return sizes if weight is None else replace(sizes, weight_type=weight)
+    return _Sizes(
+        edges,
+        vertices,
+        [ids],
+        int(edges * (2 * each + value_bytes)),
+        value_bytes,
+        weight_type=FLOATS if weight is None else weight,
+    )
 
 
 def _look_at(
@@ -257,8 +263,8 @@ def _look_at(
 ) -> _Sizes:
     """Describe an edge frame.
 
-    `counted` is the type of a weight that is counted if none is named.  `listed` is None unless the longest row of in-neighbours is needed; then it is whether edges are
-    directed.
+    `counted` is the type of a weight that is counted if none is named. `listed` is None unless the
+    longest row of in-neighbours is needed; then it is whether edges are directed.
     """
     frame = open_frame(edges, "edges", on_device=True)
     rows = len(frame)
@@ -266,7 +272,7 @@ def _look_at(
     known = {*names[0], *names[1]} <= set(frame.names)
     if not known and (source, destination) == ("source", "destination"):
         count = rows // 2 if vertices is None else vertices
-        kind = WEIGHT_TYPES["float64"] if counted is None and weight is not None else counted
+        kind = FLOATS if counted is None and weight is not None else counted
         return _expected(rows, count, kind, _count(attributes), True, None)
     if frame.on_device:
         read = [*names[0], *names[1], *([] if weight is None else [weight])]
@@ -294,7 +300,7 @@ def _look_at(
     kind = counted if weight is None else None
     value_bytes, copied = 8 * unnamed + (0 if kind is None else kind.itemsize), 0
     input_bytes += value_bytes * rows
-    weight_type = WEIGHT_TYPES["float64"] if kind is None else kind
+    weight_type = FLOATS if kind is None else kind
     for name in [*([] if weight is None else [weight]), *carried]:
         values = frame.column(name, "weight" if name == weight else "attributes").values
         input_bytes += _bytes_of(values)
