@@ -297,11 +297,16 @@ class RankPlugin(WorkerPlugin):
         return self._requests.get(run)
 
     def abandon(self, run: str, reason: str) -> None:
-        """Wake the rank here, which would otherwise wait for others forever."""
+        """Wake the rank here, which would otherwise wait for others forever.
+
+        Where no rank is at work, nothing would ever forget the reason: the run only ends.
+        """
         with self._changed:
-            if run not in self._ended:
+            if run in self._begun:
                 self._abandoned[run] = reason
                 self._changed.notify_all()
+            else:
+                self.end(run)
 
     def forget(self, run: str) -> None:
         """End a run that its client has left, and free what it began directly."""
