@@ -149,7 +149,7 @@ def fill_rows(
     bits = np.int32 if kind.itemsize == 4 else np.int64  # of a value, whatever it means
     given = values.pop().view(bits) if carry else xp.empty(1, bits)
     longest = _longest(device, keep)
-    lengths = [one for one in LENGTHS if one < longest] + [longest]
+    lengths = [limit for limit in LENGTHS if limit < longest] + [longest]
     firsts, arcs = _classes(device, offsets, size, lengths)
     source_bits, buckets = bits_for(size), -(-arcs // SPAN)
     begins = xp.empty(buckets + 1, np.int64)

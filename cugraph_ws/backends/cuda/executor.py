@@ -156,8 +156,10 @@ class CudaExecutor:
         self._edge_state = tuple(xp.zeros(part.arcs, kind) for kind in program.edge_state_kinds)
         # Whether the host decides after each superstep if the run is over
         self._asks = part.divided or bool(program.edge_state)
-        kept = n if self._outbox else 0
-        self._outboxes = [tuple(xp.empty(kept, kind) for kind in types.message) for _ in range(2)]
+        outbox_size = n if self._outbox else 0
+        self._outboxes = [
+            tuple(xp.empty(outbox_size, kind) for kind in types.message) for _ in range(2)
+        ]
         # Active flags for each copy of the state; frontiers that push use bitmaps after the first.
         again = n if frontier and not swaps else 0
         self._flags = [xp.empty(n if frontier else 0, np.uint8), xp.zeros(again, np.uint8)]
@@ -191,12 +193,12 @@ class CudaExecutor:
     @cached_property
     def refinement(self) -> DeviceRefinement:
         """Packs what is sent to other partitions, and unpacks what they send."""
-        sent = self._outboxes if self._outbox else [
+        fields_sent = self._outboxes if self._outbox else [
             tuple(self._states[copy % len(self._states)][place] for place in sent_fields(self._bound.program))
             for copy in range(2)
         ]  # fmt: skip
         return DeviceRefinement(
-            self._device, self._kernels, sent, self._flags, in_place=self._in_place,
+            self._device, self._kernels, fields_sent, self._flags, in_place=self._in_place,
             frontier=self._frontier, owned=self._part.owned, lengths=self._lengths,
         )  # fmt: skip
 
@@ -287,9 +289,9 @@ class CudaExecutor:
             self._control, self._tallies, self._records, layout.ELSEWHERE if self._asks else 0,
         )  # fmt: skip
         for before, after in ((self._states[0], self._states[-1]), self._outboxes):
-            for one, other in zip(before, after, strict=True):
+            for column, copy in zip(before, after, strict=True):
                 # Initialise ghosts in both copies; later updates are written to both.
-                other[part.owned :] = one[part.owned :]
+                copy[part.owned :] = column[part.owned :]
         if self._frontier or not self._launches:  # without a frontier, arguments never change
             self._prepare()
 
@@ -399,13 +401,16 @@ class CudaExecutor:
         arcs = self._part.arcs
         history = [(self._part.owned, arcs)] * supersteps
         if self._frontier:
-            active = [int(one[layout.ACTIVE]) for one in figures]
-            history = [(sent, arcs) for sent in (active if first else [self._active, *active])[:-1]]
+            active = [int(record[layout.ACTIVE]) for record in figures]
+            history = [
+                (senders, arcs) for senders in (active if first else [self._active, *active])[:-1]
+            ]
         counts = counts_of(figures[-1], arcs, history)
         counts.beyond = int(control[layout.BEYOND])
         self._active = counts.active
         counts.changes = [
-            (float(one[layout.TOTAL]), float(one[layout.GREATEST])) for one in figures[first:]
+            (float(record[layout.TOTAL]), float(record[layout.GREATEST]))
+            for record in figures[first:]
         ]
         return counts
 
@@ -454,7 +459,7 @@ class CudaExecutor:
             return xp.zeros(0, np.int64)
         offsets, indices = part.csc
         rows = expand_rows(self._device, offsets, part.arcs, indices.dtype)
-        ends = [xp.take(part.numbers, one).astype(np.int64) for one in (indices, rows)]
+        ends = [xp.take(part.numbers, positions).astype(np.int64) for positions in (indices, rows)]
         return xp.lexsort(xp.stack([xp.arange(part.arcs), *ends]))
 
     def edge_state(self) -> dict[str, Any]:
@@ -527,7 +532,7 @@ class CudaExecutor:
             Number of arcs of the whole graph.
         """
         # If a rank has recorded an error, its record is the error's two halves; see `write_header`.
-        beyond = [one for one in records if np.isnan(one[layout.ACTIVE])]
+        beyond = [record for record in records if np.isnan(record[layout.ACTIVE])]
         if beyond:
             high, low = int(beyond[0][layout.TOTAL]), int(beyond[0][layout.GREATEST])
             return Counts(beyond=(high << 32) + low, sums=records[0, layout.FIGURES :].copy())
@@ -555,10 +560,10 @@ class CudaExecutor:
     def in_parts(self) -> bool:
         """Whether a superstep can be launched in two parts."""
         program = self._bound.program
-        whole = (
+        undivided = (
             self._lanes or self._frontier or self._in_place or program.jumps or program.edge_state
         )
-        return not whole and bool(self._layout_class.in_parts)
+        return not undivided and bool(self._layout_class.in_parts)
 
     def pack(
         self, boundary: Any, *, refine: bool | ChooseWay, trees: bool = False
@@ -652,8 +657,8 @@ class CudaExecutor:
                 raise InputError(
                     f"the checkpoint has no column {name!r}; resume with the same program"
                 )
-            given = columns[name].astype(column.dtype, casting="same_kind")
-            column[:] = self._part.laid.by_position(xp.asarray(given))
+            values = columns[name].astype(column.dtype, casting="same_kind")
+            column[:] = self._part.laid.by_position(xp.asarray(values))
         if self._frontier:
             active = xp.asarray((queue != 0).astype(np.uint8))
             self._flags[0][:] = self._part.laid.by_position(active)

@@ -54,7 +54,7 @@ class Ends(NamedTuple):
     low : int
     table : device array of int32 or int64, optional
         The vertex number of integer i is `table[i - low]`; without it, `i - low`.
-    held : device array of int32 or int64, optional
+    present : device array of int32 or int64, optional
         With a table: the integers that stand for vertices, ascending.
     counts : device array of int32 or int64, optional
         How many arcs lead to each integer from `low` on, if known; an entry for each one in the
@@ -65,7 +65,7 @@ class Ends(NamedTuple):
     sources: DeviceArray
     low: int = 0
     table: DeviceArray = None
-    held: DeviceArray = None
+    present: DeviceArray = None
     counts: DeviceArray = None
 
 
@@ -219,7 +219,7 @@ class Grouping:
         )  # fmt: skip
         if first_row:
             self._cuts[1::2] += first_row
-        bounds = [int(one) for one in device.to_host(self._cuts)]
+        bounds = [int(bound) for bound in device.to_host(self._cuts)]
         edges = list(zip(bounds[1::2], bounds[2::2], strict=True))[: bounds[0] + 1]
         self.arcs = edges[-1][1]
         self.parts = [
@@ -287,15 +287,15 @@ class Grouping:
 
     def _rounds(self) -> list[list[Part]]:
         """Group the parts into rounds; a row with more arcs than a part is a round by itself."""
-        most, held = round_size(self.arcs, self._most_rounds), 0
+        most, arcs = round_size(self.arcs, self._most_rounds), 0
         rounds: list[list[Part]] = []
         for part in self.parts:
             long = self._is_long(part)
-            if not rounds or long or self._is_long(rounds[-1][-1]) or held + part.arcs > most:
+            if not rounds or long or self._is_long(rounds[-1][-1]) or arcs + part.arcs > most:
                 rounds.append([])
-                held = 0
+                arcs = 0
             rounds[-1].append(part)
-            held += part.arcs
+            arcs += part.arcs
         return rounds
 
     def _is_long(self, part: Part) -> bool:
@@ -310,8 +310,8 @@ class Grouping:
             low.sort()
             yield part, low
             del low
-        others = [parts for parts in self._rounds() if parts[0] not in long]
-        for part, keys in self._keys(others, kind, bits):
+        short_rounds = [parts for parts in self._rounds() if parts[0] not in long]
+        for part, keys in self._keys(short_rounds, kind, bits):
             low = self._room(part, out)
             self._run("take_low", part, keys, part.arcs, bits, low)
             yield part, low
@@ -322,14 +322,14 @@ class Grouping:
     ) -> Iterator[tuple[Part, DeviceArray]]:
         """Yield each part with its sorted keys, valid until the next part."""
         most = max((parts[-1].last_arc - parts[0].first_arc for parts in rounds), default=0)
-        held = self._held
-        if held is None:
-            held = self._device.xp.empty(most, np.int64)
+        room = self._held
+        if room is None:
+            room = self._device.xp.empty(most, np.int64)
         for parts in rounds:
-            self._spread(parts, kind, bits, held)
+            self._spread(parts, kind, bits, room)
             for part in parts:
                 first = part.first_arc - parts[0].first_arc
-                keys = held[first : first + part.arcs]
+                keys = room[first : first + part.arcs]
                 keys.sort()
                 yield part, keys
 

@@ -61,33 +61,35 @@ def mirrors_of(part: Part) -> Mirrors:
     name, learned = "mirrors", part.graph.learned
     if name not in learned:
         learned[name] = _mirrors(part)
-    found: Mirrors = learned[name]
-    return found
+    mirrors: Mirrors = learned[name]
+    return mirrors
 
 
 def _mirrors(part: Part) -> Mirrors:
     xp, comm = part.xp, part.halo.comm
     boundaries = part.halo.boundaries
     shown = comm.allgather([int(first) for first, _ in part.ghosts])
-    firsts = [one[comm.rank] for one in shown]  # where this rank's vertices begin on each rank
+    firsts = [
+        theirs[comm.rank] for theirs in shown
+    ]  # where this rank's vertices begin on each rank
     words = -(-part.owned // 32)
     bits = xp.zeros(comm.size * words, np.uint32)
     before = xp.zeros(comm.size * words, np.int32)
-    direct = all(all_true(one[1:] > one[:-1]) for one in boundaries)
+    direct = all(all_true(boundary[1:] > boundary[:-1]) for boundary in boundaries)
     ghosts, begin = [], 0
     for peer, boundary in enumerate(boundaries):
         if not len(boundary):
             continue
-        held = boundary
+        positions = boundary
         if not direct:
             order = boundary.argsort()
-            held = boundary[order]
+            positions = boundary[order]
             ghosts.append((order + firsts[peer]).astype(np.int32))
             firsts[peer], begin = begin, begin + len(boundary)
-        one = xp.left_shift(np.uint32(1), (held & 31).astype(np.uint32)).astype(np.uint32)
-        xp.add.at(bits, (peer * words + (held >> 5)).astype(np.int64), one)
-        edges = 32 * xp.arange(words, dtype=held.dtype)
-        before[peer * words : (peer + 1) * words] = held.searchsorted(edges)
+        bit = xp.left_shift(np.uint32(1), (positions & 31).astype(np.uint32)).astype(np.uint32)
+        xp.add.at(bits, (peer * words + (positions >> 5)).astype(np.int64), bit)
+        edges = 32 * xp.arange(words, dtype=positions.dtype)
+        before[peer * words : (peer + 1) * words] = positions.searchsorted(edges)
     everything = xp.concatenate(ghosts) if ghosts else xp.empty(0, np.int32)
     return Mirrors(
         bits, before, everything, xp.asarray(np.array(firsts, np.int64)), words, int(direct)
@@ -165,7 +167,7 @@ class LinkedLaunch:
 
     def __init__(
         self,
-        here: Device,
+        device: Device,
         kernels: KernelModule,
         window: Window,
         part: Part,
@@ -184,13 +186,13 @@ class LinkedLaunch:
         control: DeviceArray,
         records: DeviceArray,
     ) -> None:
-        self._device, self._kernels, self._window, self._part = here, kernels, window, part
+        self._device, self._kernels, self._window, self._part = device, kernels, window, part
         comm, size, kind = part.halo.comm, part.laid.size, state[0].dtype
         self._totals = 2 * comm.size
         self._rest = self._totals + layout.BOX_WORDS
         first = self._rest + layout.LEDGER_REST
-        self._figures = here.xp.zeros(first + layout.BOX_HISTORY * LONGEST, np.int64)
-        self._glance = here.pinned(first + layout.BOX_HISTORY * GLANCE, np.int64)
+        self._figures = device.xp.zeros(first + layout.BOX_HISTORY * LONGEST, np.int64)
+        self._glance = device.pinned(first + layout.BOX_HISTORY * GLANCE, np.int64)
         self._ledger, self._history = self._figures[:first], self._figures[first:]
         self._links = (
             comm.rank, comm.size, window.capacity, mirrors.words, mirrors.direct, window.marks,
@@ -220,13 +222,13 @@ class LinkedLaunch:
             How many of them are queued.
         """
         self._ledger.fill(0)
-        given = {"number": number, "steps": steps, "leave": leave, "serial": self._window.serial}
-        _set(self._small, self.SMALL_AT, given)
+        values = {"number": number, "steps": steps, "leave": leave, "serial": self._window.serial}
+        _set(self._small, self.SMALL_AT, values)
         self._small()
         if not rounds:
             return
         for launch, places in self._exchange:
-            _set(launch, places, given)
+            _set(launch, places, values)
         for _ in range(rounds):
             large()
             for launch, _ in self._exchange:
@@ -236,7 +238,7 @@ class LinkedLaunch:
     @cached_property
     def _exchange(self) -> list[tuple[Prepared, dict[str, int]]]:
         """The launches of an exchange in bits, and the places of the arguments that change."""
-        here, part, prepare = self._device, self._part, self._kernels.prepare
+        gpu, part, prepare = self._device, self._part, self._kernels.prepare
         state, bitmaps, lists, room, offsets = self._frontier
         borders = borders_of(part)
         halo, most, shared = tuple(borders), self._window.capacity, self._shared
@@ -245,12 +247,12 @@ class LinkedLaunch:
         ghosts = max((last - first for first, last in part.ghosts), default=0)
         return [
             (
-                prepare("find_example", *launch_shape(here, -(-part.owned // 32)), part.owned, 0, bitmaps, rest,
+                prepare("find_example", *launch_shape(gpu, -(-part.owned // 32)), part.owned, 0, bitmaps, rest,
                         ledger, control),
                 {"number": 1},
             ),
             (
-                prepare("mark_changed", *launch_shape(here, -(-longest // GROUPS)), size, 0, bitmaps, state,
+                prepare("mark_changed", *launch_shape(gpu, -(-longest // GROUPS)), size, 0, bitmaps, state,
                         self._links, halo, *shared, 0, rest, ledger, control),
                 {"number": 1, "serial": 8},
             ),
@@ -260,7 +262,7 @@ class LinkedLaunch:
                 {"steps": 0, "leave": 1, "serial": 7},
             ),
             (
-                prepare("take_marked", *launch_shape(here, -(-ghosts // GROUPS)), 0, offsets, bitmaps, state,
+                prepare("take_marked", *launch_shape(gpu, -(-ghosts // GROUPS)), 0, offsets, bitmaps, state,
                         lists, room, self._links, halo, *shared, 0, rest, ledger, control),
                 {"number": 0, "serial": 10},
             ),
@@ -279,7 +281,7 @@ class LinkedLaunch:
         return LinkedSteps(history, bool(totals[layout.BOX_FULL]))
 
 
-def _set(launch: Prepared, places: Mapping[str, int], given: Mapping[str, int]) -> None:
+def _set(launch: Prepared, places: Mapping[str, int], values: Mapping[str, int]) -> None:
     """Change arguments of a launch, whose places are known by name."""
     for name, place in places.items():
-        launch.change(place, given[name])
+        launch.change(place, values[name])

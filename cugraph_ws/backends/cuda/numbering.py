@@ -102,8 +102,8 @@ class DeviceNumbered:
         if self.table is None or len(self.table) <= len(sources):
             self.columns[:2] = [None, None]
             numbering = self.numbering.keys if isinstance(self.numbering, Pairs) else self.numbering
-            held = numbering.ids if isinstance(numbering, Integers) else None
-            return Ends(destinations, sources, self.low, self.table, held, self.counts)
+            ids = numbering.ids if isinstance(numbering, Integers) else None
+            return Ends(destinations, sources, self.low, self.table, ids, self.counts)
         del sources, destinations
         pair = self.take_numbers()
         return Ends(pair.pop(), pair.pop())
@@ -180,16 +180,16 @@ class Integers:
         if self.ids is None:
             numbers[near] = wanted[near]
         elif 0 < len(near) <= READ_IDS:
-            numbers[near] = [self._look(one, self.ids) for one in wanted[near]]
+            numbers[near] = [self._look(number, self.ids) for number in wanted[near]]
         elif len(near):
-            here = device()
-            places = here.xp.empty(len(near), np.int64)
-            asked = here.xp.asarray(wanted[near].astype(self.ids.dtype))
+            gpu = device()
+            places = gpu.xp.empty(len(near), np.int64)
+            asked = gpu.xp.asarray(wanted[near].astype(self.ids.dtype))
             run(
-                here, "find_ids", len(near), asked, len(near), self.ids, self.size, places,
+                gpu, "find_ids", len(near), asked, len(near), self.ids, self.size, places,
                 module="ranks",
             )  # fmt: skip
-            numbers[near] = here.to_host(places)
+            numbers[near] = gpu.to_host(places)
         return numbers
 
     def _look(self, wanted: Any, ids: DeviceArray) -> int:
@@ -260,8 +260,8 @@ class Pairs:
     def encode(self, columns: Sequence[Column]) -> DeviceArray:
         """Find the parts, then the pairs."""
         head, last = self.head.encode(columns[:-1]), self.last.encode(columns[-1:])
-        found = self.keys.encode([head * self.last.size + last])
-        return device().xp.where((head >= 0) & (last >= 0), found, -1)
+        numbers = self.keys.encode([head * self.last.size + last])
+        return device().xp.where((head >= 0) & (last >= 0), numbers, -1)
 
     def decode(self, numbers: DeviceArray) -> list[Column]:
         """Look the pairs up, then their parts."""
@@ -319,18 +319,18 @@ def name_vertices(
     missing, strange : int
         Numbers of rows without a vertex, and of rows with a vertex that is not in `ids`.
     """
-    here, rows = device(), len(numbers)
-    xp = here.xp
+    gpu, rows = device(), len(numbers)
+    xp = gpu.xp
     named, counts = xp.empty(rows, ids.dtype), xp.zeros(2, np.int64)
     owned = len(ids) if owned is None else owned
     words, ends = (xp.empty(0, np.uint32), xp.empty(0, np.int32)) if ranks is None else ranks
     if not len(ids):
         ids = xp.zeros(1, ids.dtype)
     run(
-        here, "name_vertices", rows, numbers, rows, low, owned, words, ends, ids, named, mask, counts,
+        gpu, "name_vertices", rows, numbers, rows, low, owned, words, ends, ids, named, mask, counts,
         module="ranks",
     )  # fmt: skip
-    missing, strange = here.to_host(counts).tolist()
+    missing, strange = gpu.to_host(counts).tolist()
     return named, missing, strange
 
 
@@ -347,10 +347,10 @@ def ranks_of(bits: DeviceArray, most: int) -> DeviceArray:
     -------
     device array of int32 or int64, shape (words,)
     """
-    here = device()
-    counts = here.xp.empty(len(bits), np.int32)
-    run(here, "count_bits", len(bits), bits, len(bits), counts, module="ranks")
-    return here.xp.cumsum(counts, dtype=number_dtype(most))
+    gpu = device()
+    counts = gpu.xp.empty(len(bits), np.int32)
+    run(gpu, "count_bits", len(bits), bits, len(bits), counts, module="ranks")
+    return gpu.xp.cumsum(counts, dtype=number_dtype(most))
 
 
 def read_scalars(*scalars: DeviceArray) -> list[Any]:
@@ -364,8 +364,8 @@ def read_scalars(*scalars: DeviceArray) -> list[Any]:
     -------
     list of int, float or bool
     """
-    here = device()
-    return list(here.to_host(here.xp.stack(scalars)).tolist())
+    gpu = device()
+    return list(gpu.to_host(gpu.xp.stack(scalars)).tolist())
 
 
 def number_device_rows(
@@ -468,16 +468,18 @@ def number_device_integers(
 
 def _range_of(columns: Sequence[DeviceArray]) -> tuple[int, int]:
     """Return the least and the greatest integer of columns of one dtype, none of them empty."""
-    here = device()
+    gpu = device()
     if columns[0].dtype not in (np.int32, np.uint32, np.int64):  # the kernel compares as int64
-        ends = read_scalars(*[one.min() for one in columns], *[one.max() for one in columns])
+        ends = read_scalars(
+            *[column.min() for column in columns], *[column.max() for column in columns]
+        )
         return min(ends), max(ends)
     limits = np.iinfo(np.int64)
-    replies = here.xp.asarray(np.array([limits.max, limits.min], np.int64))
-    for one in columns:
-        rows = here.xp.ascontiguousarray(one)
-        run(here, "find_range", len(rows), rows, len(rows), replies, module="split")
-    low, high = here.to_host(replies).tolist()
+    replies = gpu.xp.asarray(np.array([limits.max, limits.min], np.int64))
+    for column in columns:
+        rows = gpu.xp.ascontiguousarray(column)
+        run(gpu, "find_range", len(rows), rows, len(rows), replies, module="split")
+    low, high = gpu.to_host(replies).tolist()
     return low, high
 
 
@@ -510,11 +512,11 @@ def mark_present(present: DeviceArray, column: DeviceArray, low: int) -> None:
         Integers from `low` on, within `present`.
     low : int
     """
-    here, rows = device(), len(column)
+    gpu, rows = device(), len(column)
     if rows:
-        here.module("numbering").launch(
+        gpu.module("numbering").launch(
             "mark_present",
-            here.blocks_for(rows, _BLOCK),
+            gpu.blocks_for(rows, _BLOCK),
             _BLOCK,
             column,
             np.int64(low),

@@ -100,7 +100,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         settles = "settled" in self._bound.program.functions
         if self._pulls or not settles:
             return 0
-        groups = [(0, part.owned), *(one for one in part.ghosts if one[0] < one[1])]
+        groups = [(0, part.owned), *(ghosts for ghosts in part.ghosts if ghosts[0] < ghosts[1])]
         return int(part.laid.busiest(groups))
 
     def _take_stock(self) -> None:

@@ -238,7 +238,7 @@ class CudaPlanner:
                 "direction='push': method= is a schedule of gathers; leave one of them out"
             )
 
-    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+    def choose(self, counts: Counts, number: int, remaining: int) -> Choice:
         """Return what to run next.
 
         Parameters
@@ -247,7 +247,7 @@ class CudaPlanner:
             Counts of the last supersteps.
         number : int
             Number of the next superstep, from 0.
-        left : int
+        remaining : int
             How many supersteps are still allowed.
 
         Returns
@@ -264,10 +264,10 @@ class CudaPlanner:
         leave = self._left or self._heavy
         large = counts.active > self._capacity or 0 < leave < counts.arcs
         if self._linked and large and not self._rounds:
-            return Choice("push", 1, number, last=left <= 1)
+            return Choice("push", 1, number, last=remaining <= 1)
         batch, self._batch = self._batch, min(2 * self._batch, self._most)
         return Choice(
-            self._direction, min(batch, left), number, leave, left <= batch, self._rounds,
+            self._direction, min(batch, remaining), number, leave, remaining <= batch, self._rounds,
             large and self._linked,
         )  # fmt: skip
 

@@ -79,16 +79,16 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
     GraphMemoryError
         If the rows of a rank would not fit on its GPU; on all ranks.
     """
-    part, here = Part(shard, on_device=True), device()
+    part, gpu = Part(shard, on_device=True), device()
     xp, comm, low, owned = part.xp, shard.comm, part.low, part.owned
     names, csc = part.laid.edge_attributes, part.csc
     destinations = part.numbers[arc_rows(csc.offsets, part.laid.arcs)]
-    ends, others, *values = part.halo.send_to_owners(
+    ends, opposite, *values = part.halo.send_to_owners(
         part.numbers[csc.indices], destinations, *map(part.laid.values, names)
     )
     del destinations
-    away = (others < low) | (others >= low + owned)
-    outside = xp.unique(others[away])
+    away = (opposite < low) | (opposite >= low + owned)
+    outside = xp.unique(opposite[away])
     length, index = owned + len(outside), number_dtype(owned + len(outside))
     wide = sum(column.dtype.itemsize for column in values)
     needed = estimate(len(ends), length, wide, False)
@@ -96,37 +96,37 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
     bounds = as_host(xp.searchsorted(outside, xp.asarray(shard.cuts, outside.dtype)))
     ghosts = list(pairwise(bounds.tolist()))
     rows = (ends - low).astype(index)
-    held, order = _order(part, rows, outside, ghosts)
+    boundaries, order = _order(part, rows, outside, ghosts)
     placed = xp.empty(len(outside), index)  # ghosts by number, in the order of owners' positions
     placed[order] = xp.arange(owned, length, dtype=index)
-    neighbours = (others - low).astype(index)
-    neighbours[away] = placed[xp.searchsorted(outside, others[away])]
-    del ends, others, away
-    made = group_edges(here, Ends(rows, neighbours), length, both=False, keep=bool(names))
+    neighbours = (opposite - low).astype(index)
+    neighbours[away] = placed[xp.searchsorted(outside, opposite[away])]
+    del ends, opposite, away
+    grouped = group_edges(gpu, Ends(rows, neighbours), length, both=False, keep=bool(names))
     del rows, neighbours
-    layout, indices, from_sent, *_ = made
+    layout, indices, from_sent, *_ = grouped
     numbers, positions = layout.numbers.copy(), layout.positions.copy()
     numbers[owned:], positions[owned:] = owned + order, placed
     moved = {
-        name: gather(here, column, from_sent) for name, column in zip(names, values, strict=True)
+        name: gather(gpu, column, from_sent) for name, column in zip(names, values, strict=True)
     }
     graph = DeviceGraph(
-        here,
+        gpu,
         Layout(numbers, positions, layout.offsets),
         indices,
         moved,
         undirected=False,
         names=names,
     )
-    here.trim()
+    gpu.trim()
     return DeviceShard(
         comm,
         shard.cuts,
         graph,
         xp.concatenate([xp.arange(low, low + owned, dtype=outside.dtype), outside]),
         bounds,
-        held,
-        [xp.sort(xp.take(positions, one)) for one in held],
+        boundaries,
+        [xp.sort(xp.take(positions, boundary)) for boundary in boundaries],
         vertices=shard._vertices.with_ghosts(comm, part.halo, outside),
         kind=shard._kind,
         names=(shard._source_names, shard._destination_names),
@@ -167,6 +167,8 @@ def _order(
     positions = xp.empty(owned, index)
     positions[falling] = xp.arange(owned, dtype=index)
     comm = part.halo.comm
-    came = comm.alltoall([[outside[first:last]] for first, last in ghosts])
-    held = [(wanted - part.low).astype(index) for (wanted,) in came]
-    return held, order_ghosts(comm, ghosts, [xp.take(positions, one) for one in held])
+    asked = comm.alltoall([[outside[first:last]] for first, last in ghosts])
+    boundaries = [(wanted - part.low).astype(index) for (wanted,) in asked]
+    return boundaries, order_ghosts(
+        comm, ghosts, [xp.take(positions, boundary) for boundary in boundaries]
+    )

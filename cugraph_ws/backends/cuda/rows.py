@@ -169,11 +169,11 @@ def _count_both_ways(
     takes two bytes per arc, in the memory of the keys.
     """
     xp, arcs, edges = device.xp, len(indices), len(columns[0])
-    found = xp.zeros(1, np.int64)
+    repeats = xp.zeros(1, np.int64)
     run(
-        device, "find_repeats", arcs, layout.offsets, len(layout.numbers), indices, arcs, found
+        device, "find_repeats", arcs, layout.offsets, len(layout.numbers), indices, arcs, repeats
     )  # fmt: skip
-    if not int(device.to_host(found)[0]):
+    if not int(device.to_host(repeats)[0]):
         return 0
     ways = xp.zeros(2 * arcs, np.uint8)
     run(
@@ -190,10 +190,10 @@ def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:
         columns = ends.destinations, ends.sources
         counts = count_degrees(device, *columns, both=both, low=ends.low, span=span)
     if size and ends.table is not None:
-        counts = device.xp.take(counts, ends.held.astype(np.int64) - ends.low)
-    held = [counts]
+        counts = device.xp.take(counts, ends.present.astype(np.int64) - ends.low)
+    last_reference = [counts]
     del counts
-    return place_vertices(device, held, size)
+    return place_vertices(device, last_reference, size)
 
 
 def place_vertices(device: Device, degrees: list[DeviceArray], size: int) -> Layout:
@@ -271,7 +271,7 @@ def count_degrees(
 def add_degrees(
     device: Device,
     ends: DeviceArray,
-    others: DeviceArray,
+    opposite: DeviceArray,
     loops: int,
     low: int,
     counts: DeviceArray,
@@ -284,7 +284,7 @@ def add_degrees(
     Parameters
     ----------
     device : Device
-    ends, others : device array of int32 or int64, shape (edges,)
+    ends, opposite : device array of int32 or int64, shape (edges,)
         The ends that are counted, and the other ends of the same edges.
     loops : int
         Whether self-loops are counted.
@@ -296,7 +296,7 @@ def add_degrees(
     window = max(1, 2 * device.cache // (3 * counts.itemsize))
     for first in range(0, size, window):
         last = min(first + window, size)
-        run(device, "count_ends", edges, ends, others, loops, low, first, last, edges, counts)
+        run(device, "count_ends", edges, ends, opposite, loops, low, first, last, edges, counts)
 
 
 def expand_rows(

@@ -60,13 +60,13 @@ def set_up(
         If the layout is for CPUs only.
     """
     accelerators = provider("accelerators")
-    others = accelerators.layouts(on_device=True)
-    if options.plan.layout not in ("auto", "csc", *others):
+    accelerated = accelerators.layouts(on_device=True)
+    if options.plan.layout not in ("auto", "csc", *accelerated):
         raise EngineError(
             f"layout={options.plan.layout!r} is not available with engine='cuda'; leave it out, or use engine='cpu'"
         )
-    if options.plan.shard_bytes is not None and options.plan.layout not in others:
-        named = " and ".join(f"layout={name!r}" for name in others)
+    if options.plan.shard_bytes is not None and options.plan.layout not in accelerated:
+        named = " and ".join(f"layout={name!r}" for name in accelerated)
         raise InputError(
             f"shard_bytes={options.plan.shard_bytes} is for {named}; give one of them, or leave it out"
         )
@@ -87,7 +87,7 @@ def set_up(
         in_bits=options.plan.exchange == "auto",
     )
     layouts, scheduled = accelerators.device_layouts(), options.plan.method != "auto"
-    if options.plan.layout in others:
+    if options.plan.layout in accelerated:
         layouts.check(
             bound,
             options.plan.direction,
@@ -203,5 +203,5 @@ def _window_of(graph: Any, options: Options) -> Window | None:
         or options.plan.direction in ("pull", "gather")
     ):
         return None
-    found: Window | None = links.window
-    return found
+    window: Window | None = links.window
+    return window

@@ -105,18 +105,20 @@ class DeviceShard(ShardGraph):
         """Positions of each rank's boundary; copied to the host when first requested."""
         with self._lock:
             if "boundaries" not in self.kept:
-                self.kept["boundaries"] = [as_host(one).astype(np.int64) for one in self._held]
+                self.kept["boundaries"] = [
+                    as_host(boundary).astype(np.int64) for boundary in self._held
+                ]
             return super().boundaries
 
     @property
     def nbytes(self) -> int:
         """Bytes held now, on the device and on the host."""
-        orders = sum(one.nbytes for one in self._orders.values()) + self._reversed_bytes
+        orders = sum(order.nbytes for order in self._orders.values()) + self._reversed_bytes
         geometry = [self._numbers, self._laid[1], *self._held, *self._laid[2]]
-        geometry += [one for one in self.kept.values() if isinstance(one, np.ndarray)]
+        geometry += [array for array in self.kept.values() if isinstance(array, np.ndarray)]
         geometry += self.kept.get("ranks", ())
-        held = sum(int(one.nbytes) for one in geometry)
-        return self._arcs.nbytes + int(self._vertices.nbytes) + held + orders
+        geometry_bytes = sum(int(array.nbytes) for array in geometry)
+        return self._arcs.nbytes + int(self._vertices.nbytes) + geometry_bytes + orders
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
         """Return the shard as the CUDA engine reads it; see `GraphView.laid_out`."""
@@ -138,12 +140,12 @@ class DeviceShard(ShardGraph):
         -------
         device array of int32 or int64
         """
-        found = device().xp.empty(len(numbers), number_dtype(self.length))
+        places = device().xp.empty(len(numbers), number_dtype(self.length))
         run(
             device(), "find_places", len(numbers), numbers, len(numbers), self.low, self.owned,
-            *self.ranks, found, module="ranks",
+            *self.ranks, places, module="ranks",
         )  # fmt: skip
-        return found
+        return places
 
     @property
     def ranks(self) -> tuple[DeviceArray, DeviceArray]:
@@ -155,14 +157,14 @@ class DeviceShard(ShardGraph):
                 rows = len(outside)
                 run(device(), "mark_bits", rows, outside, 0, rows, words, module="split")
                 self.kept["ranks"] = words, ranks_of(words, rows)
-            kept: tuple[DeviceArray, DeviceArray] = self.kept["ranks"]
-            return kept
+            bitmap: tuple[DeviceArray, DeviceArray] = self.kept["ranks"]
+            return bitmap
 
     def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the positions of vertices; see `ShardGraph.place`."""
         xp = device().xp
-        given = xp.asarray(np.asarray(numbers, np.int64))
-        return as_host(self.places_of(given)).astype(np.int64, copy=False)
+        on_device = xp.asarray(np.asarray(numbers, np.int64))
+        return as_host(self.places_of(on_device)).astype(np.int64, copy=False)
 
     @property
     def halo(self) -> Halo:
@@ -170,14 +172,14 @@ class DeviceShard(ShardGraph):
         return Halo.of(self, self._held, on_device=True)
 
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
-        found = super()._with_arcs(arcs, edges)
+        shard = super()._with_arcs(arcs, edges)
         for name in ("ranks", "positions", "boundaries"):
             if name in self.kept:
-                found.kept[name] = self.kept[name]
+                shard.kept[name] = self.kept[name]
         xp, graph = device().xp, arcs.graph
-        sent = [xp.take(graph.positions, held) for held in self._held]
-        found._laid = graph, xp.take(self._numbers, graph.numbers), sent
-        return found
+        positions = [xp.take(graph.positions, boundary) for boundary in self._held]
+        shard._laid = graph, xp.take(self._numbers, graph.numbers), positions
+        return shard
 
     # ------------------------------------------------------------------------------- queries
 
@@ -202,13 +204,13 @@ class DeviceShard(ShardGraph):
         xp, part = device().xp, Part(self, on_device=True)
         numbers, csc, marked = part.numbers, part.csc, part.with_ghosts(marks)
         rows = arc_rows(csc.offsets, part.laid.arcs)
-        kept = marked[csc.indices] & marked[rows]
+        chosen = marked[csc.indices] & marked[rows]
         if not self.directed:  # an edge is two arcs; the one from the smaller vertex is kept
-            kept &= numbers[csc.indices] <= numbers[rows]
-        which = xp.flatnonzero(kept)
+            chosen &= numbers[csc.indices] <= numbers[rows]
+        which = xp.flatnonzero(chosen)
         sources, destinations = numbers[csc.indices[which]], numbers[rows[which]]
         order = sort_ends(destinations, sources, self.number_of_vertices)
-        sources, destinations = (one[order].astype(np.int64) for one in (sources, destinations))
+        sources, destinations = (ends[order].astype(np.int64) for ends in (sources, destinations))
         values = {name: part.laid.values(name)[which[order]] for name in self.edge_attributes}
         return self.frame_of_edges(sources, destinations, values)
 

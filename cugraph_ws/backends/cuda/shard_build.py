@@ -157,13 +157,13 @@ def find_present(
     PresentOnDevices or None
         None, on all ranks, if the range is larger, or an id is above int64.
     """
-    here = device()
-    xp, limits = here.xp, np.iinfo(np.int64)
+    gpu = device()
+    xp, limits = gpu.xp, np.iinfo(np.int64)
     filled = [column for column in columns if len(column)]
     range_here = xp.asarray(np.array([limits.max, limits.min]))
     for column in filled:
-        run(here, "find_range", len(column), column, len(column), range_here, module="split")
-    ends = here.to_host(range_here).tolist() if filled else []
+        run(gpu, "find_range", len(column), column, len(column), range_here, module="split")
+    ends = gpu.to_host(range_here).tolist() if filled else []
     shown = [one for one in comm.allgather(ends) if one]
     if not shown:
         return PresentOnDevices(0, 0, 0)
@@ -173,7 +173,7 @@ def find_present(
         return None
     bits = xp.zeros(words_for(span), np.uint32)
     for column in filled:
-        run(here, "mark_bits", len(column), column, low, len(column), bits, module="split")
+        run(gpu, "mark_bits", len(column), column, low, len(column), bits, module="split")
     came = comm.alltoall([[bits]] * comm.size)
     present = _unpack_bits(_any_set([one for (one,) in came]), span)
     del bits, came
@@ -359,13 +359,13 @@ def _own_degrees(
     directed: bool,
 ) -> DeviceArray:
     """Return how many of this rank's arcs lead to each vertex; `rows` counts those of all ranks."""
-    here = device()
-    counts = here.xp.zeros(there.span, number_dtype(2 * rows))
+    gpu = device()
+    counts = gpu.xp.zeros(there.span, number_dtype(2 * rows))
     for sources, destinations in ends:
-        add_degrees(here, destinations, sources, int(loops), there.low, counts)
+        add_degrees(gpu, destinations, sources, int(loops), there.low, counts)
         if not directed:
-            add_degrees(here, sources, destinations, 0, there.low, counts)
-    return counts if places is None else here.xp.take(counts, places)
+            add_degrees(gpu, sources, destinations, 0, there.low, counts)
+    return counts if places is None else gpu.xp.take(counts, places)
 
 
 def _bucket_sums(comm: Communicator, degrees: DeviceArray) -> npt.NDArray[np.int64]:
@@ -512,8 +512,8 @@ def _fill(
     pairs : int
         Pairs of vertices with edges given in both directions; the larger vertex is owned.
     """
-    here, pairs = device(), 0
-    xp = here.xp
+    gpu, pairs = device(), 0
+    xp = gpu.xp
     indices = xp.empty(arcs, number_dtype(length))
     moved = {name: xp.empty(arcs, column.dtype) for name, column in values.items()}
     # All rounds use the same memory, and the keys reuse the send buffer: to allocate and to free
@@ -528,11 +528,11 @@ def _fill(
         if arc == last_arc:
             continue
         if not directed:
-            run(here, "strip_marks", last_arc - arc, ends[1], last_arc - arc, ways, module="split")
+            run(gpu, "strip_marks", last_arc - arc, ends[1], last_arc - arc, ways, module="split")
         starts = offsets[row : last_row + 1] - arc
         # rounds=1: all arcs of this round are present, so they are grouped in one pass
         grouping = Grouping(
-            here, ends, starts, last_row - row,
+            gpu, ends, starts, last_row - row,
             positions=table, first_row=row, neighbours=length, rounds=1, room=leaving.ravel().view(np.int64),
         )  # fmt: skip
         place = slice(arc, last_arc)
@@ -541,7 +541,7 @@ def _fill(
             grouping.fill_with_order(indices[place], order)
             for name in list(came):
                 run(
-                    here,
+                    gpu,
                     "gather",
                     len(order),
                     came.pop(name),
@@ -590,14 +590,14 @@ def _count_both_ways(
     int
         A pair is counted in the row of its larger vertex.
     """
-    here, arcs = device(), len(rows.indices)
-    found = here.xp.zeros(1, np.int64)
-    run(here, "find_repeats", arcs, rows.offsets, len(rows.offsets) - 1, rows.indices, arcs, found)
-    if not int(here.to_host(found)[0]):
+    gpu, arcs = device(), len(rows.indices)
+    found = gpu.xp.zeros(1, np.int64)
+    run(gpu, "find_repeats", arcs, rows.offsets, len(rows.offsets) - 1, rows.indices, arcs, found)
+    if not int(gpu.to_host(found)[0]):
         return 0
     given = room[: 2 * arcs]
     given.fill(0)
-    run(here, "mark_given", arcs, *ends, ways, arcs, table, first_row, *rows, given, module="split")
+    run(gpu, "mark_given", arcs, *ends, ways, arcs, table, first_row, *rows, given, module="split")
     return count_true((given[::2] & given[1::2]).view(np.bool_))
 
 

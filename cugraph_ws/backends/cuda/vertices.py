@@ -67,11 +67,11 @@ class DeviceVertices(Vertices):
         rows = plain_rows(frame, (name, chosen), argument, dtype)
         if rows is None:
             return None
-        values, given = xp.zeros(self.size, dtype), xp.zeros(self.size, np.bool_)
-        counts = Places(numbering.ids, self.size, *numbering.ends).write(*rows, values, given)
-        if counts is None or any(counts) or count_true(given) != len(rows[0]):
+        values, has_value = xp.zeros(self.size, dtype), xp.zeros(self.size, np.bool_)
+        counts = Places(numbering.ids, self.size, *numbering.ends).write(*rows, values, has_value)
+        if counts is None or any(counts) or count_true(has_value) != len(rows[0]):
             return None
-        return values, given
+        return values, has_value
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         places = device().xp.asarray(numbers.numbers)
