@@ -21,7 +21,7 @@ from cugraph_ws.runtime.arrays import all_true
 from cugraph_ws.runtime.communicator import Links, Window
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
 
-__all__ = ["LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
+__all__ = ["LinkedArrays", "LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
@@ -138,6 +138,32 @@ class LinkedStep(NamedTuple):
     pulling: int
 
 
+class LinkedArrays(NamedTuple):
+    """The arrays of a frontier that `traverse_linked` reads and writes; as `traverse` takes them.
+
+    Attributes
+    ----------
+    rows : tuple of device array
+        Offsets and indices of the rows of out-neighbours.
+    edges : tuple of device array
+        The program's edge attributes in their order.
+    state, constants, bitmaps, queue, lists : tuple of device array
+    parameters : tuple
+    control, records : device array of int64
+    """
+
+    rows: tuple[Any, ...]
+    edges: tuple[Any, ...]
+    state: tuple[Any, ...]
+    constants: tuple[Any, ...]
+    bitmaps: tuple[Any, ...]
+    queue: tuple[Any, ...]
+    lists: tuple[Any, ...]
+    parameters: tuple[Any, ...]
+    control: DeviceArray
+    records: DeviceArray
+
+
 class LinkedLaunch:
     """Sequences of launches for one run: small frontiers in `traverse_linked`, large ones in kernels between.
 
@@ -149,17 +175,11 @@ class LinkedLaunch:
     window : Window
     part : Part
     mirrors : Mirrors
-    rows : tuple of device array
-        Offsets and indices of the rows of out-neighbours.
-    edges : tuple of device array
-        The program's edge attributes in their order.
-    state, constants, bitmaps, queue, lists, parameters
-        As `traverse` takes them.
+    arrays : LinkedArrays
     room : int
         Vertices of a list.
     spend : int
         Arcs after which a launch ends.
-    control, records : device array of int64
     """
 
     # Indices of the arguments of `traverse_linked` that change between sequences
@@ -172,22 +192,13 @@ class LinkedLaunch:
         window: Window,
         part: Part,
         mirrors: Mirrors,
+        arrays: LinkedArrays,
         *,
-        rows: tuple[Any, ...],
-        edges: tuple[Any, ...],
-        state: tuple[Any, ...],
-        constants: tuple[Any, ...],
-        bitmaps: tuple[Any, ...],
-        queue: tuple[Any, ...],
-        lists: tuple[Any, ...],
-        parameters: tuple[Any, ...],
         room: int,
         spend: int,
-        control: DeviceArray,
-        records: DeviceArray,
     ) -> None:
         self._device, self._kernels, self._window, self._part = device, kernels, window, part
-        comm, size, kind = part.halo.comm, part.laid.size, state[0].dtype
+        comm, size, kind = part.halo.comm, part.laid.size, arrays.state[0].dtype
         self._totals = 2 * comm.size
         self._rest = self._totals + layout.BOX_WORDS
         first = self._rest + layout.LEDGER_REST
@@ -198,12 +209,13 @@ class LinkedLaunch:
             comm.rank, comm.size, window.capacity, mirrors.words, mirrors.direct, window.marks,
         )  # fmt: skip
         self._shared = window.arrays(kind), window.starts(kind)
-        self._control, self._records = control, records
-        self._frontier = state, bitmaps, lists, room, rows[0]
+        self._arrays, self._room = arrays, room
         self._small = kernels.prepare_together(
-            "traverse_linked", max(size, part.laid.arcs), layout.FRONTIER_BLOCK, size, rows, edges, state,
-            constants, bitmaps, queue, lists, *parameters, 0, 1, 1, window.capacity, spend, 0, self._links,
-            tuple(mirrors[:4]), *self._shared, self._ledger, window.alarm, control, records, self._history,
+            "traverse_linked", max(size, part.laid.arcs), layout.FRONTIER_BLOCK, size, arrays.rows,
+            arrays.edges, arrays.state, arrays.constants, arrays.bitmaps, arrays.queue, arrays.lists,
+            *arrays.parameters, 0, 1, 1, window.capacity, spend, 0, self._links,
+            tuple(mirrors[:4]), *self._shared, self._ledger, window.alarm, arrays.control, arrays.records,
+            self._history,
         )  # fmt: skip
 
     def __call__(
@@ -239,10 +251,10 @@ class LinkedLaunch:
     def _exchange(self) -> list[tuple[Prepared, dict[str, int]]]:
         """The launches of an exchange in bits, and the places of the arguments that change."""
         gpu, part, prepare = self._device, self._part, self._kernels.prepare
-        state, bitmaps, lists, room, offsets = self._frontier
+        (offsets, _), _, state, _, bitmaps, _, lists, _, control, records = self._arrays
         borders = borders_of(part)
         halo, most, shared = tuple(borders), self._window.capacity, self._shared
-        size, rest, ledger, control = part.laid.size, self._rest, self._ledger, self._control
+        size, rest, ledger, room = part.laid.size, self._rest, self._ledger, self._room
         longest = max(int(max(map(len, part.halo.boundaries), default=0)), -(-size // 32))
         ghosts = max((last - first for first, last in part.ghosts), default=0)
         return [
@@ -258,7 +270,7 @@ class LinkedLaunch:
             ),
             (
                 prepare("agree", 1, 32, 1, 1, most, self._links, halo, *shared, 0, rest, ledger,
-                        self._window.alarm, control, self._records, self._history),
+                        self._window.alarm, control, records, self._history),
                 {"steps": 0, "leave": 1, "serial": 7},
             ),
             (

@@ -17,7 +17,12 @@ from cugraph_ws.backends.cuda.frontier import (
     NO_LIMIT,
     CudaFrontierExecutor,
 )
-from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, LinkedSteps, mirrors_of
+from cugraph_ws.backends.cuda.linked_frontier import (
+    LinkedArrays,
+    LinkedLaunch,
+    LinkedSteps,
+    mirrors_of,
+)
 from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
@@ -147,11 +152,14 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         """Launches of several supersteps with their exchanges."""
         assert self._window is not None
         assert self._mirrors is not None
+        arrays = LinkedArrays(
+            rows=tuple(self._rows), edges=self._both_edges[0], state=self._states[0],
+            constants=self._constants, bitmaps=self._bitmaps, queue=self._queue, lists=self._lists,
+            parameters=(self._bound.values, self._sums), control=self._frontiers, records=self._history,
+        )  # fmt: skip
         return LinkedLaunch(
-            self._device, self._kernels, self._window, self._part, self._mirrors, rows=tuple(self._rows),
-            edges=self._both_edges[0], state=self._states[0], constants=self._constants, bitmaps=self._bitmaps,
-            queue=self._queue, lists=self._lists, parameters=(self._bound.values, self._sums),
-            room=self._settings[1], spend=LAUNCH_ARCS, control=self._frontiers, records=self._history,
+            self._device, self._kernels, self._window, self._part, self._mirrors, arrays,
+            room=self._settings[1], spend=LAUNCH_ARCS,
         )  # fmt: skip
 
     def finish_linked(self, steps: LinkedSteps) -> None:
