@@ -11,7 +11,7 @@ from cugraph_ws.backends.cuda.grouping import Ends, number_dtype
 from cugraph_ws.backends.cuda.memory import check_device_memory, estimate
 from cugraph_ws.backends.cuda.order import arc_rows
 from cugraph_ws.backends.cuda.rows import Layout, gather, group_edges
-from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.backends.cuda.shard import DeviceShard, Placement, Totals
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host
@@ -119,21 +119,23 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
         names=names,
     )
     gpu.trim()
-    return DeviceShard(
-        comm,
-        shard.cuts,
-        graph,
+    placement = Placement(
         xp.concatenate([xp.arange(low, low + owned, dtype=outside.dtype), outside]),
         bounds,
         boundaries,
         [xp.sort(xp.take(positions, boundary)) for boundary in boundaries],
+    )
+    return DeviceShard(
+        comm,
+        shard.cuts,
+        graph,
+        placement,
+        Totals(shard.number_of_edges, shard.number_of_arcs),
         vertices=shard._vertices.with_ghosts(comm, part.halo, outside),
         kind=shard._kind,
         names=(shard._source_names, shard._destination_names),
         weight=shard.weight,
         directed=True,
-        number_of_edges=shard.number_of_edges,
-        number_of_arcs=shard.number_of_arcs,
     )
 
 
@@ -156,7 +158,7 @@ def _order(
 
     Returns
     -------
-    held : list of device array
+    boundaries : list of device array
         For each rank, numbers of its ghosts that are owned here, less the first owned one's.
     order : device array
         See `order_ghosts`.

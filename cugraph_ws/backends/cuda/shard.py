@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,45 @@ from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 
-__all__ = ["DeviceShard"]
+__all__ = ["DeviceShard", "Placement", "Totals"]
 
 DeviceArray = Any  # CuPy's or NumPy's
+
+
+class Placement(NamedTuple):
+    """Where a shard's vertices are, and which of them other ranks have as ghosts.
+
+    Attributes
+    ----------
+    numbers : device array of int32 or int64, shape (length,)
+        The vertex number at each position: owned vertices, then ghosts, each ascending.
+    bounds : ndarray of int64, shape (comm.size + 1,)
+        Where each rank's vertices begin among the ghosts.
+    boundaries : list of device array
+        For each rank, positions in the shard of the owned vertices that it has as ghosts.
+    laid_boundaries : list of device array
+        The same vertices at positions of the `DeviceGraph`.
+    """
+
+    numbers: DeviceArray
+    bounds: npt.NDArray[np.int64]
+    boundaries: list[DeviceArray]
+    laid_boundaries: list[DeviceArray]
+
+
+class Totals(NamedTuple):
+    """Numbers over all ranks.
+
+    Attributes
+    ----------
+    edges, arcs : int
+    loops : int, optional
+        Dropped self-loops.
+    """
+
+    edges: int
+    arcs: int
+    loops: int | None = None
 
 
 class DeviceShard(ShardGraph):
@@ -41,21 +77,11 @@ class DeviceShard(ShardGraph):
         Rank r owns the vertices numbered from cuts[r] to cuts[r + 1].
     graph : DeviceGraph
         Owned vertices, by number less `low`, with their rows; ghosts after them.
-    numbers : device array of int32 or int64, shape (length,)
-        The vertex number at each position: owned vertices, then ghosts, each ascending.
-    bounds : ndarray of int64, shape (comm.size + 1,)
-        Where each rank's vertices begin among the ghosts.
-    held : list of device array
-        For each rank, positions in the shard of the owned vertices that it has as ghosts.
-    sent : list of device array
-        The same vertices at positions of `graph`.
+    placement : Placement
+    totals : Totals
     vertices : DeviceShardVertices
     kind, names, weight, directed
         See `ShardGraph`.
-    number_of_edges, number_of_arcs : int
-        Totals over all ranks.
-    loops : int, optional
-        Number of dropped self-loops over all ranks.
     """
 
     _arcs: ShardArcs
@@ -65,30 +91,25 @@ class DeviceShard(ShardGraph):
         comm: Communicator,
         cuts: npt.NDArray[np.int64],
         graph: DeviceGraph,
-        numbers: DeviceArray,
-        bounds: npt.NDArray[np.int64],
-        held: list[DeviceArray],
-        sent: list[DeviceArray],
+        placement: Placement,
+        totals: Totals,
         *,
         vertices: DeviceShardVertices,
         kind: FrameKind,
         names: tuple[list[str], list[str]],
         weight: str | None,
         directed: bool,
-        number_of_edges: int,
-        number_of_arcs: int,
-        loops: int | None = None,
     ) -> None:
         carried = list(graph.edge_attributes)
         self._set_up(comm, cuts, kind, vertices, names, carried, weight=weight, directed=directed)
         self._vertices.align_to(self)
-        self._self_loops = loops
-        self._edges, self._all_arcs = number_of_edges, number_of_arcs
-        self._find_ghosts(bounds)
-        self._held = held
+        self._edges, self._all_arcs, self._self_loops = totals
+        self._find_ghosts(placement.bounds)
+        self._boundaries = placement.boundaries
         self._arcs = ShardArcs(graph, carried, self._below, self.owned, mirrored=not directed)
-        self._numbers = numbers  # by position in the shard
-        self._laid = graph, device().xp.take(numbers, graph.numbers), sent
+        self._numbers = placement.numbers  # by position in the shard
+        laid_numbers = device().xp.take(placement.numbers, graph.numbers)
+        self._laid = graph, laid_numbers, placement.laid_boundaries
 
     # ------------------------------------------------------------------------------ geometry
 
@@ -106,7 +127,7 @@ class DeviceShard(ShardGraph):
         with self._lock:
             if "boundaries" not in self.kept:
                 self.kept["boundaries"] = [
-                    as_host(boundary).astype(np.int64) for boundary in self._held
+                    as_host(boundary).astype(np.int64) for boundary in self._boundaries
                 ]
             return super().boundaries
 
@@ -114,7 +135,7 @@ class DeviceShard(ShardGraph):
     def nbytes(self) -> int:
         """Bytes held now, on the device and on the host."""
         orders = sum(order.nbytes for order in self._orders.values()) + self._reversed_bytes
-        geometry = [self._numbers, self._laid[1], *self._held, *self._laid[2]]
+        geometry = [self._numbers, self._laid[1], *self._boundaries, *self._laid[2]]
         geometry += [array for array in self.kept.values() if isinstance(array, np.ndarray)]
         geometry += self.kept.get("ranks", ())
         geometry_bytes = sum(int(array.nbytes) for array in geometry)
@@ -169,7 +190,7 @@ class DeviceShard(ShardGraph):
     @property
     def halo(self) -> Halo:
         """The halo of device arrays by the shard's positions."""
-        return Halo.of(self, self._held, on_device=True)
+        return Halo.of(self, self._boundaries, on_device=True)
 
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         shard = super()._with_arcs(arcs, edges)
@@ -177,7 +198,7 @@ class DeviceShard(ShardGraph):
             if name in self.kept:
                 shard.kept[name] = self.kept[name]
         xp, graph = device().xp, arcs.graph
-        positions = [xp.take(graph.positions, boundary) for boundary in self._held]
+        positions = [xp.take(graph.positions, boundary) for boundary in self._boundaries]
         shard._laid = graph, xp.take(self._numbers, graph.numbers), positions
         return shard
 
