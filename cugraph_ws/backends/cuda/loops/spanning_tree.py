@@ -21,7 +21,7 @@ __all__ = ["LIGHT", "Forest", "forest_of_edges", "forest_of_part"]
 Array = Any  # CuPy's
 
 BLOCK = 256
-ARCS = 32  # that a thread takes in turn, as in kernels/cuda/spanning_tree.py
+ARCS = 32  # that a thread takes in turn: a lane of the warps of kernels/cuda/spanning_tree.py
 COUNTS = 5  # of a launch that joins trees
 LIGHT = 3  # light edges per vertex; their forest is found first
 SAMPLED = 4096  # weights sampled to decide which edges are light
