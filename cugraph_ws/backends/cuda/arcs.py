@@ -16,11 +16,10 @@ import numpy as np
 from cugraph_ws.backends.cuda.columns import first_true
 from cugraph_ws.backends.cuda.graph import DeviceGraph, Order
 from cugraph_ws.backends.cuda.masks import chosen
-from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
-from cugraph_ws.runtime.arrays import any_true, count_true
+from cugraph_ws.runtime.arrays import any_true, count_true, read_scalars
 from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
 

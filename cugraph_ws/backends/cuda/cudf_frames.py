@@ -19,7 +19,7 @@ import pyarrow.types as pt
 from cugraph_ws.backends.cuda.columns import DeviceColumn
 from cugraph_ws.backends.cuda.cudf_series import Coded, coded, cudf_module, own_rules
 from cugraph_ws.backends.cuda.grouping import run
-from cugraph_ws.backends.cuda.numbering import DeviceNumbered
+from cugraph_ws.backends.cuda.numbered_ids import DeviceNumbered
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Below, Column, Frame, FrameKind, Ids, Masked
 from cugraph_ws.frames.ids import IdType

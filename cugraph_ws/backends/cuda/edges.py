@@ -16,7 +16,8 @@ from cugraph_ws.backends.cuda.columns import first_true
 from cugraph_ws.backends.cuda.cudf_frames import move_to_device, number_text
 from cugraph_ws.backends.cuda.graph import build
 from cugraph_ws.backends.cuda.grouping import Ends
-from cugraph_ws.backends.cuda.numbering import DeviceNumbered, number_device_rows, read_scalars
+from cugraph_ws.backends.cuda.numbered_ids import DeviceNumbered
+from cugraph_ws.backends.cuda.numbering import number_device_rows
 from cugraph_ws.backends.cuda.order import sort_ends
 from cugraph_ws.backends.cuda.vertices import DeviceVertices
 from cugraph_ws.errors import InputError
@@ -31,7 +32,7 @@ from cugraph_ws.graph.edges import (
     refuse_loops,
     refuse_repeated,
 )
-from cugraph_ws.runtime.arrays import count_true
+from cugraph_ws.runtime.arrays import count_true, read_scalars
 from cugraph_ws.runtime.device import device
 
 __all__ = ["read_device_edges"]

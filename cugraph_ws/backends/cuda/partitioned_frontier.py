@@ -23,7 +23,6 @@ from cugraph_ws.backends.cuda.linked_frontier import (
     LinkedSteps,
     mirrors_of,
 )
-from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
 from cugraph_ws.backends.cuda.tree_growth import DividedTreeGrowth
@@ -32,7 +31,7 @@ from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.runtime.arrays import count_on_device
+from cugraph_ws.runtime.arrays import count_on_device, read_scalars
 from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.device import Prepared
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cugraph_ws.backends.cuda.arcs import DeviceArcs
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import number_dtype, run
-from cugraph_ws.backends.cuda.numbering import ranks_of
+from cugraph_ws.backends.cuda.numbered_ids import ranks_of
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
 from cugraph_ws.frames.base import FrameKind

@@ -46,7 +46,7 @@ import pyarrow.types as pt
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import check_order, number_dtype
 from cugraph_ws.backends.cuda.memory import check_device_memory
-from cugraph_ws.backends.cuda.numbering import read_scalars, signed
+from cugraph_ws.backends.cuda.numbering import signed
 from cugraph_ws.backends.cuda.present_ids import PresentIds, any_set, find_present, unpack_bits
 from cugraph_ws.backends.cuda.rows import Layout, add_degrees, place_vertices
 from cugraph_ws.backends.cuda.shard import DeviceShard, Placement, Totals
@@ -64,7 +64,7 @@ from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.partitioned_frame import Parts
 from cugraph_ws.partition.range_offsets import bucket_starts, cuts_of_buckets
-from cugraph_ws.runtime.arrays import as_host, count_on_device
+from cugraph_ws.runtime.arrays import as_host, count_on_device, read_scalars
 from cugraph_ws.runtime.communicator import Communicator, attempt, total
 from cugraph_ws.runtime.device import device
 

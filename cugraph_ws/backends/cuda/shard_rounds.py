@@ -13,10 +13,9 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.grouping import Grouping, number_dtype, part_size, run
 from cugraph_ws.backends.cuda.memory import DeviceEstimate
-from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.rows import Rows
 from cugraph_ws.backends.cuda.shuffle import DeviceShuffle, kind_dtype
-from cugraph_ws.runtime.arrays import as_host, count_true
+from cugraph_ws.runtime.arrays import as_host, count_true, read_scalars
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 

@@ -14,13 +14,7 @@ import pyarrow as pa
 from cugraph_ws.backends.cuda.columns import widened
 from cugraph_ws.backends.cuda.cudf_frames import Validity, empty_mask, id_column, ids_of_range
 from cugraph_ws.backends.cuda.grouping import number_dtype, run
-from cugraph_ws.backends.cuda.numbering import (
-    Integers,
-    look_up,
-    name_vertices,
-    ranks_of,
-    read_scalars,
-)
+from cugraph_ws.backends.cuda.numbered_ids import Integers, look_up, name_vertices, ranks_of
 from cugraph_ws.backends.cuda.vertex_values import Places, plain_rows
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.ids import IdType
@@ -30,7 +24,7 @@ from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import OwnRange, ShardNumbering
 from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
 from cugraph_ws.partition.vertices import ShardVertices
-from cugraph_ws.runtime.arrays import any_true, as_host, count_on_device
+from cugraph_ws.runtime.arrays import any_true, as_host, count_on_device, read_scalars
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 
