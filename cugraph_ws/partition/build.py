@@ -38,7 +38,12 @@ from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.id_encoding import agree_on_type
 from cugraph_ws.partition.numbering import number_partitioned_rows
-from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
+from cugraph_ws.partition.partitioned_frame import (
+    OpenedPartition,
+    OpenedPartitions,
+    Partitions,
+    are_on_gpus,
+)
 from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.partition.shuffle import Shuffle
@@ -108,16 +113,16 @@ def build_shard(
     )
     frames = [*own_partitions.frames, *([] if meta is None else [meta])]
     if vertices is None and duplicates == "keep" and comm.on_device and are_on_gpus(comm, frames):
-        parts = Parts(comm, own_partitions, "edges", meta, on_device=True)
+        parts = OpenedPartitions(comm, own_partitions, "edges", meta, on_device=True)
         shard = _build_on_devices(
             comm, parts, names, carried, weight, directed, self_loops=self_loops, weights=weights
         )
         if shard is not None:
             return shard
-    parts = Parts(comm, own_partitions, "edges", meta)
+    parts = OpenedPartitions(comm, own_partitions, "edges", meta)
     extra = None
     if vertices is not None:
-        extra = Parts(comm, _on_first_rank(comm, vertices), "vertices")
+        extra = OpenedPartitions(comm, _on_first_rank(comm, vertices), "vertices")
     expect = partial(
         estimate_memory, weighted=weight is not None, attributes=len(carried) - (weight is not None)
     )
@@ -168,7 +173,7 @@ def build_shard(
 
 def _build_on_devices(
     comm: Communicator,
-    parts: Parts,
+    parts: OpenedPartitions,
     names: tuple[list[str], list[str]],
     carried: Sequence[str],
     weight: str | None,
@@ -199,8 +204,8 @@ def _build_on_devices(
 
 def _number(
     comm: Communicator,
-    parts: Parts,
-    extra: Parts | None,
+    parts: OpenedPartitions,
+    extra: OpenedPartitions | None,
     names: tuple[list[str], list[str]],
     types: list[IdType],
     columns: list[list[Any]],
@@ -210,7 +215,7 @@ def _number(
 
     Parameters
     ----------
-    parts, extra : Parts
+    parts, extra : OpenedPartitions
         Edges and, if there is such a frame, vertices.
     names : pair of list of str
         The id columns.
@@ -279,7 +284,10 @@ def _on_first_rank(comm: Communicator, vertices: Any) -> Partitions:
 
 
 def _read_ids(
-    comm: Communicator, parts: Parts, extra: Parts | None, names: tuple[list[str], list[str]]
+    comm: Communicator,
+    parts: OpenedPartitions,
+    extra: OpenedPartitions | None,
+    names: tuple[list[str], list[str]],
 ) -> tuple[list[IdType], list[list[Any]]]:
     """Read the ids of this rank's partitions, converted to types common to all ranks; collective.
 
@@ -291,7 +299,7 @@ def _read_ids(
         For each column of the id, the values in this rank's partitions: sources, destinations, then
         vertices.
     """
-    wanted: list[list[tuple[Parts, str, str]]] = [
+    wanted: list[list[tuple[OpenedPartitions, str, str]]] = [
         [(parts, source, "source"), (parts, destination, "destination")]
         for source, destination in zip(*names, strict=True)
     ]
@@ -307,7 +315,10 @@ def _read_ids(
             foreign = where.backend != parts.backend
 
             def step(
-                part: Part, name: str = name, argument: str = argument, foreign: bool = foreign
+                part: OpenedPartition,
+                name: str = name,
+                argument: str = argument,
+                foreign: bool = foreign,
             ) -> Any:
                 return read_ids(part.column(name, argument), foreign=foreign)
 
@@ -326,13 +337,13 @@ def _read_ids(
     return types, columns
 
 
-def _read_values(comm: Communicator, parts: Parts, name: str, weight: str | None) -> Any:
+def _read_values(comm: Communicator, parts: OpenedPartitions, name: str, weight: str | None) -> Any:
     """Read an edge column of this rank's partitions, in the whole column's dtype; collective."""
     argument = "weight" if name == weight else "attributes"
     if parts.meta is not None:
         parts.meta.column(name, argument)
 
-    def step(part: Part) -> tuple[Any, str]:
+    def step(part: OpenedPartition) -> tuple[Any, str]:
         column = part.column(name, argument)
         values = read_numbers(column, finite=name == weight)
         return values, np.dtype(column.arrow_type.to_pandas_dtype()).str
@@ -357,7 +368,7 @@ def _refuse_loops(
     vertices: ShardVertices,
     ends: Sequence[Array],
     starts: npt.NDArray[np.int64],
-    parts: Parts,
+    parts: OpenedPartitions,
 ) -> None:
     """Raise InputError that names the first self-loop; collective."""
     first_loop = None

@@ -15,8 +15,8 @@ import numpy as np
 from cugraph_ws.backends.cuda.grouping import Ends, number_dtype, run
 from cugraph_ws.backends.cuda.memory import check_device_memory, check_transpose_memory, estimate
 from cugraph_ws.backends.cuda.rows import (
-    Layout,
     Rows,
+    VertexOrder,
     count_targets,
     expand_rows,
     gather,
@@ -52,7 +52,7 @@ class DeviceGraph:
     ----------
     owner : Device
         Where the arrays are.
-    layout : Layout
+    vertex_order : VertexOrder
     indices : device array, shape (arcs,)
         In-neighbours: the indices of the CSC.
     values : dict of str to device array, shape (arcs,)
@@ -80,7 +80,7 @@ class DeviceGraph:
     def __init__(
         self,
         owner: Device,
-        layout: Layout,
+        vertex_order: VertexOrder,
         indices: DeviceArray,
         values: dict[str, DeviceArray],
         *,
@@ -91,14 +91,14 @@ class DeviceGraph:
         both_ways: int = 0,
     ) -> None:
         self.both_ways = both_ways
-        self.size = len(layout.numbers)
+        self.size = len(vertex_order.numbers)
         self.arcs = len(indices)
         self.undirected = undirected
         self.edge_attributes = names
         self._device = owner
         self._lock = RLock()
-        self._layout: Layout | None = layout
-        self._csc: Rows | None = Rows(layout.offsets, indices)
+        self._vertex_order: VertexOrder | None = vertex_order
+        self._csc: Rows | None = Rows(vertex_order.offsets, indices)
         self._csr: Rows | None = None
         self._values = {(name, "csc"): array for name, array in values.items()}
         self._fetch = fetch
@@ -185,7 +185,7 @@ class DeviceGraph:
         """Bytes held now."""
         with self._lock:
             rows = [order for order in (self._csc, self._csr) if order is not None]
-            arrays = [*(self._layout or ())[:2], *self._values.values()]
+            arrays = [*(self._vertex_order or ())[:2], *self._values.values()]
             arrays += [array for order in rows for array in order]
             arrays += [self._order, self._transposed, self._out_degrees, *(self._least or ())]
             arrays += [array for chunks in self._chunks.values() for array in chunks]
@@ -458,14 +458,14 @@ class DeviceGraph:
     def close(self) -> None:
         """Free the memory; using the graph afterwards raises InputError."""
         with self._lock:
-            self._layout = self._csc = self._csr = self._fetch = None
+            self._vertex_order = self._csc = self._csr = self._fetch = None
             self._order = self._transposed = self._out_degrees = self._least = None
             self._values, self._chunks, self._layouts = {}, {}, {}
 
-    def _open(self) -> Layout:
-        if self._layout is None:
+    def _open(self) -> VertexOrder:
+        if self._vertex_order is None:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
-        return self._layout
+        return self._vertex_order
 
 
 def build(
@@ -506,7 +506,7 @@ def build(
     del ends
     names = tuple(values)
     alone = [values.pop(names[0])] if len(names) == 1 else []
-    layout, indices, order, both_ways, carried = group_edges(
+    vertex_order, indices, order, both_ways, carried = group_edges(
         owner, last_reference.pop(), size, both=undirected, keep=bool(names), values=alone
     )
     moved = {} if carried is None else {names[0]: carried}
@@ -518,7 +518,7 @@ def build(
         del column
     owner.trim()
     return DeviceGraph(
-        owner, layout, indices, moved, undirected=undirected, names=names, both_ways=both_ways
+        owner, vertex_order, indices, moved, undirected=undirected, names=names, both_ways=both_ways
     )
 
 
@@ -550,7 +550,7 @@ def from_host(graph: Graph) -> DeviceGraph:
     del offsets
     ends = Ends(rows, xp.asarray(csc.indices))
     del rows, csc
-    layout, indices, order, *_ = group_edges(owner, ends, size, both=False, keep=bool(names))
+    vertex_order, indices, order, *_ = group_edges(owner, ends, size, both=False, keep=bool(names))
     host = weakref.ref(graph)  # weak, since it holds the device graph
 
     def fetch(name: str) -> Any:
@@ -563,6 +563,6 @@ def from_host(graph: Graph) -> DeviceGraph:
 
     owner.trim()
     return DeviceGraph(
-        owner, layout, indices, {}, undirected=not graph.directed, names=names, fetch=fetch,
+        owner, vertex_order, indices, {}, undirected=not graph.directed, names=names, fetch=fetch,
         order=order,
     )  # fmt: skip

@@ -22,7 +22,7 @@ __all__ = [
     "BLOCK",
     "Ends",
     "Grouping",
-    "Part",
+    "RowRange",
     "bits_for",
     "check_order",
     "number_dtype",
@@ -121,7 +121,7 @@ def run(device: Device, name: str, items: int, *arguments: Any, module: str = "b
 
 
 @dataclass(frozen=True)
-class Part:
+class RowRange:
     """A range of rows, and of the arcs in them.
 
     Attributes
@@ -180,7 +180,7 @@ class Grouping:
     Attributes
     ----------
     arcs : int
-    parts : list of Part
+    parts : list of RowRange
         All rows that have arcs, in order.
     """
 
@@ -223,7 +223,7 @@ class Grouping:
         edges = list(zip(bounds[1::2], bounds[2::2], strict=True))[: bounds[0] + 1]
         self.arcs = edges[-1][1]
         self.parts = [
-            Part(number, row, last_row, arc, last_arc)
+            RowRange(number, row, last_row, arc, last_arc)
             for number, ((row, arc), (last_row, last_arc)) in enumerate(pairwise(edges))
         ]
 
@@ -270,7 +270,7 @@ class Grouping:
             )  # fmt: skip
             del second
 
-    def slots(self, order: DeviceArray = None) -> Iterator[tuple[Part, DeviceArray]]:
+    def slots(self, order: DeviceArray = None) -> Iterator[tuple[RowRange, DeviceArray]]:
         """Yield each part with its slots by row, ascending in each row.
 
         Parameters
@@ -280,15 +280,15 @@ class Grouping:
 
         Yields
         ------
-        part : Part
+        part : RowRange
         slots : device array of int32 or int64, shape (part.arcs,)
         """
         return self._lists(BY_SLOT, self._slot_bits, order)
 
-    def _rounds(self) -> list[list[Part]]:
+    def _rounds(self) -> list[list[RowRange]]:
         """Group the parts into rounds; a row with more arcs than a part is a round by itself."""
         most, arcs = round_size(self.arcs, self._most_rounds), 0
-        rounds: list[list[Part]] = []
+        rounds: list[list[RowRange]] = []
         for part in self.parts:
             long = self._is_long(part)
             if not rounds or long or self._is_long(rounds[-1][-1]) or arcs + part.arcs > most:
@@ -298,10 +298,12 @@ class Grouping:
             arcs += part.arcs
         return rounds
 
-    def _is_long(self, part: Part) -> bool:
+    def _is_long(self, part: RowRange) -> bool:
         return part.rows == 1 and part.arcs > part_size(self.arcs)
 
-    def _lists(self, kind: int, bits: int, out: DeviceArray) -> Iterator[tuple[Part, DeviceArray]]:
+    def _lists(
+        self, kind: int, bits: int, out: DeviceArray
+    ) -> Iterator[tuple[RowRange, DeviceArray]]:
         """Yield each part with the lowest bits of its sorted keys, written to `out`."""
         long = [part for part in self.parts if self._is_long(part)]
         for part in long:  # the row is zero, so the key is its lowest bits
@@ -318,8 +320,8 @@ class Grouping:
             del low
 
     def _keys(
-        self, rounds: list[list[Part]], kind: int, bits: int
-    ) -> Iterator[tuple[Part, DeviceArray]]:
+        self, rounds: list[list[RowRange]], kind: int, bits: int
+    ) -> Iterator[tuple[RowRange, DeviceArray]]:
         """Yield each part with its sorted keys, valid until the next part."""
         most = max((parts[-1].last_arc - parts[0].first_arc for parts in rounds), default=0)
         room = self._held
@@ -333,12 +335,12 @@ class Grouping:
                 keys.sort()
                 yield part, keys
 
-    def _room(self, part: Part, out: DeviceArray) -> DeviceArray:
+    def _room(self, part: RowRange, out: DeviceArray) -> DeviceArray:
         if out is None:
             return self._device.xp.empty(part.arcs, number_dtype(self._slots))
         return out[part.first_arc : part.last_arc]
 
-    def _spread(self, parts: list[Part], kind: int, bits: int, keys: DeviceArray) -> None:
+    def _spread(self, parts: list[RowRange], kind: int, bits: int, keys: DeviceArray) -> None:
         """Write the keys of all arcs of adjacent parts, part by part, unsorted."""
         starts = np.zeros((len(parts), CURSOR), np.int64)
         starts[:, 0] = [part.first_arc - parts[0].first_arc for part in parts]
@@ -349,5 +351,5 @@ class Grouping:
             device.xp.asarray(starts.ravel()), keys,
         )  # fmt: skip
 
-    def _run(self, name: str, part: Part, *arguments: Any) -> None:
+    def _run(self, name: str, part: RowRange, *arguments: Any) -> None:
         run(self._device, name, part.arcs, *arguments)

@@ -10,7 +10,7 @@ from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import Ends, number_dtype
 from cugraph_ws.backends.cuda.memory import check_device_memory, estimate
 from cugraph_ws.backends.cuda.order import arc_rows
-from cugraph_ws.backends.cuda.rows import Layout, gather, group_edges
+from cugraph_ws.backends.cuda.rows import VertexOrder, gather, group_edges
 from cugraph_ws.backends.cuda.shard import DeviceShard, Placement, Totals
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.part import Part
@@ -47,7 +47,9 @@ def reversed_arcs(arcs: DeviceArcs) -> DeviceArcs:
     destinations, sources, order = arcs.ordered()
     ends = Ends(sources, destinations)
     del destinations, sources
-    layout, indices, places, *_ = group_edges(owner, ends, graph.size, both=False, keep=bool(names))
+    vertex_order, indices, places, *_ = group_edges(
+        owner, ends, graph.size, both=False, keep=bool(names)
+    )
     if not names:
         order = None
 
@@ -55,7 +57,7 @@ def reversed_arcs(arcs: DeviceArcs) -> DeviceArcs:
         return graph.values(name, "csc")[order]
 
     reverse = DeviceGraph(
-        owner, layout, indices, {}, undirected=False, names=names, fetch=fetch, order=places
+        owner, vertex_order, indices, {}, undirected=False, names=names, fetch=fetch, order=places
     )
     owner.trim()
     return DeviceArcs(reverse, names)
@@ -104,15 +106,15 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
     del ends, opposite, away
     grouped = group_edges(gpu, Ends(rows, neighbours), length, both=False, keep=bool(names))
     del rows, neighbours
-    layout, indices, from_sent, *_ = grouped
-    numbers, positions = layout.numbers.copy(), layout.positions.copy()
+    vertex_order, indices, from_sent, *_ = grouped
+    numbers, positions = vertex_order.numbers.copy(), vertex_order.positions.copy()
     numbers[owned:], positions[owned:] = owned + order, placed
     moved = {
         name: gather(gpu, column, from_sent) for name, column in zip(names, values, strict=True)
     }
     graph = DeviceGraph(
         gpu,
-        Layout(numbers, positions, layout.offsets),
+        VertexOrder(numbers, positions, vertex_order.offsets),
         indices,
         moved,
         undirected=False,

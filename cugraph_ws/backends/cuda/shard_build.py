@@ -4,7 +4,7 @@ The ids of the edges must be integers that nearly fill a range, and there must b
 vertices.  Parallel edges are allowed.  All other graphs are built over the host by `build_shard`.
 
 Arcs are sent as pairs of ids less the least id.  Ids become positions where the arcs are grouped.
-So the layout is made first, from in-degrees that are summed over ranks.  Then rows are filled in R
+So vertices are ordered first, by in-degrees that are summed over ranks.  Then rows are filled in R
 rounds: in each round all arcs into one range of every rank's rows are sent, grouped and dropped.
 
 Bytes that a rank holds besides its partitions, for n vertices, of which it owns o and has g as
@@ -48,7 +48,7 @@ from cugraph_ws.backends.cuda.grouping import check_order, number_dtype
 from cugraph_ws.backends.cuda.memory import check_device_memory
 from cugraph_ws.backends.cuda.numbering import signed
 from cugraph_ws.backends.cuda.present_ids import PresentIds, any_set, find_present, unpack_bits
-from cugraph_ws.backends.cuda.rows import Layout, add_degrees, place_vertices
+from cugraph_ws.backends.cuda.rows import VertexOrder, add_degrees, place_vertices
 from cugraph_ws.backends.cuda.shard import DeviceShard, Placement, Totals
 from cugraph_ws.backends.cuda.shard_rounds import (
     estimate_rounds,
@@ -62,7 +62,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.ids import IdType
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.ghosts import order_ghosts
-from cugraph_ws.partition.partitioned_frame import Parts
+from cugraph_ws.partition.partitioned_frame import OpenedPartitions
 from cugraph_ws.partition.range_offsets import bucket_starts, cuts_of_buckets
 from cugraph_ws.runtime.arrays import as_host, count_on_device, read_scalars
 from cugraph_ws.runtime.communicator import Communicator, attempt, total
@@ -76,13 +76,15 @@ ROUNDS = 4
 LEAST_ROUND = 1 << 22  # arcs; smaller rounds are not worth their launches
 
 
-def are_integers(comm: Communicator, parts: Parts, names: tuple[list[str], list[str]]) -> bool:
+def are_integers(
+    comm: Communicator, parts: OpenedPartitions, names: tuple[list[str], list[str]]
+) -> bool:
     """Return whether the ids of all ranks' edges are single integers.  Collective.
 
     Parameters
     ----------
     comm : Communicator
-    parts : Parts
+    parts : OpenedPartitions
     names : pair of list of str
         The id columns.
     """
@@ -100,7 +102,7 @@ def are_integers(comm: Communicator, parts: Parts, names: tuple[list[str], list[
 
 def build_on_devices(
     comm: Communicator,
-    parts: Parts,
+    parts: OpenedPartitions,
     names: tuple[list[str], list[str]],
     kind: IdType,
     columns: list[DeviceArray],
@@ -117,7 +119,7 @@ def build_on_devices(
     ----------
     comm : Communicator
         Exchanges arrays on the device.
-    parts : Parts
+    parts : OpenedPartitions
         The edge frame's partitions, opened on the device.
     names : pair of list of str
         The id columns.
@@ -162,11 +164,17 @@ def build_on_devices(
     build.order_ghosts()
     build.check_memory(values)
     shown_ids = build.place_ids(form)
-    layout, indices, moved, pairs = build.fill_rows(values, shown_ids)
+    vertex_order, indices, moved, pairs = build.fill_rows(values, shown_ids)
     placement = build.place_boundaries()
     device().trim()
     graph = DeviceGraph(
-        device(), layout, indices, moved, undirected=False, names=tuple(moved), both_ways=pairs
+        device(),
+        vertex_order,
+        indices,
+        moved,
+        undirected=False,
+        names=tuple(moved),
+        both_ways=pairs,
     )
     return DeviceShard(
         comm,
@@ -339,7 +347,7 @@ class _Build:
 
     def fill_rows(
         self, values: dict[str, DeviceArray], ids: DeviceArray
-    ) -> tuple[Layout, DeviceArray, dict[str, DeviceArray], int]:
+    ) -> tuple[VertexOrder, DeviceArray, dict[str, DeviceArray], int]:
         """Send, group and drop the arcs, round by round.
 
         Parameters
@@ -351,7 +359,7 @@ class _Build:
 
         Returns
         -------
-        layout : Layout
+        vertex_order : VertexOrder
         indices, values, pairs
             See `fill_rounds`.
         """
@@ -366,9 +374,9 @@ class _Build:
             wide = wide if wide.dtype.itemsize == 8 else wide.astype(np.int64)
             ghosts = (wide - self._present.low).astype(np.int64)
             del wide
-        layout = _with_ghosts(self._positions, self._table[ghosts], self._offsets)
+        vertex_order = _with_ghosts(self._positions, self._table[ghosts], self._offsets)
         del self._table, self._shuffle, self._offsets
-        return layout, indices, moved, pairs
+        return vertex_order, indices, moved, pairs
 
     def place_boundaries(self) -> Placement:
         """Return where vertices are, and which others have as ghosts."""
@@ -461,7 +469,7 @@ def _find_boundaries(
     return boundaries, [xp.take(positions, numbers).astype(index) for numbers in boundaries]
 
 
-def _with_ghosts(positions: DeviceArray, ghosts: DeviceArray, offsets: DeviceArray) -> Layout:
+def _with_ghosts(positions: DeviceArray, ghosts: DeviceArray, offsets: DeviceArray) -> VertexOrder:
     """Append ghosts to the owned vertices' layout, at given positions, with empty rows."""
     owned, length = len(positions), len(positions) + len(ghosts)
     xp, index = device().xp, number_dtype(length)
@@ -472,4 +480,4 @@ def _with_ghosts(positions: DeviceArray, ghosts: DeviceArray, offsets: DeviceArr
     starts = xp.empty(length + 1, np.int64)
     starts[: owned + 1] = offsets
     starts[owned + 1 :] = offsets[-1]
-    return Layout(numbers, placed, starts)
+    return VertexOrder(numbers, placed, starts)

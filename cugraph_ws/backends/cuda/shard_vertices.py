@@ -22,7 +22,12 @@ from cugraph_ws.graph.numbering import Renumbered
 from cugraph_ws.graph.vertices import id_columns, value_column
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import OwnRange, ShardNumbering
-from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
+from cugraph_ws.partition.partitioned_frame import (
+    OpenedPartition,
+    OpenedPartitions,
+    Partitions,
+    are_on_gpus,
+)
 from cugraph_ws.partition.vertices import ShardVertices
 from cugraph_ws.runtime.arrays import any_true, as_host, count_on_device, read_scalars
 from cugraph_ws.runtime.communicator import Communicator
@@ -159,7 +164,7 @@ class DeviceShardVertices(ShardVertices):
         comm, xp = self._comm, device().xp
         if not comm.on_device or not are_on_gpus(comm, data.frames):
             return None
-        parts = Parts(comm, data, argument, on_device=True)
+        parts = OpenedPartitions(comm, data, argument, on_device=True)
         if not all(isinstance(name, str) for name in parts.names):
             return None
         (name,) = id_columns(parts, self.sources)
@@ -190,7 +195,7 @@ class DeviceShardVertices(ShardVertices):
 
     def _take_part(
         self,
-        part: Part,
+        part: OpenedPartition,
         names: tuple[str, str],
         argument: str,
         values: DeviceArray,

@@ -54,9 +54,9 @@ def symmetrised(part: Part) -> Part:
     del neighbours, away
     ends = Ends(rows.astype(index), ranks.astype(index))
     del rows, ranks
-    layout, indices, *_ = group_edges(device(), ends, length, both=False, keep=False)
+    vertex_order, indices, *_ = group_edges(device(), ends, length, both=False, keep=False)
     del ends
-    graph = DeviceGraph(device(), layout, indices, {}, undirected=False, names=())
+    graph = DeviceGraph(device(), vertex_order, indices, {}, undirected=False, names=())
     wanted = [outside[first - owned : last - owned] for first, last in ghosts]
     asked = part.halo.exchange([[numbers] for numbers in wanted])
     boundaries = [xp.take(graph.positions, numbers - low) for (numbers,) in asked]
