@@ -25,10 +25,10 @@ from cugraph_ws.backends.cuda.codegen import (
     has_codes,
     interface_source,
     program_kernels,
-    sent_fields,
     source_fields,
 )
 from cugraph_ws.backends.cuda.edge_state import EdgeState
+from cugraph_ws.backends.cuda.fields_read import sent_fields
 from cugraph_ws.backends.cuda.graph import Order
 from cugraph_ws.backends.cuda.layouts import layout_of
 from cugraph_ws.backends.cuda.lists import ListedRows
