@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from cugraph_ws.backends.cuda.fields_read import fields_read, sent_fields
-from cugraph_ws.backends.cuda.layouts import layout_of
+from cugraph_ws.backends.cuda.schedule import layout_of
 from cugraph_ws.backends.cuda.user_min_max import spelling_of
 from cugraph_ws.kernels.cuda.layout import CODES
 from cugraph_ws.program.codegen import (
