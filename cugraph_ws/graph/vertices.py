@@ -504,7 +504,7 @@ def id_columns(frame: Named, sources: Sequence[str]) -> list[str]:
 
     Parameters
     ----------
-    frame : Frame or Parts
+    frame : Frame or OpenedPartitions
     sources : sequence of str
         Names of the edge frame's source columns.
 

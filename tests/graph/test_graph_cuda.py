@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import numbered_ids
 from cugraph_ws.backends.cuda import numbering as device_numbering
 from cugraph_ws.backends.cuda import order as device_order
 from cugraph_ws.backends.cuda import vertices as device_vertices
@@ -201,7 +202,8 @@ def test_functions_return_narrow_ids_as_they_came(dtype):
 @pytest.mark.parametrize("chunk", [7, 1 << 26])
 @pytest.mark.parametrize(("low", "high"), [(0, 10**12), (-(10**12), 10**12), (-40, -3)])
 def test_integers_of_large_ranges(monkeypatch, low, high, chunk):
-    monkeypatch.setattr(device_numbering, "_CHUNK", chunk)
+    monkeypatch.setattr(device_numbering, "CHUNK", chunk)
+    monkeypatch.setattr(numbered_ids, "CHUNK", chunk)
     frame = edges_of(np.random.default_rng(1), low, high)
     check_same(Graph(frame, weight="w"), Graph(cudf(frame), weight="w"))
 
