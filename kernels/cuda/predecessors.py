@@ -216,7 +216,7 @@ def choose(
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
     coded = control[CODELESS] <= 0
-    lanes = np.int32(lanes)
+    lanes = np.int32(min(lanes, threads()))  # of a whole block there may be fewer
     thread_number = np.int32(block() * threads() + thread())
     first = (thread_number - lane()) // lanes  # of the groups of threads in the warp
     for base in range(low + first, high, blocks() * threads() // lanes):

@@ -99,7 +99,7 @@ def list_tight_arcs(
     slot, limit = np.int64(0), np.int64(0)  # of the warp's share
     low = np.int64(0)
     for turn in range(turns):
-        high, lanes = np.int64(ends[turn]), np.int32(lanes_of[turn])
+        high, lanes = np.int64(ends[turn]), np.int32(min(lanes_of[turn], threads()))
         first = (thread_number - lane()) // lanes  # of the groups of threads in the warp
         for base in range(low + first, high, blocks() * threads() // lanes):
             place = base + thread_number // lanes - first
