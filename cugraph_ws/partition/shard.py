@@ -337,7 +337,7 @@ class ShardGraph(GraphView[Any]):
         return self._by_position(own)
 
     def _count_isolated(self) -> int:
-        alone = (self.degrees(incoming=True) == 0) & (self.degrees(incoming=False) == 0)
+        alone = (self.degree_array(incoming=True) == 0) & (self.degree_array(incoming=False) == 0)
         return int(np.count_nonzero(alone[: self.owned]))
 
     def _ends(self, arc: int) -> Sequence[int]:

@@ -803,7 +803,7 @@ def _as_ids(vertices: Any) -> Any:
 def _graph_constant(source: str, graph: GraphView, weight: str | None, *, on_device: bool) -> Any:
     incoming = source.startswith("in_")
     if source.endswith("_degree"):
-        return graph.degrees(incoming=incoming, on_device=on_device)
+        return graph.degree_array(incoming=incoming, on_device=on_device)
     return graph.weight_sums(weight, incoming=incoming, on_device=on_device)
 
 

@@ -128,7 +128,10 @@ def check_same(host, made):
             assert made.edge_values(name, order).tolist() == host.edge_values(name, order).tolist()
             assert made.edge_dtype(name) == host.edge_dtype(name) == made.edge_values(name).dtype
     for incoming in (True, False):
-        assert made.degrees(incoming=incoming).tolist() == host.degrees(incoming=incoming).tolist()
+        assert (
+            made.degree_array(incoming=incoming).tolist()
+            == host.degree_array(incoming=incoming).tolist()
+        )
         for name in host.edge_attributes:
             sums = [one.weight_sums(name, incoming=incoming) for one in (host, made)]
             assert np.allclose(*sums, rtol=1e-13)
@@ -707,7 +710,7 @@ def test_only_small_numbers_pass_through_the_host(gpu, monkeypatch):
         assert graph.report.edges == graph.number_of_edges
         graph.numbers(graph.vertex_frame({})["vertex"], "start", on_device=True)
         graph.weight_sums("w", incoming=True, on_device=True)
-        graph.degrees(incoming=False, on_device=True)
+        graph.degree_array(incoming=False, on_device=True)
     assert max(copied) <= 100  # tables of a few numbers; columns have hundreds
     assert stand_in_cudf.Series.copies == 0
 
@@ -774,7 +777,7 @@ def test_closed_graphs_are_refused():
         lambda: graph.edge_values("w"),
         lambda: graph.edge_dtype("w"),
         lambda: graph.weight_sums("w", incoming=True),
-        lambda: graph.degrees(incoming=True),
+        lambda: graph.degree_array(incoming=True),
         lambda: graph.least_edge_value("w"),
         lambda: graph.describe_edge(0),
         graph.on_device,
@@ -792,7 +795,7 @@ def test_a_graph_of_the_host_is_copied_once():
         copy = graph.on_device()
         assert graph.on_device() is copy
         assert copy.arcs == 2
-        assert graph.degrees(incoming=True, on_device=True).tolist() == [1, 1]
+        assert graph.degree_array(incoming=True, on_device=True).tolist() == [1, 1]
         assert graph.weight_sums("w", incoming=True, on_device=True).tolist() == [2, 1]
         assert graph.numbers([1], "start", on_device=True).tolist() == [1]
         assert graph.numbers(OnDevice([1, 0]), "start").tolist() == [1, 0]
