@@ -35,6 +35,7 @@ from cugraph_ws.graph.edges import (
     read_edges,
     weight_column,
 )
+from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.reversed import reversed_arcs
 from cugraph_ws.graph.view import GraphView
@@ -63,7 +64,7 @@ PEERS_ARGUMENTS = {
 }
 
 
-class Graph(GraphView[FrameT]):
+class Graph(GraphView[FrameT], GraphMethods[FrameT]):
     """A graph built from an edge frame.
 
     Vertices are numbered 0 … n-1 in the ascending order of their ids (lexicographic for several
@@ -304,6 +305,13 @@ class Graph(GraphView[FrameT]):
             f"<Graph, {direction}, {self.number_of_vertices:,} vertices, "
             f"{self.number_of_edges:,} edges>"
         )
+
+    def _has(self, vertex: Any) -> bool:
+        self._open()
+        try:
+            return self._vertices.number(vertex, "vertex") >= 0
+        except (TypeError, ValueError):  # no id at all
+            return False
 
     def __enter__(self) -> Self:
         self._open()

@@ -28,7 +28,6 @@ from cugraph_ws.graph.duplicates import Policy, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.masks import kept_arcs
-from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.communicator import Communicator, total
@@ -79,7 +78,7 @@ def _example_arcs(constants: int, ends: Array, *columns: Array) -> Iterator[Exam
 DEGREES = ("degrees",)  # the key of degrees among cached sums; no column has such a name
 
 
-class GraphView(Framed[FrameT], GraphMethods[FrameT]):
+class GraphView(Framed[FrameT]):
     """The interface of all graphs; `Graph` and `ShardGraph` implement it.
 
     Collective methods are called by all ranks, in the same order.
@@ -251,13 +250,6 @@ class GraphView(Framed[FrameT], GraphMethods[FrameT]):
     def edge_attributes(self) -> tuple[str, ...]:
         """Names of the edge columns that were kept, including the weight."""
         return tuple(self._carried)
-
-    def _has(self, vertex: Any) -> bool:
-        self._open()
-        try:
-            return self._vertices.number(vertex, "vertex") >= 0
-        except (TypeError, ValueError):  # no id at all
-            return False
 
     @property
     def vertices(self) -> FrameT:
