@@ -28,7 +28,7 @@ from unittest.mock import patch
 
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda import grouping, numbering, predecessors, schedule
-from cugraph_ws.runtime import device_compiler
+from cugraph_ws.runtime import cuda_target, device_compiler
 from cugraph_ws.runtime.device import installed
 from cugraph_ws.runtime.device_compiler import Binary, Capability, load_or_compile
 from cugraph_ws.runtime.generated import import_text, kernel_file, kernel_module
@@ -101,7 +101,7 @@ def _translator() -> tuple[str, ...]:
     """Return what turns sources into PTX: Numba's versions, and how it is called."""
     versions = [metadata.version(name) for name in ("numba", "numba-cuda")]
     functions = (
-        device_compiler.compile_to_ptx, device_compiler.compile_kernel, device_compiler._assemble,
+        cuda_target.compile_to_ptx, device_compiler.compile_kernel, device_compiler._assemble,
     )  # fmt: skip
     return *versions, *map(inspect.getsource, functions)
 

@@ -1,8 +1,9 @@
 """What kernels are written with: lanes, warps, blocks, grids, and memory.
 
-The only module that knows Numba's CUDA target.  Kernels are launched in one dimension, in blocks of
-whole warps.  Array arguments are bare pointers (`CPointer`): an index is a displacement, never
-negative, and lengths are not known.  Names follow the CUDA C++ programming guide.
+The only module that uses what `runtime/cuda_target.py` has of Numba-CUDA's language.  Kernels are
+launched in one dimension, in blocks of whole warps.  Array arguments are bare pointers (`CPointer`):
+an index is a displacement, never negative, and lengths are not known.  Names follow the CUDA C++
+programming guide.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import cuda
-from numba.core import cgutils, types
-from numba.cuda.extending import intrinsic
+
+from cugraph_ws.runtime.cuda_target import cgutils, cuda, intrinsic, ir
+from cugraph_ws.runtime.cuda_target import numba_types as types
 
 __all__ = [
     "FULL",
