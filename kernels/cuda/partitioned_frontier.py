@@ -22,7 +22,6 @@ from cugraph_ws.kernels.cuda.bitmaps import (
     put_words,
     votes,
 )
-from cugraph_ws.kernels.cuda.frontier import note, row_of_one
 from cugraph_ws.kernels.cuda.interface import copy_sent
 from cugraph_ws.kernels.cuda.layout import (
     ACTIVE,
@@ -54,6 +53,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.refine import fill_buffer, of_entry
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
+from cugraph_ws.kernels.cuda.walk import note, row_of_one
 
 __all__ = [
     "clear_bitmap",

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.frontier import aim, apply_message, is_large, judge, look
+from cugraph_ws.kernels.cuda.cooperative import clear_following, following, warps_of
+from cugraph_ws.kernels.cuda.frontier import is_large
 from cugraph_ws.kernels.cuda.interface import SETTLES, with_sums
 from cugraph_ws.kernels.cuda.layout import (
     AHEAD,
@@ -23,7 +24,6 @@ from cugraph_ws.kernels.cuda.layout import (
     LISTED,
     PIECE,
     QUEUED,
-    ROLES,
     STEPS,
     TURN,
     UNREAD,
@@ -48,6 +48,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.pull import is_pulled, limit_of
 from cugraph_ws.kernels.cuda.rows import queue_row, scan, sum_of_lanes, take_pieces
+from cugraph_ws.kernels.cuda.walk import aim, apply_message, judge, look
 
 __all__ = ["push_large"]
 
@@ -144,9 +145,8 @@ def push_large(
         for word in range(block() * threads() + thread(), words, blocks() * threads()):
             after[word] = np.uint32(0)
         sync_grid()
-    # Neighbouring warps are of different blocks, so that the longest rows, the first ones, are spread.
-    warp = np.int64(thread() // 32 * blocks() + block())
-    warps = np.int64(blocks() * threads() // 32)
+    warp, warps = warps_of(False)  # so that the longest rows, the first ones, are spread
+    warp, warps = np.int64(warp), np.int64(warps)
     for base in range(warp, words, 32 * warps):
         mine = np.uint32(0)
         if base + lane() * warps < words:
@@ -185,6 +185,5 @@ def push_large(
             control[UNREAD] = max(unread - ahead, 0)
         control[KEPT] = np.int64(0)
         control[STEPS] = done + 1
-        control[TURN] = (turn + 1) % 3
-        for role in range(ROLES):
-            control[LISTED + 3 * role + (turn + 1) % 3] = np.int64(0)
+        control[TURN] = following(turn)
+        clear_following(control, turn)

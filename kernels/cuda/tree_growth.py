@@ -17,6 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.cooperative import (
+    advance,
+    clear_following,
+    clear_local,
+    counters_of,
+    rows_of_warp,
+    sync_workers,
+    warps_of,
+)
 from cugraph_ws.kernels.cuda.interface import (
     code_at,
     initial,
@@ -33,11 +42,9 @@ from cugraph_ws.kernels.cuda.layout import (
     COUNT,
     DEGREES,
     FRONTIER_BLOCK,
-    LEAST_ROWS,
     LISTED,
     NOBODY,
     QUEUED,
-    ROLES,
     STEPS,
     WAITING,
     WOKEN,
@@ -58,7 +65,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_once,
     shared,
     shuffle,
-    sync_block,
     sync_grid,
     thread,
     threads,
@@ -229,6 +235,74 @@ def attach(
     return first, degree
 
 
+@inline
+def grow_along(
+    share: Any, row: Any, begin: Any, level: Any, key: Any, sure: Any, indices: Any, trees: Any,
+    program: Any, listing: Any,
+) -> Any:  # fmt: skip
+    """Offer the lanes' rows, `share` arcs of each, to their targets; return the out-arcs of those attached.
+
+    `trees` are levels, parents, codes, receivers and numbers; `program` is what it reads.  `listing` is where
+    attached vertices are listed: the next list, the counters, which of them, and the offsets of the out-arcs.
+    """
+    levels, parents, codes, receivers, numbers = trees
+    following_list, counters, which, offsets = listing
+    ends = scan(share)
+    start = np.int32(ends - share)
+    total = shuffle(FULL, ends, 31)
+    ahead = np.int64(0)
+    for window in range(np.int32(0), total, np.int32(64)):
+        place = np.int32(window + lane())
+        target_0, source_0, arc_0, word_0, less_0 = lead(
+            place, total, ends, start, row, begin, indices, parents, key, numbers
+        )
+        target_1, source_1, arc_1, word_1, less_1 = lead(
+            np.int32(place + 32), total, ends, start, row, begin, indices, parents, key, numbers
+        )
+        if level < 0:
+            give(
+                target_0,
+                source_0,
+                arc_0,
+                word_0,
+                less_0,
+                codes,
+                receivers,
+                numbers,
+                *program,
+                parents,
+            )
+            give(
+                target_1,
+                source_1,
+                arc_1,
+                word_1,
+                less_1,
+                codes,
+                receivers,
+                numbers,
+                *program,
+                parents,
+            )
+        elif any_of(FULL, less_0 or less_1):
+            new_0, degree_0 = attach(
+                target_0, source_0, arc_0, word_0, less_0, sure, levels, numbers, *program, parents,
+                offsets,
+            )  # fmt: skip
+            new_1, degree_1 = attach(
+                target_1, source_1, arc_1, word_1, less_1, sure, levels, numbers, *program, parents,
+                offsets,
+            )  # fmt: skip
+            ahead += degree_0 + degree_1
+            wanted = np.int32(new_0) + np.int32(new_1)
+            slot = reserve(counters, which, np.int32(wanted))
+            if new_0:
+                following_list[slot] = target_0
+            if new_1:
+                following_list[slot + np.int32(new_0)] = target_1
+    return ahead
+
+
 @kernel
 @bounded(FRONTIER_BLOCK)
 def grow_forward(
@@ -304,25 +378,16 @@ def grow_forward(
                 continue
             alone = True
             beat = np.int32(0)
-            if thread() < 32:
-                local[thread()] = 0
-            sync_block()
-        counters, at = control, turn
-        warp = np.int32(thread() // 32 * blocks() + block())
-        warps = np.int32(blocks() * threads() // 32)
-        if alone:
-            counters, at = local, beat
-            warp, warps = np.int32(thread() // 32), np.int32(threads() // 32)
-        listed, following = lists[0], lists[1]
+            clear_local(local)
+        counters, at = counters_of(alone, control, turn, local, beat)
+        warp, warps = warps_of(alone)
+        listed, next_listed = lists[0], lists[1]
         if level & 1:
-            listed, following = lists[1], lists[0]
+            listed, next_listed = lists[1], lists[0]
         key = (level + 1) << bits
         if leads:
-            for role in range(ROLES):
-                counters[LISTED + 3 * role + (at + 1) % 3] = 0
-        rows = 32
-        while rows > LEAST_ROWS and count <= rows // 2 * warps:
-            rows //= 2
+            clear_following(counters, at)
+        rows = rows_of_warp(count, warps)
         size, ahead = np.int64(0), np.int64(0)
         top, pace = np.int32((count + rows - 1) // rows), warps
         for stage in range(2):
@@ -333,59 +398,21 @@ def grow_forward(
                     stage, listed, count, base, rows, offsets, queue, size, warps, counters,
                     QUEUED + at,
                 )  # fmt: skip
-                ends = scan(share)
-                start = np.int32(ends - share)
-                total = shuffle(FULL, ends, 31)
-                for window in range(np.int32(0), total, np.int32(64)):
-                    place = np.int32(window + lane())
-                    target_0, source_0, arc_0, word_0, less_0 = lead(
-                        place, total, ends, start, row, begin, indices, parents, key, numbers
-                    )
-                    target_1, source_1, arc_1, word_1, less_1 = lead(
-                        np.int32(place + 32), total, ends, start, row, begin, indices, parents, key,
-                        numbers,
-                    )  # fmt: skip
-                    if level < 0:
-                        give(
-                            target_0, source_0, arc_0, word_0, less_0, codes, receivers, numbers,
-                            edges, state, constants, values, parents,
-                        )  # fmt: skip
-                        give(
-                            target_1, source_1, arc_1, word_1, less_1, codes, receivers, numbers,
-                            edges, state, constants, values, parents,
-                        )  # fmt: skip
-                    elif any_of(FULL, less_0 or less_1):
-                        new_0, degree_0 = attach(
-                            target_0, source_0, arc_0, word_0, less_0, sure, levels, numbers,
-                            edges, state, constants, values, parents, offsets,
-                        )  # fmt: skip
-                        new_1, degree_1 = attach(
-                            target_1, source_1, arc_1, word_1, less_1, sure, levels, numbers,
-                            edges, state, constants, values, parents, offsets,
-                        )  # fmt: skip
-                        ahead += degree_0 + degree_1
-                        wanted = np.int32(new_0) + np.int32(new_1)
-                        slot = reserve(counters, LISTED + at, np.int32(wanted))
-                        if new_0:
-                            following[slot] = target_0
-                        if new_1:
-                            following[slot + np.int32(new_0)] = target_1
+                ahead += grow_along(
+                    share, row, begin, level, key, sure, indices,
+                    (levels, parents, codes, receivers, numbers), (edges, state, constants, values),
+                    (next_listed, counters, LISTED + at, offsets),
+                )  # fmt: skip
             ahead = sum_of_lanes(ahead)
             if lane() == 0 and ahead > 0:
                 atomic_add(counters, DEGREES + at, ahead)
             ahead = np.int64(0)
-            if alone:
-                sync_block()
-            else:
-                sync_grid()
+            sync_workers(alone)
             size = counters[QUEUED + at]
             if size == 0:
                 break
         count, work = counters[LISTED + at], counters[DEGREES + at]
-        if alone:
-            beat = np.int32((beat + 1) % 3)
-        else:
-            turn = np.int32((turn + 1) % 3)
+        turn, beat = advance(alone, turn, beat)
         level += 1
     if leads and level > begun:  # otherwise others may still read what no block has changed
         control[COUNT] = count

@@ -61,17 +61,20 @@ LOOPS = (
 # For states changed by compare-and-swap, and for vertices that only their own thread changes
 FRONTIER_LOOPS = (
     *LOOPS,
+    "cooperative",
     "tree_growth",
     "tight_arcs",
     "predecessor_codes",
     "pull",
+    "walk",
+    "priorities",
     "frontier",
     "push",
     "partitioned_frontier",
     "linked_exchange",
     "linked_frontier",
 )
-WORKLIST_LOOPS = (*LOOPS, "worklist_pull")
+WORKLIST_LOOPS = (*LOOPS, "cooperative", "worklist_calls", "worklist_gathers", "worklist_pull")
 EDGE_STATE_LOOPS = ("edge_state",)  # of programs that keep state on edges
 FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of a state without a code
 
