@@ -28,6 +28,7 @@ from cugraph_ws.graph.duplicates import Policy, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.masks import kept_arcs
+from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.communicator import Communicator, total
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs
     from cugraph_ws.backends.cuda.graph import DeviceGraph
 
-__all__ = ["ExampleArc", "Examples", "GraphView"]
+__all__ = ["ExampleArc", "Examples", "GraphView", "edges_of", "vertices_of"]
 
 Array = npt.NDArray[Any]
 
@@ -78,7 +79,7 @@ def _example_arcs(constants: int, ends: Array, *columns: Array) -> Iterator[Exam
 DEGREES = ("degrees",)  # the key of degrees among cached sums; no column has such a name
 
 
-class GraphView(Framed[FrameT]):
+class GraphView(Framed[FrameT], GraphMethods[FrameT]):
     """The interface of all graphs; `Graph` and `ShardGraph` implement it.
 
     Collective methods are called by all ranks, in the same order.
@@ -251,6 +252,27 @@ class GraphView(Framed[FrameT]):
         """Names of the edge columns that were kept, including the weight."""
         return tuple(self._carried)
 
+    def _has(self, vertex: Any) -> bool:
+        self._open()
+        try:
+            return self._vertices.number(vertex, "vertex") >= 0
+        except (TypeError, ValueError):  # no id at all
+            return False
+
+    @property
+    def vertices(self) -> FrameT:
+        """The vertices as a frame, sorted: ids, and the attributes of `vertices=`; collective.
+
+        An attribute is null for vertices that the frame did not have.  On a cluster: the ids alone.
+        """
+        self._open()
+        return self.vertex_frame(self._vertices.attribute_columns() if self.whole else {})
+
+    @property
+    def edges(self) -> FrameT:
+        """The edges as a frame; see `edge_frame`."""
+        return self.edge_frame()
+
     @property
     def device_resident(self) -> bool:
         """Whether the graph was built on a GPU, from a cuDF frame or arrays there.
@@ -269,14 +291,14 @@ class GraphView(Framed[FrameT]):
     @property
     def in_degrees(self) -> npt.NDArray[np.int64]:
         """Number of edges into every vertex, on the host; see `degrees`."""
-        return np.asarray(self.degrees(incoming=True))
+        return np.asarray(self.degree_array(incoming=True))
 
     @property
     def out_degrees(self) -> npt.NDArray[np.int64]:
         """Number of edges out of every vertex, on the host; see `degrees`."""
-        return np.asarray(self.degrees(incoming=False))
+        return np.asarray(self.degree_array(incoming=False))
 
-    def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
+    def degree_array(self, *, incoming: bool, on_device: bool = False) -> Any:
         """Return the number of edges into, or out of, every vertex; collective.
 
         Parameters
@@ -700,6 +722,13 @@ class GraphView(Framed[FrameT]):
         self._open()
         return provider("graphs of graphs").induced(self, vertices)
 
+    def without_weight(self) -> Self:
+        """Return the graph as one whose edges have no weights; it shares all arrays with this one."""
+        graph = self._with_arcs(self._open(), self._edges)
+        graph._carried = [name for name in self._carried if name != self.weight]
+        graph.weight = None
+        return graph
+
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         """Return a graph of the same vertices with some of the arcs; collective."""
         graph = copy(self)
@@ -777,3 +806,13 @@ class GraphView(Framed[FrameT]):
         """Return the arcs on the host."""
         arcs: Arcs | DeviceArcs = self._open()
         return arcs if isinstance(arcs, Arcs) else arcs.host()
+
+
+def vertices_of(graph: GraphView[FrameT]) -> FrameT:
+    """Return the vertices of a graph, as ranks are asked for them; collective."""
+    return graph.vertices
+
+
+def edges_of(graph: GraphView[FrameT]) -> FrameT:
+    """Return the edges of a graph, as ranks are asked for them; collective."""
+    return graph.edges

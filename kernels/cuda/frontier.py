@@ -185,22 +185,24 @@ def compare(
 def aim(place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any) -> Any:
     """Return the row of an arc, the vertex at its other end, and the arc; 0 where there is none."""
     mine, arc = arc_at(place, ends, start, row, begin, 1)
-    other = np.int64(0)
+    neighbour = np.int64(0)
     if place < total:
-        other = np.int64(load_once(indices, arc))
+        neighbour = np.int64(load_once(indices, arc))
     else:
         arc = np.int64(0)
-    return mine, other, arc
+    return mine, neighbour, arc
 
 
 @inline
-def look(live: Any, mine: Any, other: Any, pulls: Any, now: Any, state: Any, constants: Any) -> Any:
+def look(
+    live: Any, mine: Any, neighbour: Any, pulls: Any, now: Any, state: Any, constants: Any
+) -> Any:
     """Return the sender and the receiver along an arc, and whether the sender is active.
 
     States may be stale, since they are read through the cache; then a message is computed that changes
     nothing.
     """
-    sender, receiver = (other, mine) if pulls else (mine, other)
+    sender, receiver = (neighbour, mine) if pulls else (mine, neighbour)
     if pulls and live:
         live = has(now, sender)
     return glance(state, constants, sender), glance(state, constants, receiver), live
@@ -293,63 +295,61 @@ def walk(
     for at in range(np.int32(0), total, np.int32(128)):
         place = np.int32(at + lane())
         wide = at + 32 < total
-        row_one, one, arc_one = aim(place, total, ends, start, row, begin, indices)
-        row_two, two, arc_two = row_one, one, arc_one
-        row_three, three, arc_three = row_one, one, arc_one
-        row_four, four, arc_four = row_one, one, arc_one
+        row_0, vertex_0, arc_0 = aim(place, total, ends, start, row, begin, indices)
+        row_1, vertex_1, arc_1 = row_0, vertex_0, arc_0
+        row_2, vertex_2, arc_2 = row_0, vertex_0, arc_0
+        row_3, vertex_3, arc_3 = row_0, vertex_0, arc_0
         if wide:
-            row_two, two, arc_two = aim(
+            row_1, vertex_1, arc_1 = aim(
                 np.int32(place + 32), total, ends, start, row, begin, indices
             )
-            row_three, three, arc_three = aim(
+            row_2, vertex_2, arc_2 = aim(
                 np.int32(place + 64), total, ends, start, row, begin, indices
             )
-            row_four, four, arc_four = aim(
+            row_3, vertex_3, arc_3 = aim(
                 np.int32(place + 96), total, ends, start, row, begin, indices
             )
-        from_one, old_one, try_one = look(place < total, row_one, one, pulls, now, state, constants)
-        from_two, old_two, try_two = from_one, old_one, False
-        from_three, old_three, try_three = from_one, old_one, False
-        from_four, old_four, try_four = from_one, old_one, False
+        from_0, old_0, try_0 = look(place < total, row_0, vertex_0, pulls, now, state, constants)
+        from_1, old_1, try_1 = from_0, old_0, False
+        from_2, old_2, try_2 = from_0, old_0, False
+        from_3, old_3, try_3 = from_0, old_0, False
         if wide:
-            from_two, old_two, try_two = look(
-                place + 32 < total, row_two, two, pulls, now, state, constants
+            from_1, old_1, try_1 = look(
+                place + 32 < total, row_1, vertex_1, pulls, now, state, constants
             )
-            from_three, old_three, try_three = look(
-                place + 64 < total, row_three, three, pulls, now, state, constants
+            from_2, old_2, try_2 = look(
+                place + 64 < total, row_2, vertex_2, pulls, now, state, constants
             )
-            from_four, old_four, try_four = look(
-                place + 96 < total, row_four, four, pulls, now, state, constants
+            from_3, old_3, try_3 = look(
+                place + 96 < total, row_3, vertex_3, pulls, now, state, constants
             )
-        received_one, try_one = judge(try_one, from_one, old_one, edges, arc_one, values)
-        received_two, received_three, received_four = received_one, received_one, received_one
+        received_0, try_0 = judge(try_0, from_0, old_0, edges, arc_0, values)
+        received_1, received_2, received_3 = received_0, received_0, received_0
         if wide:
-            received_two, try_two = judge(try_two, from_two, old_two, edges, arc_two, values)
-            received_three, try_three = judge(
-                try_three, from_three, old_three, edges, arc_three, values
-            )
-            received_four, try_four = judge(try_four, from_four, old_four, edges, arc_four, values)
+            received_1, try_1 = judge(try_1, from_1, old_1, edges, arc_1, values)
+            received_2, try_2 = judge(try_2, from_2, old_2, edges, arc_2, values)
+            received_3, try_3 = judge(try_3, from_3, old_3, edges, arc_3, values)
         if pulls:
-            one, two, three, four = row_one, row_two, row_three, row_four
-        if any_of(FULL, try_one or try_two or try_three or try_four):
+            vertex_0, vertex_1, vertex_2, vertex_3 = row_0, row_1, row_2, row_3
+        if any_of(FULL, try_0 or try_1 or try_2 or try_3):
             # In flight while states are swapped
-            begin_one, degree_one = row_of_one(try_one, one, offsets)
-            begin_two, degree_two = begin_one, degree_one
-            begin_three, degree_three = begin_one, degree_one
-            begin_four, degree_four = begin_one, degree_one
+            begin_0, degree_0 = row_of_one(try_0, vertex_0, offsets)
+            begin_1, degree_1 = begin_0, degree_0
+            begin_2, degree_2 = begin_0, degree_0
+            begin_3, degree_3 = begin_0, degree_0
             if wide:
-                begin_two, degree_two = row_of_one(try_two, two, offsets)
-                begin_three, degree_three = row_of_one(try_three, three, offsets)
-                begin_four, degree_four = row_of_one(try_four, four, offsets)
-            try_one = apply_message(
-                one, old_one, received_one, try_one, after, later, state, constants, values, limit
+                begin_1, degree_1 = row_of_one(try_1, vertex_1, offsets)
+                begin_2, degree_2 = row_of_one(try_2, vertex_2, offsets)
+                begin_3, degree_3 = row_of_one(try_3, vertex_3, offsets)
+            try_0 = apply_message(
+                vertex_0, old_0, received_0, try_0, after, later, state, constants, values, limit
             )
             if wide:
-                try_two = apply_message(
-                    two,
-                    old_two,
-                    received_two,
-                    try_two,
+                try_1 = apply_message(
+                    vertex_1,
+                    old_1,
+                    received_1,
+                    try_1,
                     after,
                     later,
                     state,
@@ -357,27 +357,25 @@ def walk(
                     values,
                     limit,
                 )
-                try_three = apply_message(
-                    three, old_three, received_three, try_three, after, later, state, constants, values,
+                try_2 = apply_message(
+                    vertex_2, old_2, received_2, try_2, after, later, state, constants, values,
                     limit,
                 )  # fmt: skip
-                try_four = apply_message(
-                    four, old_four, received_four, try_four, after, later, state, constants, values,
+                try_3 = apply_message(
+                    vertex_3, old_3, received_3, try_3, after, later, state, constants, values,
                     limit,
                 )  # fmt: skip
-            wanted = (
-                np.int32(try_one) + np.int32(try_two) + np.int32(try_three) + np.int32(try_four)
-            )
+            wanted = np.int32(try_0) + np.int32(try_1) + np.int32(try_2) + np.int32(try_3)
             if any_of(FULL, wanted > 0):
                 slot = reserve(counters, which, np.int32(wanted))
-                ahead += note(try_one, one, begin_one, degree_one, slot, bins, listed)
+                ahead += note(try_0, vertex_0, begin_0, degree_0, slot, bins, listed)
                 if wide:
-                    slot += np.int32(try_one)
-                    ahead += note(try_two, two, begin_two, degree_two, slot, bins, listed)
-                    slot += np.int32(try_two)
-                    ahead += note(try_three, three, begin_three, degree_three, slot, bins, listed)
-                    slot += np.int32(try_three)
-                    ahead += note(try_four, four, begin_four, degree_four, slot, bins, listed)
+                    slot += np.int32(try_0)
+                    ahead += note(try_1, vertex_1, begin_1, degree_1, slot, bins, listed)
+                    slot += np.int32(try_1)
+                    ahead += note(try_2, vertex_2, begin_2, degree_2, slot, bins, listed)
+                    slot += np.int32(try_2)
+                    ahead += note(try_3, vertex_3, begin_3, degree_3, slot, bins, listed)
     return ahead
 
 
@@ -386,7 +384,7 @@ def due_bits(
     mask: Any, words: Any, first: Any, state: Any, constants: Any, values: Any, limit: Any
 ) -> Any:
     """Return the lane's word without the vertices that are not due; each lane holds one of 32 words."""
-    kept = words
+    due_word = words
     while mask != 0:
         place = ffs(mask) - 1
         mask = np.uint32(mask & (mask - 1))
@@ -397,8 +395,8 @@ def due_bits(
             due = not order(glance(state, constants, vertex), values) > limit
         bits = ballot(FULL, due)
         if lane() == place:
-            kept = bits
-    return kept
+            due_word = bits
+    return due_word
 
 
 @inline
@@ -424,10 +422,10 @@ def weigh(words: Any, later: Any, state: Any, constants: Any, values: Any, horiz
     if lane() == 0 and count > 0.0:
         atomic_add(horizon, ABOVE, above)
         atomic_add(horizon, WAITERS, count)
-        held = load_fresh(horizon, LEAST)
-        while least < held:
-            found = atomic_compare_and_swap(horizon, LEAST, held, least)
-            held = least if found == held else found
+        current = load_fresh(horizon, LEAST)
+        while least < current:
+            previous = atomic_compare_and_swap(horizon, LEAST, current, least)
+            current = least if previous == current else previous
 
 
 @kernel
@@ -484,7 +482,7 @@ def traverse(
     local = shared(32, np.int64)
     leads = block() == 0 and thread() == 0
     count, ahead, unread = control[COUNT], control[AHEAD], control[UNREAD]
-    kept = control[KEPT]
+    list_form = control[KEPT]
     limit = horizon[LIMIT]
     alone, asleep = False, False  # one block works, the others wait
     turn, beat, done = np.int32(control[TURN]), np.int32(0), np.int32(control[STEPS])
@@ -499,7 +497,7 @@ def traverse(
                 or heavy
                 or count > few
                 or ahead > few_arcs
-                or kept == 0
+                or list_form == 0
             )
         ):
             # The single block releases the others.
@@ -507,12 +505,12 @@ def traverse(
                 control[WOKEN] = count
                 control[WOKEN + 1] = ahead
                 control[WOKEN + 2] = unread
-                control[WOKEN + 3] = kept
+                control[WOKEN + 3] = list_form
                 control[WOKEN + 4] = done
             sync_grid()
             if asleep:
                 count, ahead, unread = control[WOKEN], control[WOKEN + 1], control[WOKEN + 2]
-                kept = control[WOKEN + 3]
+                list_form = control[WOKEN + 3]
                 done = np.int32(control[WOKEN + 4])
                 heavy = done > 0 and ahead > leave
             alone, asleep = False, False
@@ -556,7 +554,7 @@ def traverse(
                 sync_grid()
                 count = control[FILLED + turn]
                 ahead = control[DEGREES + turn]
-                kept = np.int64(1)
+                list_form = np.int64(1)
                 if leads:
                     horizon[LIMIT] = limit
                     horizon[WIDTH] = width
@@ -571,7 +569,7 @@ def traverse(
             break
         if not alone and not pulls and is_large(ahead, large):
             break
-        if not alone and kept != 0 and count <= few and ahead <= few_arcs and wanted != PULL:
+        if not alone and list_form != 0 and count <= few and ahead <= few_arcs and wanted != PULL:
             if block() != 0:
                 asleep = True
                 continue
@@ -595,8 +593,8 @@ def traverse(
             unread = max(unread - ahead, 0)
         if not alone:
             spent = np.float32(spent + np.float32(arcs if pulls else ahead))
-        fill = not pulls and kept == 0
-        near = kept == 2 and count <= NEAR_ROWS and not pulls
+        fill = not pulls and list_form == 0
+        near = list_form == 2 and count <= NEAR_ROWS and not pulls
         if leads:
             for role in range(ROLES):
                 counters[LISTED + 3 * role + (at + 1) % 3] = 0
@@ -605,7 +603,7 @@ def traverse(
                 records[3 * done + 1] = ahead
             records[3 * done + 2] = (
                 (PULL if pulls else 0)
-                + (BALLOT if fill or (kept == 1 and not pulls) else 0)
+                + (BALLOT if fill or (list_form == 1 and not pulls) else 0)
                 + (ALONE if alone else 0)
             )
         if fill:
@@ -640,7 +638,7 @@ def traverse(
                 if stage == 1:
                     row, begin, share = take_pieces(offsets, queue, size, base, warps)
                 else:
-                    length, whole = np.int64(0), np.int64(0)
+                    length, row_length = np.int64(0), np.int64(0)
                     place = rows * base + lane()
                     if lane() < rows and place < listings:
                         row = np.int64(listed[0][place])
@@ -650,7 +648,7 @@ def traverse(
                         else:
                             begin = offsets[row]
                             length = offsets[row + 1] - begin
-                        whole = length
+                        row_length = length
                         if not pulls:
                             if not fill:
                                 drop(now, row)
@@ -660,7 +658,7 @@ def traverse(
                     if any_of(FULL, length > PIECE):
                         queue_row(
                             counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
-                            whole if length > PIECE else 0,
+                            row_length if length > PIECE else 0,
                         )  # fmt: skip
                     share = np.int32(0 if length > PIECE else length)
                 read += share
@@ -689,7 +687,7 @@ def traverse(
             if size == 0:
                 break
         count = next_count
-        kept = np.int64(0 if pulls or count > bins else 2)
+        list_form = np.int64(0 if pulls or count > bins else 2)
         if alone:
             beat = np.int32((beat + 1) % 3)
         else:
@@ -699,6 +697,6 @@ def traverse(
         control[COUNT] = count
         control[AHEAD] = ahead
         control[UNREAD] = unread
-        control[KEPT] = kept
+        control[KEPT] = list_form
         control[STEPS] = done
         control[TURN] = turn

@@ -102,9 +102,9 @@ def send_changed(
                 continue
             at = peer * words + (vertex >> 5)
             below = np.int64(bits[at]) if base + lane() < count else np.int64(0)
-            held = (below >> (vertex & 31)) & 1 != 0
-            slot = reserve(ledger, half * size + peer, np.int32(held))
-            if held and slot < capacity:
+            is_mirrored = (below >> (vertex & 31)) & 1 != 0
+            slot = reserve(ledger, half * size + peer, np.int32(is_mirrored))
+            if is_mirrored and slot < capacity:
                 below &= (np.int64(1) << (vertex & 31)) - 1
                 ghost = firsts[peer] + before[at] + popc(np.uint32(below))
                 if direct == 0:
@@ -216,7 +216,7 @@ def traverse_linked(
     warp = np.int32(thread() // 32 * blocks() + block())
     warps = np.int32(blocks() * threads() // 32)
     count, ahead, unread = control[COUNT], control[AHEAD], control[UNREAD]
-    kept = control[KEPT]
+    list_form = control[KEPT]
     turn, done = np.int32(0), np.int32(control[STEPS])
     begun = serial
     serial += ledger[rest + MEETINGS] - done  # the next one after that of the last exchange
@@ -231,8 +231,8 @@ def traverse_linked(
         read = ahead
         if SETTLES:
             unread = max(unread - ahead, 0)
-        fill = kept == 0
-        near = kept == 2 and count <= NEAR_ROWS
+        fill = list_form == 0
+        near = list_form == 2 and count <= NEAR_ROWS
         if leads:
             for role in range(ROLES):
                 control[LISTED + 3 * role + (turn + 1) % 3] = 0
@@ -324,14 +324,14 @@ def traverse_linked(
             count, ahead = control[LISTED + turn], control[DEGREES + turn]
         else:
             going = False
-        kept = np.int64(2)
+        list_form = np.int64(2)
         turn = np.int32((turn + 1) % 3)
     sync_grid()  # all threads have read the counters
     if leads:
         control[COUNT] = count
         control[AHEAD] = ahead
         control[UNREAD] = unread
-        control[KEPT] = kept
+        control[KEPT] = list_form
         for place in range(TURN, WOKEN):
             control[place] = 0
         control[STEPS] = done

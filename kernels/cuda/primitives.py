@@ -318,7 +318,7 @@ def product(typing_context: Any, first: Any, second: Any) -> Any:
     """Return the product of two float64, rounded: never fused with a sum."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        operands = [(one, "d") for one in arguments]
+        operands = [(argument, "d") for argument in arguments]
         return _assembler(
             builder, "mul.rn.f64 $0, $1, $2;", "d", ir.DoubleType(), operands, pure=True
         )

@@ -143,7 +143,7 @@ def is_over(count: Any, work: Any, done: Any, steps: Any, leave: Any) -> Any:
 
 @inline
 def list_flagged(
-    vertices: Any, flags: Any, others: Any, listed: Any, offsets: Any, control: Any, turn: Any
+    vertices: Any, flags: Any, next_flags: Any, listed: Any, offsets: Any, control: Any, turn: Any
 ) -> None:
     """List flagged vertices, count their out-arcs, and clear the flags of the superstep after."""
     arcs = np.int64(0)
@@ -152,7 +152,7 @@ def list_flagged(
         active = False
         if vertex < vertices:
             active = flags[vertex] != 0
-            others[vertex] = np.uint8(0)
+            next_flags[vertex] = np.uint8(0)
         if any_of(FULL, active):
             slot = reserve(control, LISTED + turn, np.int32(active))
             if active:
@@ -167,28 +167,28 @@ def list_flagged(
 def call(place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any) -> Any:
     """Return the vertex that an arc leads to, and whether there is an arc."""
     _, arc = arc_at(place, ends, start, row, begin, 1)
-    other = np.int64(0)
+    target = np.int64(0)
     if place < total:
-        other = np.int64(load_once(indices, arc))
-    return other, place < total
+        target = np.int64(load_once(indices, arc))
+    return target, place < total
 
 
 @inline
-def enter(other: Any, there: Any, marks: Any) -> Any:
-    """Mark a vertex if `there`; return whether this thread was the first to set its bit."""
-    if there and (np.int64(load_fresh(marks, other >> 5)) >> (other & 31)) & 1 == 0:
-        return add(marks, other)
+def enter(vertex: Any, is_called: Any, marks: Any) -> Any:
+    """Mark a vertex if `is_called`; return whether this thread was the first to set its bit."""
+    if is_called and (np.int64(load_fresh(marks, vertex >> 5)) >> (vertex & 31)) & 1 == 0:
+        return add(marks, vertex)
     return False
 
 
 @inline
-def write_down(first: Any, other: Any, slot: Any, room: Any, listed: Any, offsets: Any) -> Any:
+def write_down(first: Any, vertex: Any, slot: Any, room: Any, listed: Any, offsets: Any) -> Any:
     """List a vertex when it is `first` marked, if there is room; return its in-degree, 0 later."""
     degree = np.int64(0)
     if first:
-        degree = offsets[other + 1] - offsets[other]
+        degree = offsets[vertex + 1] - offsets[vertex]
         if slot < room:
-            listed[slot] = other
+            listed[slot] = vertex
     return degree
 
 
@@ -204,16 +204,16 @@ def call_all(
     degrees = np.int64(0)
     for at in range(np.int32(0), total, np.int32(64)):
         place = np.int32(at + lane())
-        one, try_one = call(place, total, ends, start, row, begin, indices)
-        two, try_two = call(np.int32(place + 32), total, ends, start, row, begin, indices)
-        try_one = enter(one, try_one, marks)
-        try_two = enter(two, try_two, marks)
-        wanted = np.int32(try_one) + np.int32(try_two)
+        vertex_0, try_0 = call(place, total, ends, start, row, begin, indices)
+        vertex_1, try_1 = call(np.int32(place + 32), total, ends, start, row, begin, indices)
+        try_0 = enter(vertex_0, try_0, marks)
+        try_1 = enter(vertex_1, try_1, marks)
+        wanted = np.int32(try_0) + np.int32(try_1)
         if any_of(FULL, wanted > 0):
             slot = reserve(counters, which, np.int32(wanted))
-            degrees += write_down(try_one, one, slot, room, listed, offsets)
-            slot += np.int32(try_one)
-            degrees += write_down(try_two, two, slot, room, listed, offsets)
+            degrees += write_down(try_0, vertex_0, slot, room, listed, offsets)
+            slot += np.int32(try_0)
+            degrees += write_down(try_1, vertex_1, slot, room, listed, offsets)
     return degrees
 
 
@@ -233,8 +233,8 @@ def list_in_order(
         shares[warp] = count
     sync_grid()
     below = np.int64(0)
-    for other in range(lane(), warp, 32):
-        below += shares[other]
+    for peer_warp in range(lane(), warp, 32):
+        below += shares[peer_warp]
     below = sum_of_lanes(below)
     for first in range(begin, end, 32):
         mine = np.uint32(0)
@@ -263,7 +263,7 @@ def ask(
 
 @inline
 def ask_all(
-    gathered: Any, found: Any, share: Any, row: Any, begin: Any, indices: Any, edges: Any,
+    gathered: Any, has_message: Any, share: Any, row: Any, begin: Any, indices: Any, edges: Any,
     state: Any, constants: Any, flags: Any, values: Any,
 ) -> Any:  # fmt: skip
     """Combine the messages along the lanes' rows, each into its lane's; lanes share out all arcs."""
@@ -274,22 +274,23 @@ def ask_all(
     window = np.int32(0)
     while window < total:
         place = np.int32(window + lane())
-        one, live_one = ask(
+        received_0, live_0 = ask(
             place, total, ends, start, row, begin, indices, edges, state, constants, flags, values
         )
-        two, live_two = ask(
+        received_1, live_1 = ask(
             np.int32(place + 32), total, ends, start, row, begin, indices, edges, state, constants,
             flags, values,
         )  # fmt: skip
-        gathered, found = fold_segments(
-            window, one, live_one, start, ends, longest, gathered, found
+        gathered, has_message = fold_segments(
+            window, received_0, live_0, start, ends, longest, gathered, has_message
         )
         if window + 32 < total:
-            gathered, found = fold_segments(
-                np.int32(window + 32), two, live_two, start, ends, longest, gathered, found
-            )
+            gathered, has_message = fold_segments(
+                np.int32(window + 32), received_1, live_1, start, ends, longest, gathered,
+                has_message,
+            )  # fmt: skip
         window = np.int32(window + 64)
-    return gathered, found
+    return gathered, has_message
 
 
 @inline
@@ -302,26 +303,26 @@ def ask_in_haste(
     For flags only a message that is set counts; if the first few have none, the whole row is read.
     """
     gathered = nothing()
-    found, enough = False, False
+    has_message, enough = False, False
     tried = np.int64(0)
     while not enough and tried < min(length, FIRST_ARCS):
         arc = begin + tried
         sender = np.int64(indices[arc])
         if flags[sender] != 0:
             target = load_target(state, constants, row)
-            one = message(load(state, constants, sender), target, edges, arc, values)
-            gathered = merge(gathered, one)
-            found = True
+            received = message(load(state, constants, sender), target, edges, arc, values)
+            gathered = merge(gathered, received)
+            has_message = True
             enough = is_enough(gathered)
         tried += 1
     if not enough and length > FIRST_ARCS:
-        gathered, found = nothing(), False
-    return gathered, found, tried
+        gathered, has_message = nothing(), False
+    return gathered, has_message, tried
 
 
 @inline
 def answer(
-    row: Any, gathered: Any, found: Any, state: Any, fresh: Any, constants: Any, values: Any,
+    row: Any, gathered: Any, has_message: Any, state: Any, fresh: Any, constants: Any, values: Any,
     flags: Any, listed: Any, counters: Any, which: Any, offsets: Any,
 ) -> Any:  # fmt: skip
     """Write the new state of a vertex with messages, if it has changed, and list it.
@@ -332,7 +333,7 @@ def answer(
         Whether it has become active; and its out-degree if so, else 0.
     """
     written, activated = False, False
-    if found:
+    if has_message:
         old = load(state, constants, row)
         new = update(old, gathered, values)
         written = not same(old, new)
@@ -571,13 +572,13 @@ def pull_worklist(
                     if not (SETTLES and is_settled(load(state, constants, row), values)):
                         begin = in_offsets[row]
                         length = in_offsets[row + 1] - begin
-                gathered, found = nothing(), False
+                gathered, has_message = nothing(), False
                 if ANY:
-                    gathered, found, tried = ask_in_haste(
+                    gathered, has_message, tried = ask_in_haste(
                         row, begin, length, in_indices, edges, state, constants, now, values
                     )
                     read += tried
-                    if found or length <= FIRST_ARCS:
+                    if has_message or length <= FIRST_ARCS:
                         length = np.int64(0)
                 if any_of(FULL, length > PIECE):
                     queue_row(
@@ -587,15 +588,15 @@ def pull_worklist(
                 share = np.int32(0 if length > PIECE else length)
                 read += length
                 if any_of(FULL, share > 0):
-                    gathered, found = ask_all(
-                        gathered, found, share, row, begin, in_indices, edges, state, constants,
+                    gathered, has_message = ask_all(
+                        gathered, has_message, share, row, begin, in_indices, edges, state, constants,
                         now, values,
                     )  # fmt: skip
-                one, degree = answer(
-                    row, gathered, found, state, fresh, constants, values, after, next_changed,
+                activated, degree = answer(
+                    row, gathered, has_message, state, fresh, constants, values, after, next_changed,
                     counters, LISTED + at, out_offsets,
                 )  # fmt: skip
-                woken += one
+                woken += activated
                 ahead += degree
             count_in(read, records, 3 * done + 1)
             count_in(woken, counters, ACTIVATED + at)
@@ -606,15 +607,15 @@ def pull_worklist(
                 for slot in range(warp, np.int32(size), warps):
                     row = np.int64(queue[0][slot])
                     begin = in_offsets[row] + np.int64(queue[1][slot]) * PIECE
-                    gathered, found = gather_strided(
+                    gathered, has_message = gather_strided(
                         row, begin + lane(), min(begin + PIECE, in_offsets[row + 1]), 32,
                         in_indices, edges, state, constants, (), now, values,
                     )  # fmt: skip
                     gathered = fold_lanes(gathered, 32)
-                    found = any_of(FULL, found)
+                    has_message = any_of(FULL, has_message)
                     if lane() == 0:
                         put_message(parts[0], slot, gathered)
-                        parts[1][slot] = np.uint8(1) if found else np.uint8(0)
+                        parts[1][slot] = np.uint8(1) if has_message else np.uint8(0)
                 meet(alone)
                 woken, ahead = np.int64(0), np.int64(0)
                 for base in range(warp, np.int32((size + 31) // 32), warps):
@@ -627,17 +628,17 @@ def pull_worklist(
                         mask = np.uint32(mask & (mask - 1))
                         row = np.int64(queue[0][head])
                         pieces = (in_offsets[row + 1] - in_offsets[row] + PIECE - 1) // PIECE
-                        gathered, found = nothing(), False
+                        gathered, has_message = nothing(), False
                         for piece in range(head + lane(), head + pieces, 32):
                             gathered = merge(gathered, take_message(parts[0], piece))
-                            found = found or parts[1][piece] != 0
+                            has_message = has_message or parts[1][piece] != 0
                         gathered = fold_lanes(gathered, 32)
-                        found = any_of(FULL, found)
-                        one, degree = answer(
-                            row, gathered, found and lane() == 0, state, fresh, constants, values,
+                        has_message = any_of(FULL, has_message)
+                        activated, degree = answer(
+                            row, gathered, has_message and lane() == 0, state, fresh, constants, values,
                             after, next_changed, counters, LISTED + at, out_offsets,
                         )  # fmt: skip
-                        woken += one
+                        woken += activated
                         ahead += degree
                 count_in(woken, counters, ACTIVATED + at)
                 count_in(ahead, counters, DEGREES + at)

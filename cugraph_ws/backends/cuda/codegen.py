@@ -288,9 +288,13 @@ def _fields_read(
 @lru_cache
 def _fields_in(text: str, parameters: tuple[str, ...]) -> frozenset[str] | None:
     tree = parse(text)
-    names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id in parameters]
+    names = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in parameters
+    ]
     reads = [
-        one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.value in names
+        attribute.attr
+        for attribute in ast.walk(tree)
+        if isinstance(attribute, ast.Attribute) and attribute.value in names
     ]
     return frozenset(reads) if len(reads) == len(names) else None
 
@@ -334,18 +338,18 @@ def has_codes(types: Types) -> bool:
 @lru_cache
 def _loop_text(loop: str) -> str:
     tree = parse(kernel_file("cuda", loop).read_text("utf-8"))
-    kept = [
+    statements = [
         node
         for node in without_interface(tree)
         if not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cugraph_ws"))
     ]
-    return "\n\n".join(ast.unparse(node) for node in kept)
+    return "\n\n".join(ast.unparse(node) for node in statements)
 
 
 def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> str:
     """Write the names that `kernels/cuda/interface.py` adds to the CPU's."""
     terms = range(len(program.aggregates))
-    given = range(len(types.parameters))
+    arguments = range(len(types.parameters))
 
     def row(items: list[str]) -> str:
         return "(" + "".join(f"{item}, " for item in items) + ")"
@@ -358,9 +362,11 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         ]  # fmt: skip
         return row(parts) if types.tuple_message else parts[0]
 
-    sent = range(len(types.message) if variant.outbox else len(sent_fields(program)))
-    compared = " or ".join(f"old[{place}][vertex] != new[{place}][vertex]" for place in sent)
-    held = row([f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message])
+    fields_sent = range(len(types.message) if variant.outbox else len(sent_fields(program)))
+    compared = " or ".join(f"old[{place}][vertex] != new[{place}][vertex]" for place in fields_sent)
+    shared_arrays = row(
+        [f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message]
+    )
     lines = [
         *_codes(program, types, variant),
         "@inline\ndef message_near(source, target, edges, arc, values):",
@@ -372,13 +378,13 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         f"TARGETS = {program.reads_target}",
         f"TERMS = {len(program.aggregates)}",
         "@inline\ndef copy_sent(source, place, target, to):",
-        *([f"    target[{one}][to] = source[{one}][place]" for one in sent] or ["    pass"]),
+        *([f"    target[{field}][to] = source[{field}][place]" for field in fields_sent] or ["    pass"]),
         "@inline\ndef differs(old, new, vertex):",
         f"    return {'True' if variant.in_place else compared or 'False'}",
         "@inline\ndef with_sums(parameters, sums, vertices, number):",
         "    return "
         + row([
-            *[f"parameters[{place}]" for place in given],
+            *[f"parameters[{place}]" for place in arguments],
             *[f"sums[{place}]" for place in terms],
             "vertices",
             "number",
@@ -402,18 +408,18 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         "@inline\ndef shuffle_message_xor(mask, gathered, bits):",
         f"    return {shuffled('shuffle_xor', 'bits')}",
         "@inline\ndef shared_messages():",
-        f"    return {held}",
+        f"    return {shared_arrays}",
     ]  # fmt: skip
     lines += layout_of(variant.layout).adaptors(program, types, variant)
     if variant.swaps:
         cached = DeviceAccess(variant, cached=True)
         narrow = program.infinite and types.state[0] == "int32"
-        seen = "stored_int32(old[0])" if narrow else "old[0]"
+        expected = "stored_int32(old[0])" if narrow else "old[0]"
         lines += [
             "@inline\ndef glance(state, constants, vertex):",
             f"    return {vertex_text(program, types, cached)}",
             "@inline\ndef swap(state, vertex, old, new):",
-            f"    return atomic_compare_and_swap(state[0], vertex, {seen}, new[0]) == {seen}",
+            f"    return atomic_compare_and_swap(state[0], vertex, {expected}, new[0]) == {expected}",
         ]
     return "\n".join(lines)
 
@@ -441,8 +447,10 @@ def source_fields(
     reads = _fields_read(program, "compute", ("src",))
     states = enumerate(zip(program.state, types.state, strict=True))
     constants = enumerate(zip(program.constants, types.constants, strict=True))
-    fields = [("state", place, *one) for place, one in states]
-    fields += [("constants", place, *one) for place, one in constants if not types.uniform[place]]
+    fields = [("state", place, *field) for place, field in states]
+    fields += [
+        ("constants", place, *field) for place, field in constants if not types.uniform[place]
+    ]
     return [
         (role, place, _stored(kind))
         for role, place, name, kind in fields
@@ -459,7 +467,7 @@ def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
     """Write functions that read states by their codes, or directly if states have none."""
     coded = has_codes(types)
     code = at = f"np.uint8({UNCODED})"
-    known = whole = "load(state, constants, vertex)"
+    known = uncoded = "load(state, constants, vertex)"
     if coded:
         kind = types.state[0]
         far = INFINITY if program.infinite else STORED.get(kind, "np.inf")
@@ -471,7 +479,7 @@ def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
             at = f"codes[vertex] if worth else np.uint8({UNCODED})"
         code = f"np.uint8(vertex[0]) if {small} else np.uint8({beyond})"
         vertex = vertex_text(program, types, _CodedAccess(variant))
-        known = f"{whole} if code == {UNCODED} else {vertex}"
+        known = f"{uncoded} if code == {UNCODED} else {vertex}"
     return [
         f"CODED = {coded}",
         "@inline\ndef code_of(vertex):",

@@ -12,10 +12,10 @@ from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.runtime.device import Device, KernelModule
 from cugraph_ws.runtime.dispatch import provider
 
-__all__ = ["Layout", "layout_of"]
+__all__ = ["CscLayout", "layout_of"]
 
 
-class Layout:
+class CscLayout:
     """Rows of in-neighbours, as the build leaves them: a schedule for each class of in-degrees.
 
     Parameters
@@ -95,4 +95,4 @@ def layout_of(name: str) -> Any:
     """
     if name != "csc":
         return provider("accelerators").layout_of(name)
-    return Layout
+    return CscLayout
