@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from cugraph_ws.backends.cuda.layouts import layout_of
+from cugraph_ws.backends.cuda.fields_read import fields_read, sent_fields
+from cugraph_ws.backends.cuda.schedule import layout_of
 from cugraph_ws.backends.cuda.user_min_max import spelling_of
 from cugraph_ws.kernels.cuda.layout import CODES
 from cugraph_ws.program.codegen import (
@@ -44,8 +45,6 @@ __all__ = [
     "interface_source",
     "module_source",
     "program_kernels",
-    "reads_states_alone",
-    "sent_fields",
     "shuffle_text",
     "source_fields",
 ]  # fmt: skip
@@ -254,72 +253,6 @@ def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def sent_fields(program: VertexProgram) -> tuple[int, ...]:
-    """Return which state fields of a ghost are read, and so must be sent.
-
-    Parameters
-    ----------
-    program : VertexProgram
-        The checked program.
-
-    Returns
-    -------
-    tuple of int
-        Places among the state fields: those that `compute` and `update_edge` read.  All fields if predecessors are
-        requested, since these compare states.
-    """
-    everything = tuple(range(len(program.state)))
-    reads = _fields_read(program, "compute", ("src",))
-    if program.edge_state and reads is not None:
-        more = _fields_read(program, "update_edge", ("src",))
-        reads = None if more is None else reads | more
-    if program.predecessor is not None or reads is None:
-        return everything
-    return tuple(place for place, name in enumerate(program.state) if name in reads)
-
-
-def _fields_read(
-    program: VertexProgram, function: str, parameters: tuple[str, ...]
-) -> frozenset[str] | None:
-    """Return the fields that a function reads of some parameters; None if they cannot be known."""
-    return _fields_in(program.sources[function].text, parameters)
-
-
-@lru_cache
-def _fields_in(text: str, parameters: tuple[str, ...]) -> frozenset[str] | None:
-    tree = parse(text)
-    names = [
-        node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in parameters
-    ]
-    reads = [
-        attribute.attr
-        for attribute in ast.walk(tree)
-        if isinstance(attribute, ast.Attribute) and attribute.value in names
-    ]
-    return frozenset(reads) if len(reads) == len(names) else None
-
-
-def reads_states_alone(program: VertexProgram, function: str) -> bool:
-    """Return whether one of a program's functions reads only states of vertices, no constants.
-
-    Parameters
-    ----------
-    program : VertexProgram
-        The checked program.
-    function : str
-        Its parameters are vertices, and the run's parameters.  A missing function reads nothing.
-
-    Returns
-    -------
-    bool
-        False also if the fields that the function reads cannot be known.
-    """
-    if function not in program.sources:
-        return True
-    reads = _fields_read(program, function, tuple(program.sources[function].parameters))
-    return reads is not None and reads.isdisjoint(program.constants)
-
-
 def has_codes(types: Types) -> bool:
     """Return whether states may have one-byte codes, of which more fit the GPU's cache.
 
@@ -442,9 +375,19 @@ def source_fields(
     list of (str, int, str)
         Role, place among the arrays of the role, and NumPy dtype name of the array.
     """
+    key = "source fields", types, outbox
+    if key not in program.memory:
+        program.memory[key] = _source_fields(program, types, outbox=outbox)
+    fields: list[tuple[str, int, str]] = program.memory[key]
+    return fields
+
+
+def _source_fields(
+    program: VertexProgram, types: Types, *, outbox: bool
+) -> list[tuple[str, int, str]]:
     if outbox:
         return [("outbox", place, _stored(kind)) for place, kind in enumerate(types.message)]
-    reads = _fields_read(program, "compute", ("src",))
+    reads = fields_read(program, "compute", ("src",))
     states = enumerate(zip(program.state, types.state, strict=True))
     constants = enumerate(zip(program.constants, types.constants, strict=True))
     fields = [("state", place, *field) for place, field in states]

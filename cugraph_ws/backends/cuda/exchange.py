@@ -275,12 +275,8 @@ class DeviceRankExchange(RankExchange):
             modes += counts.modes
             ways.append(traffic.ways)
             counts.unlike = choice.rounds > 0
-        counts.history, counts.modes, counts.ways, counts.exchanges = (
-            history,
-            modes,
-            ways,
-            bytes_sent,
-        )
+        counts.history, counts.modes = history, modes
+        counts.ways, counts.exchanges = ways, bytes_sent
         counts.read = sum(read for _, read in history)
         total, useful = map(sum, zip(*bytes_sent, strict=True))
         return counts, Traffic(total, useful, 0)

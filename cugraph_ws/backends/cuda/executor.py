@@ -25,16 +25,15 @@ from cugraph_ws.backends.cuda.codegen import (
     has_codes,
     interface_source,
     program_kernels,
-    sent_fields,
     source_fields,
 )
 from cugraph_ws.backends.cuda.edge_state import EdgeState
+from cugraph_ws.backends.cuda.fields_read import sent_fields
 from cugraph_ws.backends.cuda.graph import Order
-from cugraph_ws.backends.cuda.layouts import layout_of
 from cugraph_ws.backends.cuda.lists import ListedRows
 from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
-from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape
+from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape, layout_of
 from cugraph_ws.backends.cuda.start import mark_starters
 from cugraph_ws.contract import BoundaryUpdate, Choice, ChooseWay, Counts
 from cugraph_ws.errors import InputError

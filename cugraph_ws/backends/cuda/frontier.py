@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cuda.codegen import (
-    Variant,
-    has_codes,
-    interface_source,
-    program_kernels,
-    reads_states_alone,
-)
+from cugraph_ws.backends.cuda.codegen import Variant, has_codes, interface_source, program_kernels
 from cugraph_ws.backends.cuda.executor import CudaExecutor
+from cugraph_ws.backends.cuda.fields_read import reads_states_alone
 from cugraph_ws.backends.cuda.schedule import launch_shape, room_for_long_rows
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.contract import Choice, Counts

@@ -173,6 +173,5 @@ def _order(
     comm = part.halo.comm
     asked = comm.alltoall([[outside[first:last]] for first, last in ghosts])
     boundaries = [(wanted - part.low).astype(index) for (wanted,) in asked]
-    return boundaries, order_ghosts(
-        comm, ghosts, [xp.take(positions, boundary) for boundary in boundaries]
-    )
+    laid_boundaries = [xp.take(positions, boundary) for boundary in boundaries]
+    return boundaries, order_ghosts(comm, ghosts, laid_boundaries)

@@ -339,9 +339,10 @@ class _Build:
         del self._order, ghosts
         ids = None
         if present.size < present.span or present.low:
-            ids = (xp.concatenate([self._owned_places, self._ghost_places]) + present.low).astype(
-                form
-            )
+            wide = xp.concatenate([self._owned_places, self._ghost_places])
+            wide += present.low
+            ids = wide.astype(form)
+            del wide
         del self._owned_places, self._ghost_places
         return ids
 

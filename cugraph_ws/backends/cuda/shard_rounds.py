@@ -160,15 +160,9 @@ def fill_rounds(
             order = xp.empty(last_arc - arc, number_dtype(last_arc - arc))
             grouping.fill_with_order(indices[place], order)
             for name in list(received):
-                run(
-                    gpu,
-                    "gather",
-                    len(order),
-                    received.pop(name),
-                    order,
-                    len(order),
-                    moved[name][place],
-                )
+                values_received, target = received.pop(name), moved[name][place]
+                run(gpu, "gather", len(order), values_received, order, len(order), target)
+                del values_received
             del order
         else:
             grouping.fill(indices[place])
@@ -218,16 +212,6 @@ def _count_both_ways(
     ways_given = room[: 2 * arcs]
     ways_given.fill(0)
     run(
-        gpu,
-        "mark_given",
-        arcs,
-        *ends,
-        ways,
-        arcs,
-        table,
-        first_row,
-        *rows,
-        ways_given,
-        module="split",
-    )
+        gpu, "mark_given", arcs, *ends, ways, arcs, table, first_row, *rows, ways_given, module="split"
+    )  # fmt: skip
     return count_true((ways_given[::2] & ways_given[1::2]).view(np.bool_))
