@@ -80,6 +80,7 @@ CHECKS = {
         {"CUGRAPH_WS_KILLS": "200"},
     ),
     "registers": Check(lambda seed, jobs: [[sys.executable, "ci/kernels.py", "--check"]], {}),
+    "window": Check(lambda seed, jobs: [["bash", "ci/window.sh"]], {}),
     "accelerators": Check(lambda seed, jobs: [_suite(jobs)], {"CUGRAPH_WS_ACCELERATORS": "none"}),
 }
 

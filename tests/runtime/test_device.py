@@ -425,7 +425,7 @@ def test_a_gpu_without_cupy(fake_driver, monkeypatch):
         return present(name, *given, **options)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(EngineError, match=r'pip install .*"cudf-cu13==26\.10\.\*"'):
+    with pytest.raises(EngineError, match=r'pip install .*"cudf-cu13[<=>]'):
         devices.device()
 
 

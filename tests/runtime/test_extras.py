@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +38,11 @@ def test_a_clone_that_is_not_installed_has_no_requirements(monkeypatch):
 
     monkeypatch.setattr(metadata, "requires", refuse)
     assert install_command("dask") == 'pip install ".[dask]" in a clone of the library'
+
+
+def test_both_versions_of_cuda_have_the_same_window_of_releases():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    assert extras["cu12"] == [line.replace("cu13", "cu12") for line in extras["cu13"]]
+    compiler = next(line for line in extras["cu13"] if line.startswith("numba-cuda"))
+    assert compiler in extras["test"]
