@@ -80,6 +80,9 @@ CHECKS = {
         {"CUGRAPH_WS_KILLS": "200"},
     ),
     "registers": Check(lambda seed, jobs: [[sys.executable, "ci/kernels.py", "--check"]], {}),
+    "networkx": Check(
+        lambda seed, jobs: [[sys.executable, "tests/networkx_suite.py", "--all"]], {}
+    ),
     "accelerators": Check(lambda seed, jobs: [_suite(jobs)], {"CUGRAPH_WS_ACCELERATORS": "none"}),
 }
 

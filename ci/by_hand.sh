@@ -10,6 +10,7 @@
 #   products       the cases of full products of arguments that CI leaves out (tests/conftest.py says which)
 #   kills          200 workers of Dask clusters are killed in builds and runs
 #   registers      every CUDA kernel is compiled for every architecture, and compared with registers.md
+#   networkx       all of NetworkX's own tests through the backend; failures are those that are listed
 #   accelerators   the suite without accelerators
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
