@@ -1,4 +1,4 @@
-"""Write what is made of the algorithms' declarations: the accessor's methods, and the site's list of functions.
+"""Write what is made of the algorithms' declarations: methods of frames and of graphs, and the site's list of functions.
 
     python ci/functions.py
 
@@ -16,14 +16,20 @@ from cugraph_ws.algorithms.registry import ALGORITHMS, GROUPS, Algorithm
 
 ROOT = Path(__file__).parents[1]
 ACCESSOR = ROOT / "cugraph_ws" / "accessor.py"
+GRAPH = ROOT / "cugraph_ws" / "methods.py"
 PAGE = ROOT / "docs" / "site" / "guide" / "functions.md"
 SHOWN = 3  # arguments of a function that the page shows
 EVERYWHERE = {"graph", "source", "destination", "weight", "directed", "options", "engine"}
 
 
-def methods() -> str:
-    """Return the accessor's lines."""
-    return "".join(f"    {name} = method(public.{name})\n" for name in sorted(ALGORITHMS))
+def methods(path: Path, margin: str) -> str:
+    """Return a file with a line for each method."""
+    lines = [f"{margin}{name} = method(public.{name})\n" for name in sorted(ALGORITHMS)]
+    return re.sub(
+        rf"(ci/functions\.py\.\n)(?:{margin}\w+ = method\(.*\n)*",
+        lambda match: match[1] + "".join(lines),
+        path.read_text(),
+    )
 
 
 def call(declared: Algorithm) -> str:
@@ -54,18 +60,14 @@ def rows() -> str:
 
 def written() -> dict[Path, str]:
     """Return each file's text with what is made of the declarations."""
-    accessor = re.sub(
-        r"(ci/functions\.py\.\n)(?:    \w+ = method\(.*\n)*",
-        lambda match: match[1] + methods(),
-        ACCESSOR.read_text(),
-    )
     page = re.sub(
         r"(ci/functions\.py\. -->\n).*?(<!-- Its end)",
         lambda match: match[1] + rows() + match[2],
         PAGE.read_text(),
         flags=re.DOTALL,
     )
-    return {ACCESSOR: accessor, PAGE: page}
+    tab = " " * 4
+    return {ACCESSOR: methods(ACCESSOR, tab), GRAPH: methods(GRAPH, 2 * tab), PAGE: page}
 
 
 if __name__ == "__main__":

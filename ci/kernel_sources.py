@@ -1,6 +1,7 @@
 """The source of a kernel: its function, and all definitions that it uses, in any file.
 
-A kernel need not be compiled to know its registers if its source and types are those of the table's row.
+A kernel need not be compiled to know its registers if its source and types are those of the table's row.  What
+functions call their arguments and variables does not count: with other names, the compiler writes the same PTX.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class Definition(NamedTuple):
     Attributes
     ----------
     text : str
-        Its source without docstrings and comments; empty for what is imported.
+        Its source without docstrings and comments, its variables numbered; empty for what is imported.
     names : frozenset of str
-        What it mentions.
+        What it mentions, apart from its variables.
     module, name : str
         Where it is imported from, and its name there.
     """
@@ -47,7 +48,7 @@ def digest(text: str, kernel: str, *further: object) -> str:
         Of the module that has the kernel.
     kernel : str
         Its name.
-    *others : object
+    *further : object
         Its types, and what compiles it; their `repr` is part of the digest.
     """
     parts = sorted(set(_reached(text, kernel)))
@@ -97,9 +98,11 @@ def _definitions(text: str) -> tuple[dict[str, Definition], tuple[str, ...]]:
                     imported = Definition("", frozenset(), node.module or "", alias.name)
                     by_name[alias.asname or alias.name] = imported
             continue
-        names = frozenset(child.id for child in ast.walk(node) if isinstance(child, ast.Name))
-        for name in _defined(node):
-            by_name[name] = Definition(ast.unparse(_without_docstrings(node)), names)
+        defined, variables = _defined(node), _variables(node)
+        names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+        text_of = ast.unparse(_numbered(_without_docstrings(node), variables))
+        for name in defined:
+            by_name[name] = Definition(text_of, frozenset(names.difference(variables)))
     return by_name, tuple(everything_of)
 
 
@@ -120,4 +123,28 @@ def _without_docstrings(node: ast.stmt) -> ast.stmt:
             and ast.get_docstring(child) is not None
         ):
             child.body = child.body[1:] or [ast.Pass()]
+    return node
+
+
+def _variables(node: ast.stmt) -> list[str]:
+    """Return the arguments and variables of a function, in an order that their names do not change."""
+    if not isinstance(node, ast.FunctionDef):
+        return []
+    bound: dict[str, None] = {}
+    for child in ast.walk(node):
+        if isinstance(child, ast.arg):
+            bound[child.arg] = None
+        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            bound[child.id] = None
+    return list(bound)
+
+
+def _numbered(node: ast.stmt, variables: list[str]) -> ast.stmt:
+    """Replace the names of variables by their numbers, which no other name can be."""
+    number_of = {name: str(number) for number, name in enumerate(variables)}
+    for child in ast.walk(node):
+        if isinstance(child, ast.arg):
+            child.arg = number_of.get(child.arg, child.arg)
+        elif isinstance(child, ast.Name):
+            child.id = number_of.get(child.id, child.id)
     return node

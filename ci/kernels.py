@@ -27,8 +27,8 @@ from typing import Any
 from unittest.mock import patch
 
 from cugraph_ws.backends.cuda import graph as device_graph
-from cugraph_ws.backends.cuda import grouping, numbering, predecessors, schedule
-from cugraph_ws.runtime import device_compiler
+from cugraph_ws.backends.cuda import grouping, numbered_ids, predecessors, schedule
+from cugraph_ws.runtime import cuda_target, device_compiler
 from cugraph_ws.runtime.device import installed
 from cugraph_ws.runtime.device_compiler import Binary, Capability, load_or_compile
 from cugraph_ws.runtime.generated import import_text, kernel_file, kernel_module
@@ -101,7 +101,7 @@ def _translator() -> tuple[str, ...]:
     """Return what turns sources into PTX: Numba's versions, and how it is called."""
     versions = [metadata.version(name) for name in ("numba", "numba-cuda")]
     functions = (
-        device_compiler.compile_to_ptx, device_compiler.compile_kernel, device_compiler._assemble,
+        cuda_target.compile_to_ptx, device_compiler.compile_kernel, device_compiler._assemble,
     )  # fmt: skip
     return *versions, *map(inspect.getsource, functions)
 
@@ -174,7 +174,7 @@ def launches() -> tuple[Launch, ...]:
     with (
         installed(recorder),
         patch.object(device_graph, "ASKED_FIRST", 0),
-        patch.object(numbering, "READ_IDS", 0),
+        patch.object(numbered_ids, "READ_IDS", 0),
         patch.object(schedule, "BLOCK", 32),
         patch.multiple(
             predecessors, MANY_ARCS=0, GIVING=0, WORTH=0, WIDEST=3, TIGHT_FROM=0, TIGHT_PART=1

@@ -37,9 +37,9 @@ GROUPS = {  # a page of the reference for each, by the package that defines the 
 }
 # What users call; the other public attributes serve the library's own packages.
 MEMBERS = {
-    "Graph": "from_arrays, from_matrix, number_of_vertices, number_of_edges, nbytes, report, mask, "
-    "contract, subgraph, close",
-    "Result": "frame, edges, trace, require_convergence",
+    "Graph": "from_arrays, from_matrix, number_of_vertices, number_of_edges, vertices, edges, nbytes, report, "
+    "mask, contract, subgraph, reverse, to_scipy, to_cupy, to_networkx, to_igraph, to_pyg, close",
+    "Result": "frame, edges, trace, head, to_pandas, to_polars, to_arrow, to_cudf, require_convergence",
 }
 
 

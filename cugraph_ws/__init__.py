@@ -4,6 +4,8 @@ Known algorithms are functions.  Algorithms of your own are vertex programs in p
 the same engines.
 """
 
+from typing import NoReturn
+
 from cugraph_ws.accessor import register as _register_accessors
 from cugraph_ws.algorithms import public as _public
 from cugraph_ws.algorithms.public import *  # noqa: F403
@@ -26,8 +28,8 @@ from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.options import Plan
 from cugraph_ws.execution.run import run
 from cugraph_ws.graph.estimates import estimate_memory
-from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.report import GraphReport
+from cugraph_ws.methods import Graph
 from cugraph_ws.program.combines import bitset, first_by, histogram, top
 from cugraph_ws.program.declarations import (
     boolean,
@@ -61,6 +63,7 @@ from cugraph_ws.program.jumps import at, greatest_at, least_at, sum_at
 from cugraph_ws.program.lists import mode
 from cugraph_ws.program.phases import Phases, phase, phases
 from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.suggestions import did_you_mean as _did_you_mean
 
 __version__ = "0.1.0"
 
@@ -138,3 +141,8 @@ __all__ += [name for name in vars(_public) if not name.startswith("_")]
 
 def __dir__() -> list[str]:
     return list(__all__)
+
+
+def __getattr__(name: str) -> NoReturn:
+    remedy = "" if name.startswith("_") else _did_you_mean(name, __all__, "ws.")
+    raise AttributeError(f"cugraph_ws has no {name!r}{remedy}", name=name)

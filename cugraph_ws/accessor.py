@@ -15,11 +15,13 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 import wrapt
 
 from cugraph_ws.algorithms import public
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.execution.check import CheckReport, check
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.methods import add_methods
+from cugraph_ws.methods import Graph
 
 __all__ = ["NAME", "EdgeFrameAccessor", "register"]
 
@@ -137,6 +139,16 @@ class EdgeFrameAccessor(Generic[FrameT]):
     widest_path = method(public.widest_path)
 
 
+def _run_on(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a program and a graph as one of a graph and a program."""
+
+    @functools.wraps(function)
+    def method(graph: Any, program: Any, /, *arguments: Any, **options: Any) -> Any:
+        return function(program, graph, *arguments, **options)
+
+    return method
+
+
 def _register_pandas(module: ModuleType) -> None:
     if not hasattr(module.DataFrame, NAME):
         module.api.extensions.register_dataframe_accessor(NAME)(EdgeFrameAccessor)
@@ -155,8 +167,10 @@ def _register_dask(module: ModuleType) -> None:
 def register() -> None:
     """Give the frames of pandas, Polars, cuDF and Dask a `.ws`, now or when they are imported.
 
-    A `.ws` of another package is kept.
+    A `.ws` of another package is kept.  Graphs get the functions as methods at once.
     """
+    functions = {name: declared.function for name, declared in ALGORITHMS.items()}
+    add_methods({**functions, "run": _run_on(run), "check": _run_on(check)})
     wrapt.register_post_import_hook(_register_pandas, "pandas")
     wrapt.register_post_import_hook(_register_polars, "polars")
     wrapt.register_post_import_hook(_register_pandas, "cudf")  # the same interface as pandas'

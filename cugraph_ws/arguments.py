@@ -254,6 +254,10 @@ def shown(value: Any) -> str:
     -------
     str
     """
+    if hasattr(type(value), "columns") and hasattr(
+        value, "__len__"
+    ):  # the text of a frame says nothing
+        return f"<{type(value).__name__} of {len(value):,} rows>"
     try:
         text = repr(value)
     except (

@@ -76,7 +76,7 @@ def test_partitions_up_to_the_bound_and_numpys_flags_are_fine():
         lambda: ws.Graph(EDGES, balance=EDGES),
         lambda: ws.Graph(EDGES, duplicates=EDGES),
         lambda: ws.Graph.from_arrays([0], [1], attributes=[1]),
-        lambda: ws.Graph(EDGES).degrees(incoming=EDGES),
+        lambda: ws.Graph(EDGES).degree_array(incoming=EDGES),
         lambda: ws.Graph(EDGES).edge_values(EDGES),
         lambda: ws.Graph(EDGES).vertex_values({}, "x", float, default="none"),
         lambda: ws.Graph(EDGES).vertex_values(EDGES, "x", float, default=0, column=["weight"]),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.backends.cuda.graph import DeviceGraph
-from cugraph_ws.backends.cuda.rows import Layout
+from cugraph_ws.backends.cuda.rows import VertexOrder
 from cugraph_ws.dask.host_hub import HostHub, segment_size
 from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.errors import WorkerLostError
@@ -275,7 +275,7 @@ def with_ordered_ghosts(shard: ShardGraph) -> ShardGraph:
     within = np.lexsort((indices, rows))
     again = DeviceGraph(
         device(),
-        Layout(numbers, positions, offsets),
+        VertexOrder(numbers, positions, offsets),
         np.ascontiguousarray(indices[within]),
         {name: graph.values(name)[within] for name in graph.edge_attributes},
         undirected=graph.undirected,

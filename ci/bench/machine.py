@@ -7,8 +7,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -69,20 +67,28 @@ def _version(name: str) -> str | None:
 
 
 def _gpu() -> dict[str, Any]:
-    if shutil.which("nvidia-smi") is None:
+    try:
+        import pynvml
+    except ImportError:
         return {}
-    query = "--query-gpu=name,memory.total,driver_version"
-    done = subprocess.run(
-        ["nvidia-smi", query, "--format=csv,noheader,nounits"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    rows = [line.split(", ") for line in done.stdout.splitlines() if line.count(", ") == 2]
-    if not rows:
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:  # no driver
         return {}
-    name, memory, driver = rows[0]
+    try:
+        count = pynvml.nvmlDeviceGetCount()
+        if not count:
+            return {}
+        first = pynvml.nvmlDeviceGetHandleByIndex(0)
+        facts = {
+            "gpu": pynvml.nvmlDeviceGetName(first),
+            "memory": str(pynvml.nvmlDeviceGetMemoryInfo(first).total >> 20),
+            "driver": pynvml.nvmlSystemGetDriverVersion(),
+        }
+    finally:
+        pynvml.nvmlShutdown()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    gpus = len(rows) if visible is None else min(len(rows), len(visible.split(",")))
-    return {"gpu": name, "gpus": gpus, "memory": memory, "driver": driver}
+    return facts | {"gpus": count if visible is None else min(count, len(visible.split(",")))}
 
 
 def main(arguments: Sequence[str] = ()) -> int:

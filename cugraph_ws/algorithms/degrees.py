@@ -163,7 +163,7 @@ def _sums(graph: GraphView, weighted: bool, ways: list[bool]) -> Array:
         if weighted:
             total = total + graph.weight_sums(graph.weight, incoming=incoming, on_device=on_device)
         else:
-            total = total + graph.degrees(incoming=incoming, on_device=on_device)
+            total = total + graph.degree_array(incoming=incoming, on_device=on_device)
     return total
 
 

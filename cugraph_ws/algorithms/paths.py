@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, overload
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cugraph_ws.algorithms.bfs import bfs
+from cugraph_ws.algorithms.sssp import sssp
 from cugraph_ws.arguments import is_one_vertex, listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, is_dask_frame, open_frame
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.edges import AUTO
+from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.runtime.arrays import any_true
@@ -32,15 +35,28 @@ PREDECESSOR = "predecessor"
 VALUES = ("distance", "width")  # the first of these columns that a result has is returned as well
 
 
-def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
-    """Return the paths that a search has found, as a frame.
+@overload
+def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT: ...
+
+
+@overload
+def shortest_path(graph: Graph[FrameT] | FrameT, start: Any, targets: Any, /) -> FrameT: ...
+
+
+def shortest_path(result: Any, *start: Any, targets: Any = None) -> Any:
+    """Return the paths that a search has found, or those from a vertex of a graph, as a frame.
+
+    `shortest_path(result, targets)` follows a search's predecessors; `shortest_path(graph, start,
+    targets)` searches first, by `sssp` if the graph, or the edge frame, has weights, else by `bfs`.
 
     Parameters
     ----------
-    result : DataFrame or Result
+    result : DataFrame or Result; or a Graph or an edge frame, if `start` is given
         All rows of a frame that `bfs`, `sssp` or `widest_path` returned, or the result of `run` for
         a program with a predecessor.  For a Dask frame, or a cluster's result, one worker needs
         memory for three columns: vertices, predecessors, and distances or widths.
+    start : id, optional
+        Where the paths in a graph begin.
     targets : id or list of ids
         Where the paths end (an id of several columns is a tuple).  May also be a Series, an array
         or a frame of ids.
@@ -56,7 +72,7 @@ def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
     Raises
     ------
     InputError
-        If a target is unknown, or if the result has no predecessors, has rows of several
+        If a vertex is unknown, or if the result has no predecessors, has rows of several
         searches, lacks rows, or has predecessors that form a cycle.
 
     Examples
@@ -69,10 +85,22 @@ def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
     0         0      a         0
     1         1      b         1
     2         2      c         2
+    >>> ws.shortest_path(edges, "a", "c")["vertex"].tolist()
+    ['a', 'b', 'c']
     """
+    ends = [*start, *([] if targets is None else [targets])]
+    if len(ends) == 2:
+        graph = as_graph(result, weight=AUTO)
+        search: Any = bfs if graph.weight is None else sssp
+        return shortest_path(search(graph, ends[0]), ends[1])
+    if len(ends) != 1:
+        raise InputError(
+            "shortest_path takes a search's result and targets, or a graph, a start and targets"
+        )
+    (targets,) = ends
     rows = getattr(result, "frame", result) if not isinstance(result, Result) else result
     if is_dask_frame(rows):
-        return cast(FrameT, _on_worker(rows, targets))
+        return _on_worker(rows, targets)
     tree = _tree_of_result(result) if isinstance(result, Result) else _tree_of_frame(result)
     numbers = tree.graph.numbers(_listed(targets), "targets")
     _, first = np.unique(numbers, return_index=True)
@@ -86,7 +114,7 @@ def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT:
     }
     if tree.name is not None:
         columns[tree.name] = tree.read(tree.values, vertex)
-    return cast(FrameT, tree.graph.frame_like(columns))
+    return tree.graph.frame_like(columns)
 
 
 def _on_worker(rows: Any, targets: Any) -> Any:

@@ -305,7 +305,7 @@ class LayoutChoice(NamedTuple):
 class Layout(Protocol):
     """How the arcs of a part of a graph are stored for dense supersteps on the GPU.
 
-    The core's is the CSC (`backends/cuda/layouts`).  Frontiers push along the CSR, which is made from
+    The core's is the CSC (`backends/cuda/schedule`).  Frontiers push along the CSR, which is made from
     the CSC when first needed.
 
     Attributes

@@ -333,7 +333,7 @@ class Planner(Protocol):
 
     strategy: Strategy
 
-    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+    def choose(self, counts: Counts, number: int, remaining: int) -> Choice:
         """Return what to run next.
 
         Parameters
@@ -342,7 +342,7 @@ class Planner(Protocol):
             Counts of the last superstep.
         number : int
             Number of the next superstep, from 0.
-        left : int
+        remaining : int
             Number of supersteps that are still allowed.
         """
 

@@ -61,6 +61,7 @@ from cugraph_ws.errors import InputError, WorkerLostError
 from cugraph_ws.execution.loop import NO_EDGE_STATE
 from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.progress import ProgressUpdate, Reporter, reporter
+from cugraph_ws.execution.readable import ReadableResult
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import FrameKind, is_dask_frame, is_frame, open_frame
 from cugraph_ws.graph.edges import (
@@ -72,8 +73,10 @@ from cugraph_ws.graph.edges import (
     weight_column,
 )
 from cugraph_ws.graph.graph import Balance, check_as_built
+from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
+from cugraph_ws.graph.view import edges_of, vertices_of
 from cugraph_ws.partition.known_vertices import SENT, KnownVertices
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.program.snapshot import Snapshot
@@ -87,7 +90,7 @@ LOOK = 0.5  # seconds between two checks whether a frame's partitions can still 
 
 
 @dataclass
-class ClusterResult:
+class ClusterResult(ReadableResult):
     """Result of a run on a cluster; see `cugraph_ws.Result`.
 
     Attributes
@@ -127,7 +130,7 @@ class ClusterResult:
         return self.kind.make(self.rows.columns())
 
 
-class ClusterGraph:
+class ClusterGraph(GraphMethods[Any]):
     """A graph partitioned across the workers of a Dask cluster; made by `Graph` of a Dask frame.
 
     Parameters
@@ -459,6 +462,21 @@ class ClusterGraph:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
         return self._facts[0][name]
 
+    @property
+    def vertices(self) -> Any:
+        """The ids of all vertices, as a Dask frame, sorted."""
+        return self.call(vertices_of, {})
+
+    @property
+    def edges(self) -> Any:
+        """The edges as a Dask frame; see `Graph.edge_frame`."""
+        return self.call(edges_of, {})
+
+    def _has(self, vertex: Any) -> bool:
+        self._fact("vertices")
+        KnownVertices(self._facts[0]["directory"], self._ask_owners, 0).check({"start": vertex})
+        return True
+
     # ------------------------------------------------------------------------------ other graphs
 
     def mask(self, edges: Any) -> ClusterGraph:
@@ -635,8 +653,7 @@ class ClusterGraph:
         destination = arguments.get(f"destination{end}", "destination")
         weight, directed = arguments.get(f"weight{end}", AUTO), arguments.get("directed", True)
         check_columns(source, destination, weight, directed)
-        # functions that read weights refuse weight=None themselves
-        check_as_built(self, weight, directed, weighted=weight is not None)
+        check_as_built(self, weight, directed)
         # made for each call: an attribute would be a cycle, and delay the freeing of the graph
         left_to_ranks = SENT if self._links else 0
         vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners, left_to_ranks)

@@ -187,7 +187,7 @@ def _watched(
             loop.start(graph, on_device=on_device)
         except StepAbandoned as abandoned:
             return _not_started(loop, graph, cast(Stopped, abandoned.reason))
-        return _driven(loop, graph, options, stops, may_not_end=may_not_end)
+        return _Run(loop, graph, options, stops, may_not_end=may_not_end).finish()
 
 
 def _warn_of_no_end(name: str, supersteps: int, active: int) -> None:
@@ -213,120 +213,165 @@ def _not_started(loop: Loop, graph: GraphView, stopped: Stopped) -> Result:
     )
 
 
-def _driven(
-    loop: Loop, graph: GraphView, options: Options, stops: StopRequests, *, may_not_end: bool
-) -> Result:
-    """Step a loop that has started."""
-    stored: Checkpoints | RankCheckpoints | None = None
-    facts: dict[str, Any] = {}
-    if options.checkpoint is not None or options.resume is not None:
-        checkpoints: Any = Checkpoints if graph.whole else RankCheckpoints
-        stored = checkpoints(loop, graph, options.checkpoint, options.resume)
-        facts = stored.load()
-        refuse_beyond(facts, loop.max_iter, options.resume, synchronous=loop.synchronous)
-    iterations, saved, residual = 0, 0, math.nan
-    if facts:
-        iterations = saved = int(facts["iterations"])
-        residual = math.nan if facts["residual"] is None else float(facts["residual"])
-    trace = Trace(phase=[] if loop.phased else None)
-    holders = graph.comm.size
-    stopped: Stopped = "converged"
-    idle = 0  # consecutive supersteps without active vertices
-    silent = may_not_end and loop.max_iter is None and graph.comm.rank == 0
-    is_complete = True  # whether the state is that of a complete superstep
+class _Run:
+    """The run of a loop that has started: its supersteps, and what is known of them.
 
-    def result() -> Result:
-        with without_looks():
-            return Result(
-                graph=graph,
-                arrays=dict(loop.columns()),
-                iterations=iterations,
-                converged=loop.converged,
-                residual=residual,
-                stopped=stopped,
-                rows=trace,
-                by_vertex=loop.by_vertex,
-                synchronous=synchronous(),
-                edge_arrays=loop.edges(),
+    Parameters
+    ----------
+    loop : Loop
+    graph : GraphView
+    options : Options
+    stops : StopRequests
+    may_not_end : bool
+        Whether nothing is known that ends the run.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        graph: GraphView,
+        options: Options,
+        stops: StopRequests,
+        *,
+        may_not_end: bool,
+    ) -> None:
+        self._loop, self._graph, self._options, self._stops = loop, graph, options, stops
+        self._checkpoints: Checkpoints | RankCheckpoints | None = None
+        facts: dict[str, Any] = {}
+        if options.checkpoint is not None or options.resume is not None:
+            checkpoints: Any = Checkpoints if graph.whole else RankCheckpoints
+            self._checkpoints = stored = checkpoints(
+                loop, graph, options.checkpoint, options.resume
             )
+            facts = stored.load()
+            refuse_beyond(facts, loop.max_iter, options.resume, synchronous=loop.synchronous)
+        self._iterations, self._residual = 0, math.nan
+        if facts:
+            self._iterations = int(facts["iterations"])
+            if facts["residual"] is not None:
+                self._residual = float(facts["residual"])
+        self._saved = self._iterations  # when the last checkpoint was written
+        self._was_synchronous = facts.get("synchronous", True)
+        self._trace = Trace(phase=[] if loop.phased else None)
+        self._stopped: Stopped = "converged"
+        self._idle = 0  # consecutive supersteps without active vertices
+        self._warns = may_not_end and loop.max_iter is None and graph.comm.rank == 0
+        self._is_complete = True  # whether the state is that of a complete superstep
 
-    def synchronous() -> bool:
-        return loop.synchronous and facts.get("synchronous", True)
+    def finish(self) -> Result:
+        """Step the loop until it converges or something stops it."""
+        with HeldInterrupts() as interrupts:
+            self._stops.begin_steps(interrupts, self._progress(0, 0))
+            try:
+                while not self._loop.converged:
+                    started = time.perf_counter()
+                    reason = self._reason_to_stop() or self._superstep(started, interrupts)
+                    if reason is not None:
+                        self._stopped = reason
+                        break
+                self._save()
+            except KeyboardInterrupt:
+                raise self._interrupted() from None
+        return self._result()
 
-    def update(active: int, edges: int) -> ProgressUpdate:
+    def _reason_to_stop(self) -> Stopped | None:
+        """Return why no further superstep may follow, or None."""
+        request = self._stops.between_steps()
+        if request == "interrupt":
+            raise KeyboardInterrupt
+        if request is not None:
+            return cast(Stopped, request)
+        if self._loop.diverged:
+            return "diverged"
+        most = self._loop.max_iter
+        return "max_iter" if most is not None and self._iterations >= most else None
+
+    def _superstep(self, started: float, interrupts: HeldInterrupts) -> Stopped | None:
+        """Run one step, and count it; return why the run stops within it, or None."""
+        loop = self._loop
+        self._is_complete = False
+        step = _step(loop)
+        self._is_complete = True
+        if isinstance(step, StepAbandoned):
+            if step.reason == "interrupt":
+                raise KeyboardInterrupt
+            return cast(Stopped, step.reason)
+        self._residual = step.residual
+        self._iterations += max(1, len(step.history))
+        self._trace.add(step, time.perf_counter() - started, self._graph.comm.size)
+        if interrupts.pressed:
+            raise KeyboardInterrupt
+        self._idle = self._idle + 1 if step.active == 0 and step.edges == 0 else 0
+        if self._idle >= IDLE_SUPERSTEPS and not loop.converged:
+            raise ConvergenceError(
+                f"{loop.name} makes no progress: no vertex was active in {self._idle} supersteps, and "
+                "vertices are still queued by priority; check the program's priority, or give "
+                "priorities=False",
+                self._result(),
+            )
+        if self._warns and not loop.converged and time.perf_counter() - self._stops.begun > LONG:
+            self._warns = False
+            _warn_of_no_end(loop.name, self._iterations, step.active)
+        self._stops.report(self._progress(step.active, step.edges))
+        due = self._iterations - self._saved >= self._options.every
+        if self._options.checkpoint is not None and due:
+            self._save()
+            self._saved = self._iterations
+        return None
+
+    @property
+    def _synchronous(self) -> bool:
+        return bool(self._loop.synchronous and self._was_synchronous)
+
+    def _progress(self, active: int, edges: int) -> ProgressUpdate:
         return ProgressUpdate(
-            superstep=iterations,
+            superstep=self._iterations,
             active=active,
             edges=edges,
-            residual=residual,
-            tol=loop.tol,
-            max_iter=loop.max_iter,
-            seconds=time.perf_counter() - stops.begun,
+            residual=self._residual,
+            tol=self._loop.tol,
+            max_iter=self._loop.max_iter,
+            seconds=time.perf_counter() - self._stops.begun,
         )
 
-    def save() -> None:
-        if stored is None:
+    def _save(self) -> None:
+        """Write a checkpoint, if the options ask for them."""
+        if self._checkpoints is None:
             return
-        known = None if math.isnan(residual) else residual
+        residual = None if math.isnan(self._residual) else self._residual
+        facts = {
+            "iterations": self._iterations,
+            "residual": residual,
+            "synchronous": self._synchronous,
+        }
         with without_looks():
-            stored.save({"iterations": iterations, "residual": known, "synchronous": synchronous()})
+            self._checkpoints.save(facts)
 
-    with HeldInterrupts() as interrupts:
-        stops.begin_steps(interrupts, update(0, 0))
-        try:
-            while not loop.converged:
-                started = time.perf_counter()
-                request = stops.between_steps()
-                if request == "interrupt":
-                    raise KeyboardInterrupt
-                if request is not None:
-                    stopped = cast(Stopped, request)
-                    break
-                if loop.diverged:
-                    stopped = "diverged"
-                    break
-                if loop.max_iter is not None and iterations >= loop.max_iter:
-                    stopped = "max_iter"
-                    break
-                is_complete = False
-                step = _step(loop)
-                is_complete = True
-                if isinstance(step, StepAbandoned):
-                    if step.reason == "interrupt":
-                        raise KeyboardInterrupt
-                    stopped = cast(Stopped, step.reason)
-                    break
-                residual = step.residual
-                iterations += max(1, len(step.history))
-                trace.add(step, time.perf_counter() - started, holders)
-                if interrupts.pressed:
-                    raise KeyboardInterrupt
-                idle = idle + 1 if step.active == 0 and step.edges == 0 else 0
-                if idle >= IDLE_SUPERSTEPS and not loop.converged:
-                    raise ConvergenceError(
-                        f"{loop.name} makes no progress: no vertex was active in {idle} supersteps, and "
-                        "vertices are still queued by priority; check the program's priority, or give "
-                        "priorities=False",
-                        result(),
-                    )
-                if silent and not loop.converged and time.perf_counter() - stops.begun > LONG:
-                    silent = False
-                    _warn_of_no_end(loop.name, iterations, step.active)
-                stops.report(update(step.active, step.edges))
-                if options.checkpoint is not None and iterations - saved >= options.every:
-                    save()
-                    saved = iterations
-            save()
-        except KeyboardInterrupt:
-            stopped = "interrupt"
-            message = f"{loop.name} was interrupted after {iterations} supersteps"
-            if not synchronous():
-                message += f" ({NOT_COMPARABLE})"
-            if not is_complete:
-                raise Interrupted(f"{message}, in the middle of one; its state is lost") from None
-            save()
-            raise Interrupted(f"{message}; .result has the state so far", result()) from None
-    return result()
+    def _result(self) -> Result:
+        with without_looks():
+            return Result(
+                graph=self._graph,
+                arrays=dict(self._loop.columns()),
+                iterations=self._iterations,
+                converged=self._loop.converged,
+                residual=self._residual,
+                stopped=self._stopped,
+                rows=self._trace,
+                by_vertex=self._loop.by_vertex,
+                synchronous=self._synchronous,
+                edge_arrays=self._loop.edges(),
+            )
+
+    def _interrupted(self) -> Interrupted:
+        """Return the error of a run that Ctrl-C has ended, with its state if a superstep is complete."""
+        self._stopped = "interrupt"
+        message = f"{self._loop.name} was interrupted after {self._iterations} supersteps"
+        if not self._synchronous:
+            message += f" ({NOT_COMPARABLE})"
+        if not self._is_complete:
+            return Interrupted(f"{message}, in the middle of one; its state is lost")
+        self._save()
+        return Interrupted(f"{message}; .result has the state so far", self._result())
 
 
 def _step(loop: Loop) -> Step | StepAbandoned:

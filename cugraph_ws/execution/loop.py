@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, Self
 import numpy.typing as npt
 
 from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.execution.readable import ReadableResult
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
@@ -236,7 +237,7 @@ class Loop(ABC):
 
 
 @dataclass
-class Result(Generic[FrameT]):
+class Result(ReadableResult, Generic[FrameT]):
     """Result of a run.
 
     Attributes

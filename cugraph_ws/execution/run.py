@@ -130,6 +130,8 @@ def run(
         progress=progress, timeout=timeout, checkpoint=checkpoint, every=every, resume=resume,
     )  # fmt: skip
     if not isinstance(program, (VertexProgram, EdgeProgram, Phases, Loop)):
+        if isinstance(graph, (VertexProgram, EdgeProgram, Phases, Loop)):
+            raise InputError("run takes the program first, then the graph: exchange the two")
         raise InputError(
             f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
             "or @ws.edge_program above the class"

@@ -121,12 +121,7 @@ def estimate_memory(
     if layout != "csc" and engine == "cpu":
         raise InputError(f"layout={layout!r} is for GPUs; give engine='cuda', or leave it out")
     check_columns(source, destination, weight, directed)
-    if isinstance(weighted, str):
-        check_choice("weighted", weighted, tuple(WEIGHT_TYPES))
-        counted: np.dtype[Any] | None = WEIGHT_TYPES[weighted]
-    else:
-        check_flag("weighted", weighted)
-        counted = FLOATS if weighted else None
+    counted = _weight_type(weighted)
     check_flag("dense", dense)
     number_of_edges = _whole("number_of_edges", number_of_edges)
     number_of_vertices = _whole("number_of_vertices", number_of_vertices)
@@ -137,8 +132,7 @@ def estimate_memory(
     check_count("sources", sources, 1)
     rows = provider("rows of runs")
     loop = None if program is None else rows.loop_of(program, int(sources))
-    if attributes is None:
-        attributes = 0
+    attributes = 0 if attributes is None else attributes
     if isinstance(attributes, int):
         check_count("attributes", attributes)
     else:
@@ -168,17 +162,7 @@ def estimate_memory(
     if engine == "cuda":
         estimate = _on_device(sizes, directed, layout)
     else:
-        estimate = replace(
-            estimate_of_build(
-                sizes.edges,
-                sizes.vertices,
-                sizes.ids,
-                both=not directed,
-                value_bytes=sizes.value_bytes,
-                copied_values=sizes.copied_values,
-            ),
-            input=sizes.input,
-        )
+        estimate = _on_host(sizes, directed)
     if loop is None:
         return estimate
     run = loop.memory(
@@ -194,6 +178,15 @@ def estimate_memory(
         )
     )
     return replace(estimate, run=int(run))
+
+
+def _weight_type(weighted: bool | str) -> np.dtype[Any] | None:
+    """Return the type of the weights that `weighted` asks to count, or None for none."""
+    if isinstance(weighted, str):
+        check_choice("weighted", weighted, tuple(WEIGHT_TYPES))
+        return WEIGHT_TYPES[weighted]
+    check_flag("weighted", weighted)
+    return FLOATS if weighted else None
 
 
 @dataclass(frozen=True)
@@ -334,6 +327,19 @@ def _listed(names: str | Sequence[str]) -> list[str]:
 def _bytes_of(values: Any) -> int:
     """Return the bytes of a NumPy array or an Arrow column."""
     return int(values.nbytes)
+
+
+def _on_host(sizes: _Sizes, directed: bool) -> MemoryEstimate:
+    """Estimate a graph that is built on the CPU."""
+    estimate = estimate_of_build(
+        sizes.edges,
+        sizes.vertices,
+        sizes.ids,
+        both=not directed,
+        value_bytes=sizes.value_bytes,
+        copied_values=sizes.copied_values,
+    )
+    return replace(estimate, input=sizes.input)
 
 
 def _on_device(sizes: _Sizes, directed: bool, layout: str) -> MemoryEstimate:

@@ -8,6 +8,7 @@ first needed.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
@@ -20,6 +21,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph import exports
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
 from cugraph_ws.graph.duplicates import Merge
@@ -33,11 +35,14 @@ from cugraph_ws.graph.edges import (
     read_edges,
     weight_column,
 )
+from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.report import warn_of_pairs
+from cugraph_ws.graph.reversed import reversed_arcs
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs
@@ -47,9 +52,19 @@ __all__ = ["Adjacency", "Duplicates", "Graph", "as_graph", "check_as_built"]
 
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
+# Arguments of other libraries, and what they are here.
+PEERS_ARGUMENTS = {
+    "src": "; did you mean source=?",
+    "dst": "; did you mean destination=?",
+    "target": "; did you mean destination=?",
+    "edge_attr": "; did you mean weight=, or attributes= for several?",
+    "create_using": "; did you mean directed=?",
+    "renumber": "; ids are always numbered; leave it out",
+    "store_transposed": "; both orders are made when they are needed; leave it out",
+}
 
 
-class Graph(GraphView[FrameT]):
+class Graph(GraphView[FrameT], GraphMethods[FrameT]):
     """A graph built from an edge frame.
 
     Vertices are numbered 0 … n-1 in the ascending order of their ids (lexicographic for several
@@ -122,6 +137,9 @@ class Graph(GraphView[FrameT]):
     def __new__(cls, edges: FrameT | None = None, *arguments: Any, **options: Any) -> Self:
         """Build a graph from a Dask frame on its cluster, from any other frame here."""
         if not is_dask_frame(edges):
+            for name in options.keys() - SIGNATURE.parameters.keys():
+                meant = PEERS_ARGUMENTS.get(name) or did_you_mean(name, SIGNATURE.parameters)
+                raise InputError(f"Graph takes no {name}={meant}")
             return super().__new__(cls)
         return cast(Self, provider("graphs of dask").ClusterGraph(edges, *arguments, **options))
 
@@ -192,7 +210,7 @@ class Graph(GraphView[FrameT]):
         attributes: Mapping[str, Any] | None = None,
         duplicates: Duplicates | Mapping[str, Merge] = "keep",
         self_loops: Loops = "keep",
-    ) -> Graph:
+    ) -> Self:
         """Build a graph from arrays.
 
         Parameters
@@ -249,7 +267,7 @@ class Graph(GraphView[FrameT]):
         )
 
     @classmethod
-    def from_matrix(cls, matrix: Any, directed: bool = True) -> Graph:
+    def from_matrix(cls, matrix: Any, directed: bool = True) -> Self:
         """Build a graph from a sparse matrix.
 
         Parameters
@@ -287,6 +305,13 @@ class Graph(GraphView[FrameT]):
             f"<Graph, {direction}, {self.number_of_vertices:,} vertices, "
             f"{self.number_of_edges:,} edges>"
         )
+
+    def _has(self, vertex: Any) -> bool:
+        self._open()
+        try:
+            return self._vertices.number(vertex, "vertex") >= 0
+        except (TypeError, ValueError):  # no id at all
+            return False
 
     def __enter__(self) -> Self:
         self._open()
@@ -379,6 +404,123 @@ class Graph(GraphView[FrameT]):
         laid = self.on_device()
         return laid, laid.numbers, [laid.numbers[:0]]
 
+    def reverse(self) -> Self:
+        """Return the graph with every edge in the opposite direction.
+
+        Returns
+        -------
+        Graph
+            With the same vertices and edge columns.  On the host it shares all arrays with this
+            graph.  An undirected graph is returned itself.
+
+        Raises
+        ------
+        InputError
+            If the graph is closed.
+        GraphMemoryError
+            If the graph is on a GPU, and its rows would not fit there twice.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import cugraph_ws as ws
+        >>> graph = ws.Graph(pd.DataFrame({"source": [0, 1], "destination": [1, 2]}))
+        >>> graph.reverse().bfs(2)["distance"].tolist()
+        [2, 1, 0]
+        """
+        arcs = self._open()
+        if not self.directed:
+            return self
+        return self._with_arcs(reversed_arcs(arcs, named_forward=False), self._edges)
+
+    def to_scipy(self) -> Any:
+        """Return the adjacency matrix as a sparse array of SciPy.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (vertices, vertices)
+            Row and column i are row i of `vertices`.  The entry in row i and column j is the weight of
+            an edge from i to j, 1.0 without weights; parallel edges are entries of their own, which
+            SciPy adds up.  The matrix of an undirected graph is symmetric.
+
+        Raises
+        ------
+        InputError
+            If SciPy is not installed, or the graph is closed.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import cugraph_ws as ws
+        >>> edges = pd.DataFrame({"source": ["a", "b"], "destination": ["b", "c"]})
+        >>> ws.Graph(edges).to_scipy().toarray()
+        array([[0., 1., 0.],
+               [0., 0., 1.],
+               [0., 0., 0.]])
+        """
+        return exports.to_scipy(self)
+
+    def to_cupy(self) -> Any:
+        """Return the adjacency matrix as a `csr_matrix` of CuPy, on the GPU; see `to_scipy`."""
+        return exports.to_cupy(self)
+
+    def to_networkx(self) -> Any:
+        """Return the graph as one of NetworkX.
+
+        Returns
+        -------
+        networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            Multi- if there are parallel edges.  Its nodes are the ids, tuples if they have several
+            columns, in ascending order; columns of vertices and edges are attributes, nulls left out.
+
+        Raises
+        ------
+        InputError
+            If NetworkX is not installed, or the graph is closed.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import cugraph_ws as ws
+        >>> edges = pd.DataFrame({"source": ["a", "b"], "destination": ["b", "c"], "weight": [2, 3]})
+        >>> list(ws.Graph(edges).to_networkx().edges(data=True))
+        [('a', 'b', {'weight': 2}), ('b', 'c', {'weight': 3})]
+        """
+        return exports.to_networkx(self)
+
+    def to_igraph(self) -> Any:
+        """Return the graph as one of igraph.
+
+        Returns
+        -------
+        igraph.Graph
+            Vertex i is row i of `vertices`; its id is the attribute `name`.  Columns of vertices and
+            edges are attributes; a column `name` becomes `vertex_name`.
+
+        Raises
+        ------
+        InputError
+            If igraph is not installed, or the graph is closed.
+        """
+        return exports.to_igraph(self)
+
+    def to_pyg(self) -> Any:
+        """Return the graph for PyTorch Geometric.
+
+        Returns
+        -------
+        torch_geometric.data.Data
+            `edge_index` has each direction of an undirected edge; vertex i is row i of `vertices`.
+            `edge_weight` is the weight, `edge_NAME` another edge column, and each numeric vertex
+            attribute without nulls has its own name.
+
+        Raises
+        ------
+        InputError
+            If PyTorch or PyTorch Geometric is not installed, or the graph is closed.
+        """
+        return exports.to_pyg(self)
+
     def arc_ends(self) -> tuple[Any, Any]:
         """Return the sources and destinations of all arcs; see `Framed.arc_ends`."""
         arcs: Arcs | DeviceArcs = self._open()
@@ -397,6 +539,12 @@ class Graph(GraphView[FrameT]):
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         graph = super()._with_arcs(arcs, edges)
         graph._copy, graph._shards, graph._reversed = None, [], None
+        return graph
+
+    def without_weight(self) -> Self:
+        """Return the graph as one without weights; see `GraphView.without_weight`."""
+        graph = super().without_weight()
+        graph._copy = self._copy
         return graph
 
     def _find_extreme(self, name: str, *, least: bool) -> tuple[Any, int]:
@@ -437,6 +585,13 @@ class Graph(GraphView[FrameT]):
         return numbers
 
 
+SIGNATURE = inspect.signature(Graph.__init__)
+SIGNATURE = SIGNATURE.replace(
+    parameters=[*SIGNATURE.parameters.values()][1:], return_annotation=inspect.Signature.empty
+)
+Graph.__signature__ = SIGNATURE  # type: ignore[attr-defined]  # `__new__` has none
+
+
 def as_graph(
     graph: GraphView[FrameT] | FrameT,
     *,
@@ -472,33 +627,33 @@ def as_graph(
     check_columns(source, destination, weight, directed, attributes)
     if not isinstance(graph, GraphView):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
-    check_as_built(graph, weight, directed, weighted=weighted)
-    return graph
+    check_as_built(graph, weight, directed)
+    unweighted = weighted and weight is None and graph.weight is not None
+    return graph.without_weight() if unweighted else graph
 
 
-def check_as_built(graph: Any, weight: str | None, directed: bool, *, weighted: bool) -> None:
+def check_as_built(graph: Any, weight: str | None, directed: bool) -> None:
     """Refuse arguments that contradict how a graph was built.
 
     Parameters
     ----------
     graph : Graph or ClusterGraph
     weight : str or None
+        None stands for no weights, whatever the graph has.
     directed : bool
-    weighted : bool
-        Whether the caller reads weights.
 
     Raises
     ------
     InputError
     """
-    known = (AUTO, graph.weight) if weighted else (AUTO, graph.weight, None)
+    known = (AUTO, graph.weight, None)
     if not any(
         weight is known_weight or (is_label(weight) and weight == known_weight)
         for known_weight in known
     ):
         raise InputError(
             f"weight={shown(weight)}: the graph was built with weight={graph.weight!r}; "
-            f"give the weight to Graph(...)"
+            f"give the weight to Graph(...), or weight=None for no weights"
         )
     if graph.directed and not directed:
         raise InputError(

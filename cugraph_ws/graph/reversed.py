@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Array, Degrees, Order
-from cugraph_ws.graph.graph import Graph
 from cugraph_ws.runtime.dispatch import provider
 
-__all__ = ["reversed_graph"]
+if TYPE_CHECKING:
+    from cugraph_ws.graph.graph import Graph
+
+__all__ = ["reversed_arcs", "reversed_graph"]
 
 
 class ReversedArcs(Arcs):
@@ -17,12 +21,15 @@ class ReversedArcs(Arcs):
     ----------
     forward : Arcs
         The graph's arcs, which make each order when it is first needed and keep it.
+    named_forward : bool
+        Whether errors name an edge as the graph has it, not as it is here.
     """
 
-    def __init__(self, forward: Arcs) -> None:
+    def __init__(self, forward: Arcs, *, named_forward: bool = True) -> None:
         super().__init__(forward.csr, {}, directed=True)
         self._base = None
         self._forward = forward
+        self._named_forward = named_forward
 
     @property
     def csc(self) -> Adjacency:
@@ -49,9 +56,27 @@ class ReversedArcs(Arcs):
         return self._forward.values(name, "csr" if order == "csc" else "csc")
 
     def ends(self, arc: int) -> tuple[int, int]:
-        """Return the source and the destination, in the graph, of an arc of the CSC."""
+        """Return the source and the destination of an arc of the CSC, for errors."""
         source, destination = super().ends(arc)
-        return destination, source
+        return (destination, source) if self._named_forward else (source, destination)
+
+
+def reversed_arcs(arcs: Any, *, named_forward: bool) -> Any:
+    """Return the arcs of a directed graph in the opposite direction, where they are.
+
+    Parameters
+    ----------
+    arcs : Arcs or DeviceArcs
+    named_forward : bool
+        See `ReversedArcs`; on the device errors name an edge as it is in the result.
+
+    Returns
+    -------
+    Arcs or DeviceArcs
+    """
+    if arcs.on_device:
+        return provider("reversed device graphs").reversed_arcs(arcs)
+    return ReversedArcs(arcs, named_forward=named_forward)
 
 
 def reversed_graph(graph: Graph) -> Graph:
@@ -80,10 +105,6 @@ def reversed_graph(graph: Graph) -> Graph:
         return graph
     with graph._lock:
         if graph._reversed is None:
-            turned = (
-                provider("reversed device graphs").reversed_arcs(arcs)
-                if arcs.on_device
-                else ReversedArcs(arcs)
-            )
+            turned = reversed_arcs(arcs, named_forward=True)
             graph._reversed = graph._with_arcs(turned, graph.number_of_edges)
         return graph._reversed

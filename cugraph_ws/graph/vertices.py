@@ -8,12 +8,14 @@ from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from cugraph_ws.arguments import listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import (
     Column,
     Frame,
+    Masked,
     VertexNumbers,
     is_frame,
     on_host,
@@ -242,6 +244,25 @@ class Vertices:
                 column = replace(column, values=values.copy())
             self._attributes[name] = column
 
+    def attribute_columns(self) -> dict[str, Any]:
+        """Return the attributes that could be read as result columns by vertex, null where there is none."""
+        places = np.full(self.size, -1)
+        places[as_host(self._attribute_rows)] = np.arange(len(self._attribute_rows))
+        rows = pa.array(places, mask=places < 0)
+        columns: dict[str, Any] = {}
+        for name, column in self._attributes.items():
+            if isinstance(column, InputError):
+                continue
+            taken = _in_arrow(on_host(column.values)).take(rows)
+            kind = taken.type
+            if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+                valid = taken.is_valid().to_numpy(zero_copy_only=False)
+                numbers = taken.fill_null(False if pa.types.is_boolean(kind) else 0)
+                columns[name] = Masked(numbers.to_numpy(zero_copy_only=False), valid)
+            else:
+                columns[name] = taken.to_pylist()
+        return columns
+
     def take_attributes(self, origin: Vertices, numbers: Any) -> None:
         """Copy the attributes of some vertices of another graph.
 
@@ -431,6 +452,13 @@ class Vertices:
         )
 
 
+def _in_arrow(values: Any) -> pa.Array:
+    """Return the values of a column, on the host or a Series of the device, as one array of Arrow."""
+    if hasattr(values, "to_arrow"):
+        values = values.to_arrow()
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else pa.array(values)
+
+
 def value_column(names: Sequence[str], ids: Sequence[str], argument: str) -> str:
     """Find the only column of a vertex frame besides its ids.
 
@@ -476,7 +504,7 @@ def id_columns(frame: Named, sources: Sequence[str]) -> list[str]:
 
     Parameters
     ----------
-    frame : Frame or Parts
+    frame : Frame or OpenedPartitions
     sources : sequence of str
         Names of the edge frame's source columns.
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs
     from cugraph_ws.backends.cuda.graph import DeviceGraph
 
-__all__ = ["ExampleArc", "Examples", "GraphView"]
+__all__ = ["ExampleArc", "Examples", "GraphView", "edges_of", "vertices_of"]
 
 Array = npt.NDArray[Any]
 
@@ -252,6 +252,20 @@ class GraphView(Framed[FrameT]):
         return tuple(self._carried)
 
     @property
+    def vertices(self) -> FrameT:
+        """The vertices as a frame, sorted: ids, and the attributes of `vertices=`; collective.
+
+        An attribute is null for vertices that the frame did not have.  On a cluster: the ids alone.
+        """
+        self._open()
+        return self.vertex_frame(self._vertices.attribute_columns() if self.whole else {})
+
+    @property
+    def edges(self) -> FrameT:
+        """The edges as a frame; see `edge_frame`."""
+        return self.edge_frame()
+
+    @property
     def device_resident(self) -> bool:
         """Whether the graph was built on a GPU, from a cuDF frame or arrays there.
 
@@ -269,14 +283,14 @@ class GraphView(Framed[FrameT]):
     @property
     def in_degrees(self) -> npt.NDArray[np.int64]:
         """Number of edges into every vertex, on the host; see `degrees`."""
-        return np.asarray(self.degrees(incoming=True))
+        return np.asarray(self.degree_array(incoming=True))
 
     @property
     def out_degrees(self) -> npt.NDArray[np.int64]:
         """Number of edges out of every vertex, on the host; see `degrees`."""
-        return np.asarray(self.degrees(incoming=False))
+        return np.asarray(self.degree_array(incoming=False))
 
-    def degrees(self, *, incoming: bool, on_device: bool = False) -> Any:
+    def degree_array(self, *, incoming: bool, on_device: bool = False) -> Any:
         """Return the number of edges into, or out of, every vertex; collective.
 
         Parameters
@@ -700,6 +714,13 @@ class GraphView(Framed[FrameT]):
         self._open()
         return provider("graphs of graphs").induced(self, vertices)
 
+    def without_weight(self) -> Self:
+        """Return the graph as one whose edges have no weights; it shares all arrays with this one."""
+        graph = self._with_arcs(self._open(), self._edges)
+        graph._carried = [name for name in self._carried if name != self.weight]
+        graph.weight = None
+        return graph
+
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         """Return a graph of the same vertices with some of the arcs; collective."""
         graph = copy(self)
@@ -777,3 +798,13 @@ class GraphView(Framed[FrameT]):
         """Return the arcs on the host."""
         arcs: Arcs | DeviceArcs = self._open()
         return arcs if isinstance(arcs, Arcs) else arcs.host()
+
+
+def vertices_of(graph: GraphView[FrameT]) -> FrameT:
+    """Return the vertices of a graph, as ranks are asked for them; collective."""
+    return graph.vertices
+
+
+def edges_of(graph: GraphView[FrameT]) -> FrameT:
+    """Return the edges of a graph, as ranks are asked for them; collective."""
+    return graph.edges

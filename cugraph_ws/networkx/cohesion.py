@@ -48,24 +48,24 @@ def k_truss(G: ConvertedGraph, k: int) -> nx.Graph:
     if G.has_self_loops:
         raise nx.NetworkXNotImplemented(SELF_LOOPS)
     if not G.number_of_edges():
-        kept = np.zeros(0, np.bool_)
+        in_truss = np.zeros(0, np.bool_)
     else:
         rows = ws.truss_number(G.built(), engine=engine())
-        kept = np.empty(G.number_of_edges(), np.bool_)
-        kept[G.edge_positions(rows)] = column_of(rows, "truss_number") >= k
+        in_truss = np.empty(G.number_of_edges(), np.bool_)
+        in_truss[G.edge_positions(rows)] = column_of(rows, "truss_number") >= k
     among = np.zeros(len(G), np.bool_)
-    among[G.sources[kept]] = among[G.targets[kept]] = True
+    among[G.sources[in_truss]] = among[G.targets[in_truss]] = True
     places = np.cumsum(among) - 1
     truss = ConvertedGraph(
         list(compress(G.nodes, among.tolist())),
-        places[G.sources[kept]],
-        places[G.targets[kept]],
+        places[G.sources[in_truss]],
+        places[G.targets[in_truss]],
         directed=False,
         keys=None,
     )
     truss.graph = G.graph
     truss.node_data = list(compress(G.node_data or [{}] * len(G), among.tolist()))
-    truss.edge_data = list(compress(G.edge_data or [{}] * len(kept), kept.tolist()))
+    truss.edge_data = list(compress(G.edge_data or [{}] * len(in_truss), in_truss.tolist()))
     return convert_to_nx(truss)
 
 

@@ -122,11 +122,11 @@ class Implemented:
         arcs = sum(map(len, graph._adj.values()))
         if arcs < least:
             return f"the graph has {arcs} arcs, fewer than {least}"
-        for name, whole in {**dict.fromkeys(NODES, len(graph)), PAIRS: arcs}.items():
+        for name, results in {**dict.fromkeys(NODES, len(graph)), PAIRS: arcs}.items():
             asked = arguments.get(name)
             if asked is None:
                 continue
-            if asked in graph or not isinstance(asked, Sized) or len(asked) < SHARE * whole:
+            if asked in graph or not isinstance(asked, Sized) or len(asked) < SHARE * results:
                 return f"{name} asks for less than {SHARE:.0%} of the results"
         return None
 

@@ -38,7 +38,12 @@ from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.id_encoding import agree_on_type
 from cugraph_ws.partition.numbering import number_partitioned_rows
-from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
+from cugraph_ws.partition.partitioned_frame import (
+    OpenedPartition,
+    OpenedPartitions,
+    Partitions,
+    are_on_gpus,
+)
 from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.partition.shuffle import Shuffle
@@ -106,31 +111,18 @@ def build_shard(
     own_partitions = Partitions(
         [frame for _, frame in partitions], [place for place, _ in partitions]
     )
-    shown = [*own_partitions.frames, *([] if meta is None else [meta])]
-    if vertices is None and duplicates == "keep" and comm.on_device and are_on_gpus(comm, shown):
-        on_devices = provider("device shards")
-        parts = Parts(comm, own_partitions, "edges", meta, on_device=True)
-        if on_devices.are_integers(comm, parts, names):
-            types, columns = _read_ids(comm, parts, None, names)
-            built: ShardGraph | None = on_devices.build_on_devices(
-                comm,
-                parts,
-                names,
-                types[0],
-                columns[0],
-                {name: _read_values(comm, parts, name, weight) for name in carried},
-                weight=weight,
-                directed=directed,
-                self_loops=self_loops,
-                weights=weights,
-            )
-            if built is not None:
-                return built
-            del columns
-    parts = Parts(comm, own_partitions, "edges", meta)
+    frames = [*own_partitions.frames, *([] if meta is None else [meta])]
+    if vertices is None and duplicates == "keep" and comm.on_device and are_on_gpus(comm, frames):
+        parts = OpenedPartitions(comm, own_partitions, "edges", meta, on_device=True)
+        shard = _build_on_devices(
+            comm, parts, names, carried, weight, directed, self_loops=self_loops, weights=weights
+        )
+        if shard is not None:
+            return shard
+    parts = OpenedPartitions(comm, own_partitions, "edges", meta)
     extra = None
     if vertices is not None:
-        extra = Parts(comm, _on_first_rank(comm, vertices), "vertices")
+        extra = OpenedPartitions(comm, _on_first_rank(comm, vertices), "vertices")
     expect = partial(
         estimate_memory, weighted=weight is not None, attributes=len(carried) - (weight is not None)
     )
@@ -143,36 +135,17 @@ def build_shard(
         attempt(comm, lambda: _check_room(comm, expect(number_of_edges=rows, dense=False)))
     values = {name: _read_values(comm, parts, name, weight) for name in carried}
     kind = parts.kind_like(names[0][0])
-    numbered = number_partitioned_rows(
-        comm,
-        columns,
-        [id_encoding.form_of(id_type) for id_type in types],
-        dense_up_to=dense_up_to,
-    )
-    del columns
-    numbered_vertices = ShardVertices(comm, names[0], types, numbered.ids)
-    size, count = numbered_vertices.size, len(parts.own)
-    if extra is not None:
-        numbered_vertices.keep_parts(extra, numbered.columns[2 * count :])
-    index = index_dtype(size)
-    ends = [
-        np.concatenate([np.empty(0, index), *(numbers.astype(index) for numbers in some)])
-        for some in (numbered.columns[:count], numbered.columns[count : 2 * count])
-    ]
-    del numbered
+    numbered_vertices, ends = _number(comm, parts, extra, names, types, columns, dense_up_to)
     starts = np.cumsum([0, *(len(part.frame) for part in parts.own)])
-    first_rows = np.array([part.first_row for part in parts.own], np.int64)
     loops = None
     if self_loops != "keep":
-        marks = ends[0] == ends[1]
-        loops = total(comm, np.count_nonzero(marks))
+        loops = total(comm, np.count_nonzero(ends[0] == ends[1]))
         if loops and self_loops == "error":
-            _refuse_loops(comm, numbered_vertices, marks, ends[0], starts, first_rows)
-        del marks
+            _refuse_loops(comm, numbered_vertices, ends, starts, parts)
     places = [part.place[0] for part in parts.own]
     shuffle = Shuffle(ends[0], ends[1], starts, places, self_loops == "keep", directed)
     del parts, extra
-    cuts = balanced_cuts(comm, size, shuffle.targets(), weights)
+    cuts = balanced_cuts(comm, numbered_vertices.size, shuffle.targets(), weights)
     arcs = shuffle.aim(comm, cuts)
     owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
@@ -196,6 +169,81 @@ def build_shard(
     shard._self_loops = loops
     numbered_vertices.align_to(shard)
     return shard
+
+
+def _build_on_devices(
+    comm: Communicator,
+    parts: OpenedPartitions,
+    names: tuple[list[str], list[str]],
+    carried: Sequence[str],
+    weight: str | None,
+    directed: bool,
+    *,
+    self_loops: Loops,
+    weights: Sequence[float] | None,
+) -> ShardGraph | None:
+    """Build this rank's shard on its GPU; None, on all ranks, if it must be built on the host.  Collective."""
+    on_devices = provider("device shards")
+    if not on_devices.are_integers(comm, parts, names):
+        return None
+    types, columns = _read_ids(comm, parts, None, names)
+    shard: ShardGraph | None = on_devices.build_on_devices(
+        comm,
+        parts,
+        names,
+        types[0],
+        columns[0],
+        {name: _read_values(comm, parts, name, weight) for name in carried},
+        weight=weight,
+        directed=directed,
+        self_loops=self_loops,
+        weights=weights,
+    )
+    return shard
+
+
+def _number(
+    comm: Communicator,
+    parts: OpenedPartitions,
+    extra: OpenedPartitions | None,
+    names: tuple[list[str], list[str]],
+    types: list[IdType],
+    columns: list[list[Any]],
+    dense_up_to: int,
+) -> tuple[ShardVertices, list[Array]]:
+    """Give the vertices of all ranks their numbers; collective.
+
+    Parameters
+    ----------
+    parts, extra : OpenedPartitions
+        Edges and, if there is such a frame, vertices.
+    names : pair of list of str
+        The id columns.
+    types, columns
+        What `_read_ids` has returned; `columns` is emptied.
+    dense_up_to : int
+        Largest range of integers that are numbered by a table.
+
+    Returns
+    -------
+    vertices : ShardVertices
+    ends : list of two ndarray, shape (rows,)
+        Vertex numbers of the sources and destinations of this rank's edges.
+    """
+    forms = [id_encoding.form_of(id_type) for id_type in types]
+    numbered = number_partitioned_rows(comm, columns, forms, dense_up_to=dense_up_to)
+    columns.clear()
+    vertices, count = ShardVertices(comm, names[0], types, numbered.ids), len(parts.own)
+    if extra is not None:
+        vertices.keep_parts(extra, numbered.columns[2 * count :])
+    index = index_dtype(vertices.size)
+    ends = [
+        np.concatenate(
+            [np.empty(0, index), *(numbers.astype(index) for numbers in numbers_of_parts)]
+        )
+        for numbers_of_parts in (numbered.columns[:count], numbered.columns[count : 2 * count])
+    ]
+    return vertices, ends
 
 
 def _check_room(comm: Communicator, estimate: MemoryEstimate) -> None:
@@ -236,7 +284,10 @@ def _on_first_rank(comm: Communicator, vertices: Any) -> Partitions:
 
 
 def _read_ids(
-    comm: Communicator, parts: Parts, extra: Parts | None, names: tuple[list[str], list[str]]
+    comm: Communicator,
+    parts: OpenedPartitions,
+    extra: OpenedPartitions | None,
+    names: tuple[list[str], list[str]],
 ) -> tuple[list[IdType], list[list[Any]]]:
     """Read the ids of this rank's partitions, converted to types common to all ranks; collective.
 
@@ -248,7 +299,7 @@ def _read_ids(
         For each column of the id, the values in this rank's partitions: sources, destinations, then
         vertices.
     """
-    wanted: list[list[tuple[Parts, str, str]]] = [
+    wanted: list[list[tuple[OpenedPartitions, str, str]]] = [
         [(parts, source, "source"), (parts, destination, "destination")]
         for source, destination in zip(*names, strict=True)
     ]
@@ -264,7 +315,10 @@ def _read_ids(
             foreign = where.backend != parts.backend
 
             def step(
-                part: Part, name: str = name, argument: str = argument, foreign: bool = foreign
+                part: OpenedPartition,
+                name: str = name,
+                argument: str = argument,
+                foreign: bool = foreign,
             ) -> Any:
                 return read_ids(part.column(name, argument), foreign=foreign)
 
@@ -283,13 +337,13 @@ def _read_ids(
     return types, columns
 
 
-def _read_values(comm: Communicator, parts: Parts, name: str, weight: str | None) -> Any:
+def _read_values(comm: Communicator, parts: OpenedPartitions, name: str, weight: str | None) -> Any:
     """Read an edge column of this rank's partitions, in the whole column's dtype; collective."""
     argument = "weight" if name == weight else "attributes"
     if parts.meta is not None:
         parts.meta.column(name, argument)
 
-    def step(part: Part) -> tuple[Any, str]:
+    def step(part: OpenedPartition) -> tuple[Any, str]:
         column = part.column(name, argument)
         values = read_numbers(column, finite=name == weight)
         return values, np.dtype(column.arrow_type.to_pandas_dtype()).str
@@ -312,17 +366,18 @@ def _read_values(comm: Communicator, parts: Parts, name: str, weight: str | None
 def _refuse_loops(
     comm: Communicator,
     vertices: ShardVertices,
-    marks: npt.NDArray[np.bool_],
-    sources: Array,
+    ends: Sequence[Array],
     starts: npt.NDArray[np.int64],
-    first_rows: npt.NDArray[np.int64],
+    parts: OpenedPartitions,
 ) -> None:
     """Raise InputError that names the first self-loop; collective."""
     first_loop = None
-    places = np.flatnonzero(marks)
+    sources, destinations = ends
+    places = np.flatnonzero(sources == destinations)
     if len(places):
         which = np.searchsorted(starts, places[0], side="right") - 1
-        first_loop = [int(first_rows[which] + places[0] - starts[which]), int(sources[places[0]])]
+        row = parts.own[which].first_row + places[0] - starts[which]
+        first_loop = [int(row), int(sources[places[0]])]
     loops = total(comm, len(places))
     row, vertex = min(list(loop) for loop in comm.allgather(first_loop) if loop is not None)
     refuse_loops(row, vertices.describe(vertex), loops)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
-from cugraph_ws.partition.exchange_times import Parts, bit_of, times_between
+from cugraph_ws.partition.exchange_times import ExchangeSeconds, bit_of, times_between
 from cugraph_ws.partition.refinement import ExchangeMethod, Sender
 from cugraph_ws.partition.shard import ShardGraph
 
@@ -180,8 +180,8 @@ class RankExchange(Exchange):
             may_send_all=self._on_host,
         )
         # Seconds of the last superstep's exchange: predicted by each rank, and taken by this one
-        self._predicted: list[Parts] = []
-        self._took = Parts()
+        self._predicted: list[ExchangeSeconds] = []
+        self._took = ExchangeSeconds()
         # positions of this rank's ghosts in their owners' messages, if owners send all vertices
         self._theirs = boundaries_by_rank
         if self._on_host:
@@ -231,14 +231,14 @@ class RankExchange(Exchange):
         if self._predicted:
             self._sender.times.learn(self._predicted, took)
         self._predicted = list(predictions)
-        self._took = Parts(sending=arrived - leaves, handling=handling)
+        self._took = ExchangeSeconds(sending=arrived - leaves, handling=handling)
         return Counts.merged(each), Traffic.merged(traffics)
 
-    def _predict(self, updates: dict[int, BoundaryUpdate]) -> Parts:
+    def _predict(self, updates: dict[int, BoundaryUpdate]) -> ExchangeSeconds:
         """Return how long messages are predicted to take."""
         times = self._sender.times
         offers = [self._sender.offer(peer, update) for peer, update in updates.items()]
-        return Parts(
+        return ExchangeSeconds(
             times.rates.latency,
             sum(float(offer.sending) for offer in offers),
             sum(float(offer.handling) for offer in offers),
@@ -267,7 +267,7 @@ class RankExchange(Exchange):
 
     def merge(self, counts: Counts) -> Counts:
         """Return the counts of all ranks, including ghosts' arcs."""
-        head = _pack_counts(counts, Traffic(), Parts(), Parts())
+        head = _pack_counts(counts, Traffic(), ExchangeSeconds(), ExchangeSeconds())
         buffers = self._comm.alltoall([head] * self._comm.size)
         return Counts.merged([_unpack_counts(buffer)[0] for buffer in buffers])
 
@@ -320,7 +320,9 @@ def _unpack(buffer: Sequence[Array]) -> BoundaryUpdate | None:
     return BoundaryUpdate(places, tuple(buffer[4:]), active, useful, bits, of_all)
 
 
-def _pack_counts(counts: Counts, traffic: Traffic, predicted: Parts, took: Parts) -> list[Array]:
+def _pack_counts(
+    counts: Counts, traffic: Traffic, predicted: ExchangeSeconds, took: ExchangeSeconds
+) -> list[Array]:
     """Encode counts, traffic, and the seconds that exchanges were predicted to take and took, in three arrays."""
     *sizes, seconds = traffic
     numbers = [counts.active, counts.arcs, counts.waiting, counts.read, counts.beyond, *sizes]
@@ -336,7 +338,9 @@ def _pack_counts(counts: Counts, traffic: Traffic, predicted: Parts, took: Parts
     return [np.array(numbers, np.int64), np.array(changes, np.float64), history]
 
 
-def _unpack_counts(buffer: Sequence[Array]) -> tuple[Counts, Traffic, Parts, Parts]:
+def _unpack_counts(
+    buffer: Sequence[Array],
+) -> tuple[Counts, Traffic, ExchangeSeconds, ExchangeSeconds]:
     numbers, changes, history = buffer
     active, arcs, waiting, read, beyond, bytes_sent, useful, ways = numbers.tolist()
     total, greatest, seconds, *parts = changes[:9].tolist()
@@ -351,4 +355,9 @@ def _unpack_counts(buffer: Sequence[Array]) -> tuple[Counts, Traffic, Parts, Par
         sums=changes[9:].copy(),
         beyond=beyond,
     )
-    return counts, Traffic(bytes_sent, useful, ways, seconds), Parts(*parts[:3]), Parts(*parts[3:])
+    return (
+        counts,
+        Traffic(bytes_sent, useful, ways, seconds),
+        ExchangeSeconds(*parts[:3]),
+        ExchangeSeconds(*parts[3:]),
+    )

@@ -17,10 +17,10 @@ __all__ = [
     "CLOSE",
     "GPU",
     "HOST",
+    "ExchangeSeconds",
     "ExchangeTimes",
     "LastingTimes",
     "Offer",
-    "Parts",
     "Rates",
     "bit_of",
     "names_of",
@@ -105,7 +105,7 @@ class Offer(NamedTuple):
         return np.where(abs(less) <= CLOSE, self.nbytes < rival.nbytes, less < 0)
 
 
-class Parts(NamedTuple):
+class ExchangeSeconds(NamedTuple):
     """Seconds that a rank's exchange took, or is predicted to take.
 
     Attributes
@@ -205,12 +205,12 @@ class ExchangeTimes:
             return "bits"
         return "vr" if refines else "ms"
 
-    def learn(self, predicted: Sequence[Parts], took: Sequence[Parts]) -> None:
+    def learn(self, predicted: Sequence[ExchangeSeconds], took: Sequence[ExchangeSeconds]) -> None:
         """Correct predictions by the times of a superstep.
 
         Parameters
         ----------
-        predicted, took : sequence of Parts
+        predicted, took : sequence of ExchangeSeconds
             One for each rank.  The measured time of sending includes the wait for other ranks, so the
             least one, that of the rank which came last, is used.
         """

@@ -11,7 +11,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, Frame, FrameKind, is_cudf_frame, open_frame
 from cugraph_ws.runtime.communicator import Communicator, in_order
 
-__all__ = ["Part", "Partitions", "Parts", "are_on_gpus"]
+__all__ = ["OpenedPartition", "OpenedPartitions", "Partitions", "are_on_gpus"]
 
 Value = TypeVar("Value")
 Place = tuple[int, int, int]  # place in the whole frame, rank, index on the rank
@@ -34,7 +34,7 @@ class Partitions:
 
 
 @dataclass(frozen=True)
-class Part:
+class OpenedPartition:
     """An opened partition.
 
     Attributes
@@ -55,7 +55,7 @@ class Part:
         return replace(self.frame.column(name, argument), first_row=self.first_row)
 
 
-class Parts:
+class OpenedPartitions:
     """One rank's partitions of a frame, and properties of the whole; the constructor is collective.
 
     Parameters
@@ -71,7 +71,7 @@ class Parts:
 
     Attributes
     ----------
-    own : list of Part
+    own : list of OpenedPartition
         This rank's partitions that have rows, in order.  If no rank has a row, one rank has the
         first partition or `meta`, the others none.
     rows : int
@@ -120,7 +120,10 @@ class Parts:
         for description in everything:
             first_rows[description[0], description[1], description[2]] = before
             before += description[3]
-        parts = [Part(frame, key, first_rows[key]) for key, frame in zip(keys, frames, strict=True)]
+        parts = [
+            OpenedPartition(frame, key, first_rows[key])
+            for key, frame in zip(keys, frames, strict=True)
+        ]
         if self.meta is None and not everything:
             raise InputError(
                 f"{argument}: no rank has a partition; give one of them an empty frame"
@@ -129,7 +132,7 @@ class Parts:
         leader = self._comm.size if self.meta is not None else everything[0][1]
         if not self.rows:
             if self.meta is not None and comm.rank == 0:
-                self.own = [Part(self.meta, (-1, 0, 0), 0)]
+                self.own = [OpenedPartition(self.meta, (-1, 0, 0), 0)]
             elif comm.rank == leader:
                 self.own = parts[:1]
         if self.meta is not None:
@@ -149,7 +152,7 @@ class Parts:
         return FrameKind(self.backend, arrow_backed=bool(backed), proxy=bool(self.proxy))
 
     def steps(
-        self, stage: int, work: Callable[[Part], Value]
+        self, stage: int, work: Callable[[OpenedPartition], Value]
     ) -> Iterator[tuple[Sequence[int], Callable[[], Value]]]:
         """Return steps for `in_order`, one for each of this rank's partitions."""
         for part in self.own:

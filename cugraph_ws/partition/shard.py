@@ -24,7 +24,7 @@ from cugraph_ws.graph.numbering import number_integers
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part, find_places
-from cugraph_ws.partition.partitioned_frame import Partitions, Parts
+from cugraph_ws.partition.partitioned_frame import OpenedPartitions, Partitions
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import Communicator, attempt, total
 from cugraph_ws.runtime.dispatch import provider
@@ -337,7 +337,7 @@ class ShardGraph(GraphView[Any]):
         return self._by_position(own)
 
     def _count_isolated(self) -> int:
-        alone = (self.degrees(incoming=True) == 0) & (self.degrees(incoming=False) == 0)
+        alone = (self.degree_array(incoming=True) == 0) & (self.degree_array(incoming=False) == 0)
         return int(np.count_nonzero(alone[: self.owned]))
 
     def _ends(self, arc: int) -> Sequence[int]:
@@ -384,7 +384,7 @@ class ShardGraph(GraphView[Any]):
     ) -> list[str] | None:
         """Return the names of columns other than ids; collective; see `Framed.value_columns`."""
         if isinstance(data, Partitions):
-            return self._beside_ids(Parts(self.comm, data, argument))
+            return self._beside_ids(OpenedPartitions(self.comm, data, argument))
         return super().value_columns(data, argument, on_device=on_device)
 
     @property

@@ -24,7 +24,7 @@ from cugraph_ws.partition.ghost_ids import ghost_ids
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import Distinct, send_ids_to_owners
 from cugraph_ws.partition.known_vertices import Directory
-from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts
+from cugraph_ws.partition.partitioned_frame import OpenedPartition, OpenedPartitions, Partitions
 from cugraph_ws.runtime.arrays import array_module, count_true
 from cugraph_ws.runtime.communicator import Communicator, in_order, total
 
@@ -65,14 +65,14 @@ class ShardVertices(Vertices):
 
     # ------------------------------------------------------------------------------ building
 
-    def keep_parts(self, parts: Parts, rows: Sequence[Numbers]) -> None:
+    def keep_parts(self, parts: OpenedPartitions, rows: Sequence[Numbers]) -> None:
         """Copy the attributes in this rank's partitions of a vertex frame; collective.
 
         Attributes stay on the rank that read them; `values` sends them to the vertices' owners.
 
         Parameters
         ----------
-        parts : Parts
+        parts : OpenedPartitions
         rows : sequence of ndarray of int64
             The vertex numbers of the rows of each of this rank's partitions.
 
@@ -258,9 +258,11 @@ class ShardVertices(Vertices):
             size, rank = self._comm.size, self._comm.rank
             own_rows = slice(len(firsts) * rank // size, len(firsts) * (rank + 1) // size)
             return firsts[own_rows], seconds[own_rows]
-        parts = Parts(self._comm, data, argument)
+        parts = OpenedPartitions(self._comm, data, argument)
 
-        def read(names: list[str], part: Part) -> tuple[Part, list[Column], list[Any]]:
+        def read(
+            names: list[str], part: OpenedPartition
+        ) -> tuple[OpenedPartition, list[Column], list[Any]]:
             columns = [part.column(name, argument) for name in names]
             kinds = zip(map(read_ids, columns), self.types, strict=True)
             return part, columns, [conform(id_values, kind) for id_values, kind in kinds]
@@ -288,11 +290,11 @@ class ShardVertices(Vertices):
                 [(place, partial(_readable, place, piece)) for place, piece in self._kept[data]],
             )
             return self._kept_rows, columns
-        parts = Parts(self._comm, data, argument)
+        parts = OpenedPartitions(self._comm, data, argument)
         ids = id_columns(parts, self.sources)
         chosen = column or value_column(parts.names, ids, argument)
 
-        def read(part: Part) -> tuple[Part, list[Column], list[Any], Column]:
+        def read(part: OpenedPartition) -> tuple[OpenedPartition, list[Column], list[Any], Column]:
             columns = [part.column(name, argument) for name in ids]
             read = map(read_ids, columns)
             converted = [
@@ -305,7 +307,9 @@ class ShardVertices(Vertices):
         self._check_repeated(rows, argument)
         return rows, [(part.place, values) for part, _, _, values in read_parts]
 
-    def _find(self, read: Sequence[tuple[Part, list[Column], list[Any]]], argument: str) -> Numbers:
+    def _find(
+        self, read: Sequence[tuple[OpenedPartition, list[Column], list[Any]]], argument: str
+    ) -> Numbers:
         """Return the numbers of ids in this rank's partitions; refuse unknown ids; collective."""
         forms = [id_encoding.form_of(kind) for kind in self.types]
         fitted = [
@@ -398,7 +402,7 @@ class ShardVertices(Vertices):
             self._refuse_repeated(number, times, argument)
 
 
-def _copied(part: Part, name: str) -> Column | InputError:
+def _copied(part: OpenedPartition, name: str) -> Column | InputError:
     """Return a copy of a column, or the error to raise when it is requested."""
     try:
         column = part.column(name, "vertices")

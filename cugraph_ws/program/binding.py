@@ -205,13 +205,66 @@ def bind(
     arguments = by_own_names(program, arguments)
     refuse_unknown(program, arguments)
     columns, kinds, missing = edge_columns(program, graph)
-    state = []
-    for declared in program.state.values():
-        if isinstance(declared.type, Like):
-            state.append(kinds[list(program.edges).index(declared.type.attribute)])
-        else:
-            state.append(declared.type.name)
+    state = tuple(
+        kinds[list(program.edges).index(declared.type.attribute)]
+        if isinstance(declared.type, Like)
+        else declared.type.name
+        for declared in program.state.values()
+    )
     weight = columns[0] if len(columns) == 1 else graph.weight
+    constants = _constants(program, graph, arguments, state, weight, on_device=on_device)
+    values = tuple(
+        parameter_value(program, name, declared, graph, arguments)
+        for name, declared in program.parameters.items()
+    )
+    finite = check_edge_values(program, graph, columns, state)
+    _check_vertex_numbers(program, graph)
+    if program.validate is not None:
+        named = dict(
+            zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
+        )
+        program.validate(graph, {name: _own(graph, value) for name, value in named.items()})
+    constant_kinds = tuple(array.dtype.name for array in constants)
+    uniform = tuple(array.shape != (graph.length,) for array in constants)
+    # A vertex number does not affect types; other parameters may, for example a cutoff.
+    telling = tuple(
+        value
+        for value, declared in zip(values, program.parameters.values(), strict=True)
+        if isinstance(declared, Parameter)
+    )
+    key = (state, kinds, missing, constant_kinds, uniform, telling, plain)
+    known = tuple(
+        value.item() if isinstance(declared, Parameter) else None
+        for value, declared in zip(values, program.parameters.values(), strict=True)
+    )
+    bounds = _edge_bounds(graph, columns, kinds, missing)
+    facts = Facts(state, constant_kinds, bounds, known, phase)
+    alone = graph.comm.size == 1
+    if key not in program.memory if alone else not have_all_bound(program, key, graph):
+        sample = _Sample(graph, constants, columns, kinds, missing, values)
+        typed = _typed(program, sample, facts, uniform, plain=plain)
+        _warn_of_senders(program, graph)
+        program.memory[key] = typed
+    if not alone:
+        keep_bound(program, key, graph)
+    lowered_program, types, prepares, never_nan = program.memory[key]
+    reason = why_in_order(program, facts)
+    return BoundProgram(
+        lowered_program, types, columns, constants, values, program, facts, reason, prepares,
+        never_nan=never_nan and finite,
+    )  # fmt: skip
+
+
+def _constants(
+    program: VertexProgram,
+    graph: GraphView,
+    arguments: Mapping[str, Any],
+    state: tuple[str, ...],
+    weight: str | None,
+    *,
+    on_device: bool,
+) -> tuple[Any, ...]:
+    """Return the arrays of a program's vertex constants; those of jumps are zeros."""
     by_name: dict[str, Any] = {}
     kind_of = dict(zip(program.state, state, strict=True))
     for name, constant in program.constants.items():
@@ -227,73 +280,52 @@ def bind(
             by_name[name] = constant_values(
                 program, argument, constant, graph, weight, arguments, on_device=on_device
             )
-    constants = tuple(by_name.values())
-    values = tuple(
-        parameter_value(program, name, declared, graph, arguments)
-        for name, declared in program.parameters.items()
+    return tuple(by_name.values())
+
+
+def _typed(
+    declared_program: VertexProgram,
+    sample: _Sample,
+    facts: Facts,
+    uniform: tuple[bool, ...],
+    *,
+    plain: bool,
+) -> tuple[VertexProgram, Types, bool, bool]:
+    """Infer a program's types, and what they prove.
+
+    Returns
+    -------
+    program : VertexProgram
+        With its fold lowered, and integers saturated.
+    types : Types
+    prepares_ahead, never_nan : bool
+        See `BoundProgram`.
+    """
+    parameters = tuple(value.dtype.name for value in sample.values)
+    type_names = (facts.state, sample.kinds, facts.constants, parameters)
+    program = saturated(declared_program, Kinds(*type_names))
+    if program.fold is not None:
+        message_types = _inferred(infer_messages, program, *type_names, sample=sample, plain=plain)
+        program = lowered(program, message_types.message, is_tuple=message_types.tuple_message)
+    inferred = _inferred(infer, program, *type_names, sample=sample, plain=plain)
+    types = Types(
+        state=facts.state,
+        constants=facts.constants,
+        uniform=uniform,
+        edges=sample.kinds,
+        missing_edges=sample.missing,
+        parameters=parameters,
+        message=inferred.message,
+        tuple_message=inferred.tuple_message,
+        gathered=inferred.gathered,
+        tuple_gathered=inferred.tuple_gathered,
     )
-    finite = check_edge_values(program, graph, columns, tuple(state))
-    _check_vertex_numbers(program, graph)
-    if program.validate is not None:
-        named = dict(
-            zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
-        )
-        program.validate(graph, {name: _own(graph, value) for name, value in named.items()})
-    kinds_here = tuple(array.dtype.name for array in constants)
-    uniform = tuple(array.shape != (graph.length,) for array in constants)
-    # A vertex number does not affect types; other parameters may, for example a cutoff.
-    telling = tuple(
-        value
-        for value, declared in zip(values, program.parameters.values(), strict=True)
-        if isinstance(declared, Parameter)
-    )
-    key = (tuple(state), kinds, missing, kinds_here, uniform, telling, plain)
-    declared_program = program
-    known = tuple(
-        value.item() if isinstance(declared, Parameter) else None
-        for value, declared in zip(values, program.parameters.values(), strict=True)
-    )
-    bounds = _edge_bounds(graph, columns, kinds, missing)
-    facts = Facts(tuple(state), kinds_here, bounds, known, phase)
-    alone = graph.comm.size == 1
-    if key not in program.memory if alone else not have_all_bound(program, key, graph):
-        sample = _Sample(graph, constants, columns, kinds, missing, values)
-        parameters = tuple(value.dtype.name for value in values)
-        program = saturated(program, Kinds(tuple(state), kinds, kinds_here, parameters))
-        type_names = (tuple(state), kinds, kinds_here, parameters)
-        if program.fold is not None:
-            message_types = _inferred(
-                infer_messages, program, *type_names, sample=sample, plain=plain
-            )
-            program = lowered(program, message_types.message, is_tuple=message_types.tuple_message)
-        inferred = _inferred(infer, program, *type_names, sample=sample, plain=plain)
-        types = Types(
-            state=tuple(state),
-            constants=kinds_here,
-            uniform=uniform,
-            edges=kinds,
-            missing_edges=missing,
-            parameters=parameters,
-            message=inferred.message,
-            tuple_message=inferred.tuple_message,
-            gathered=inferred.gathered,
-            tuple_gathered=inferred.tuple_gathered,
-        )
-        as_sent = program.listing is None and "lift" not in program.sources
-        prepares = as_sent and _prepares(declared_program, types)
-        never_nan = is_never_nan(program, types)
-        proved = why_not_proved(declared_program, facts) is None
-        _doubt(program, tuple(state), inferred, sample, proved=proved)
-        _warn_of_senders(declared_program, graph)
-        declared_program.memory[key] = program, types, prepares, never_nan
-    if not alone:
-        keep_bound(declared_program, key, graph)
-    program, types, prepares, never_nan = declared_program.memory[key]
-    reason = why_in_order(declared_program, facts)
-    return BoundProgram(
-        program, types, columns, constants, values, declared_program, facts, reason, prepares,
-        never_nan=never_nan and finite,
-    )  # fmt: skip
+    as_sent = program.listing is None and "lift" not in program.sources
+    prepares = as_sent and _prepares(declared_program, types)
+    never_nan = is_never_nan(program, types)
+    proved = why_not_proved(declared_program, facts) is None
+    _doubt(program, facts.state, inferred, sample, proved=proved)
+    return program, types, prepares, never_nan
 
 
 def _edge_bounds(
@@ -341,11 +373,12 @@ class _Sample:
         graph: GraphView,
         constants: Sequence[Any],
         columns: Sequence[str | None],
-        kinds: Sequence[str],
-        missing: Sequence[float | None],
+        kinds: tuple[str, ...],
+        missing: tuple[float | None, ...],
         values: tuple[Any, ...],
     ) -> None:
-        self.graph, self.constants, self.kinds, self.values = graph, constants, kinds, values
+        self.graph, self.constants, self.values = graph, constants, values
+        self.kinds, self.missing = kinds, missing
         self.edges: list[str | float] = [
             name if name is not None else stand_in or 0.0  # one of both is given
             for name, stand_in in zip(columns, missing, strict=True)
@@ -770,7 +803,7 @@ def _as_ids(vertices: Any) -> Any:
 def _graph_constant(source: str, graph: GraphView, weight: str | None, *, on_device: bool) -> Any:
     incoming = source.startswith("in_")
     if source.endswith("_degree"):
-        return graph.degrees(incoming=incoming, on_device=on_device)
+        return graph.degree_array(incoming=incoming, on_device=on_device)
     return graph.weight_sums(weight, incoming=incoming, on_device=on_device)
 
 

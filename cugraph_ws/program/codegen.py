@@ -484,7 +484,6 @@ def adaptors(
     fields = list(program.state)
     scalar_state = len(fields) == 1
     state_range = range(len(fields))
-    slots = [f"vertex[{place}]" for place in state_range]
 
     def fitted(place: int, value: str) -> str:
         """Write a value in the type of the state field `place`."""
@@ -508,20 +507,6 @@ def adaptors(
         if "active" in program.functions
         else "not same(vertex, new)"
     )
-    slots_read = [
-        access.read("message", f"inbox[{place}]", "vertex", kind)
-        for place, kind in enumerate(types_.message)
-    ]
-    message_slots = _tuple(slots_read) if types_.tuple_message else slots_read[0]
-    parts_sent = (
-        [f"gathered[{place}]" for place in range(len(types_.message))]
-        if types_.tuple_message
-        else ["gathered"]
-    )
-    store_message = [
-        f"    {access.write('message', f'inbox[{place}]', 'vertex', part)}"
-        for place, part in enumerate(parts_sent)
-    ]
     optional = {
         name: _call(program, name) if name in program.functions else default
         for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
@@ -536,6 +521,36 @@ def adaptors(
         f"FIELDS = {len(fields)}",
         "NO_TARGET = 0",
         f"SETTLES = {'settled' in program.functions}",
+        *_state_adaptors(program, types_, access),
+        "@inline\ndef initial(constants, vertex, number, values):",
+        f"    result = {_call(program, 'init', own=own_text)}",
+        f"    return {_tuple([f'({part})' for part in initial])}",
+        *_message_adaptors(program, types_, access, checked=checked),
+        "@inline\ndef update(vertex, gathered, values):",
+        new_state(_call(program, "apply", **_named(program))),
+        "@inline\ndef is_active(vertex, new, values):",
+        f"    return {active}",
+        "@inline\ndef is_settled(vertex, values):",
+        f"    return bool({optional['settled']})",
+        "@inline\ndef starts(vertex, values):",
+        f"    return bool({optional['starts']})",
+        "@inline\ndef order(vertex, values):",
+        f"    return np.float64({optional['priority']})",
+        "@inline\ndef change(vertex, new):",
+        f"    return {_change(program, types_)}",
+        "@inline\ndef terms(vertex, values):",
+        f"    return {_tuple(sums)}",
+        *_inbox_adaptors(types_, access),
+        *_list_lines(program, types_, access),
+    ]
+    return "\n".join(lines)
+
+
+def _state_adaptors(program: VertexProgram, types_: Types, access: Access) -> list[str]:
+    """Write the functions that read, write and compare states."""
+    state_range = range(len(program.state))
+    slots = [f"vertex[{place}]" for place in state_range]
+    return [
         "@inline\ndef load(state, constants, vertex):",
         f"    return {vertex_text(program, types_, access)}",
         "@inline\ndef load_target(state, constants, vertex):",
@@ -551,14 +566,19 @@ def adaptors(
         "    return Vertex("
         + ", ".join(
             [loaded_text(program, i, kind, f"new[{i}]") for i, kind in enumerate(types_.state)]
-            + [f"vertex[{len(fields) + place}]" for place in range(len(types_.constants))]
+            + [f"vertex[{len(program.state) + place}]" for place in range(len(types_.constants))]
         )
         + ")",
         "@inline\ndef same(vertex, new):",
         "    return " + " and ".join(_equal(program, place, types_) for place in state_range),
-        "@inline\ndef initial(constants, vertex, number, values):",
-        f"    result = {_call(program, 'init', own=own_text)}",
-        f"    return {_tuple([f'({part})' for part in initial])}",
+    ]
+
+
+def _message_adaptors(
+    program: VertexProgram, types_: Types, access: Access, *, checked: bool
+) -> list[str]:
+    """Write the functions that compute messages and combine them."""
+    return [
         "@inline\ndef message(source, target, edges, arc, values):",
         message_text(program, types_, access),
         *_edge_adaptors(program, types_, access, checked=checked),
@@ -570,27 +590,31 @@ def adaptors(
         else "    return second",
         "@inline\ndef is_enough(gathered):",
         f"    return {'bool(gathered)' if types_.message == ('bool',) else 'True'}",
-        "@inline\ndef update(vertex, gathered, values):",
-        new_state(_call(program, "apply", **_named(program))),
-        "@inline\ndef is_active(vertex, new, values):",
-        f"    return {active}",
-        "@inline\ndef is_settled(vertex, values):",
-        f"    return bool({optional['settled']})",
-        "@inline\ndef starts(vertex, values):",
-        f"    return bool({optional['starts']})",
-        "@inline\ndef order(vertex, values):",
-        f"    return np.float64({optional['priority']})",
-        "@inline\ndef change(vertex, new):",
-        f"    return {_change(program, types_)}",
-        "@inline\ndef terms(vertex, values):",
-        f"    return {_tuple(sums)}",
+    ]
+
+
+def _inbox_adaptors(types_: Types, access: Access) -> list[str]:
+    """Write the functions that read and write combined messages in arrays."""
+    slots_read = [
+        access.read("message", f"inbox[{place}]", "vertex", kind)
+        for place, kind in enumerate(types_.message)
+    ]
+    message_slots = _tuple(slots_read) if types_.tuple_message else slots_read[0]
+    parts_sent = (
+        [f"gathered[{place}]" for place in range(len(types_.message))]
+        if types_.tuple_message
+        else ["gathered"]
+    )
+    store_message = [
+        f"    {access.write('message', f'inbox[{place}]', 'vertex', part)}"
+        for place, part in enumerate(parts_sent)
+    ]
+    return [
         "@inline\ndef take_message(inbox, vertex):",
         f"    return {message_slots}",
         "@inline\ndef put_message(inbox, vertex, gathered):",
         *store_message,
-        *_list_lines(program, types_, access),
     ]
-    return "\n".join(lines)
 
 
 def _list_lines(program: VertexProgram, types_: Types, access: Access) -> list[str]:

@@ -30,6 +30,7 @@ from cugraph_ws.program.declarations import (
     VertexSet,
     VertexValue,
 )
+from cugraph_ws.program.help import help_of
 from cugraph_ws.program.jumps import check_jumps
 from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing
@@ -269,6 +270,7 @@ def vertex_program(cls: type) -> VertexProgram:
     program.read_sources()
     _check_target(program)
     _check_edge_state(program)
+    program.__doc__ = help_of(name, program.doc, declared, state=program.state)
     return program
 
 

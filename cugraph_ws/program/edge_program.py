@@ -34,6 +34,7 @@ from cugraph_ws.program.decorator import (
     plain,
     recognised_combine,
 )
+from cugraph_ws.program.help import help_of
 from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.program.source import FunctionSource, read_function
 from cugraph_ws.program.vertex_program import check_arguments
@@ -233,6 +234,7 @@ def edge_program(cls: type) -> EdgeProgram:
         functions=functions,
     )
     program.read_sources()
+    program.__doc__ = help_of(name, program.doc, declared, state=program.state)
     return program
 
 

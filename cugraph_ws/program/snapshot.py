@@ -9,7 +9,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.source import FunctionSource
@@ -55,6 +55,12 @@ class Snapshot(ABC):
         now = self.current()
         sources = {key: replace(source, captured=()) for key, source in now.sources.items()}
         return {**now.__dict__, "memory": {}, "sources": sources, "frozen": True}
+
+    def __call__(self, *arguments: Any, **options: Any) -> NoReturn:
+        """Say how a program is run: it is not called."""
+        raise TypeError(
+            f"{self.name} is a program, not a function: ws.run({self.name}, graph) runs it"
+        )
 
     @property
     def built_in(self) -> bool:

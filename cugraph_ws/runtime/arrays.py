@@ -14,6 +14,7 @@ from cugraph_ws.runtime.device import device
 
 __all__ = [
     "all_true", "any_true", "array_module", "as_host", "count_on_device", "count_true", "mark", "module_of",
+    "read_scalars",
 ]  # fmt: skip
 
 BLOCK = 256
@@ -142,6 +143,21 @@ def count_on_device(mask: Any) -> Any:
             mask[: 4 * words].view(np.uint32), words, mask[4 * words :], count - 4 * words, total,
         )  # fmt: skip
     return total[0]
+
+
+def read_scalars(*scalars: Any) -> list[Any]:
+    """Copy zero-dimensional arrays of one dtype to the host in a single transfer.
+
+    Parameters
+    ----------
+    *scalars : device array of shape ()
+
+    Returns
+    -------
+    list of int, float or bool
+    """
+    current_device = device()
+    return list(current_device.to_host(current_device.xp.stack(scalars)).tolist())
 
 
 def _address(array: Any) -> int:

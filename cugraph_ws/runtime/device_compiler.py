@@ -12,7 +12,6 @@ import gc
 import hashlib
 import json
 import re
-import types
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -20,7 +19,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from cugraph_ws.errors import ProgramError
 from cugraph_ws.runtime.atomic_files import is_private, private_folder
 from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
 from cugraph_ws.runtime.paths import kernels_folder
@@ -72,7 +70,7 @@ def _fingerprint() -> str:
     """Hash what every kernel depends on: the compilers' versions and all kernel files."""
     folder, digest = kernels_folder(), hashlib.sha256()
     kernels = sorted([*folder.glob("cuda/*.py"), *folder.glob("accelerators/*/*.py")])
-    for path in [*kernels, Path(__file__)]:
+    for path in [*kernels, Path(__file__), Path(__file__).with_name("cuda_target.py")]:
         digest.update(path.read_bytes())
     for package in ("numba", "numba-cuda", "cuda-bindings"):
         digest.update(f"{package} {_version(package)}".encode())
@@ -208,45 +206,10 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
 
 
 def compile_to_ptx(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> str:
-    """Compile a kernel to PTX, without the assembler.
+    """Compile a kernel to PTX, without the assembler; see `cuda_target`, which is imported by the first call."""
+    from cugraph_ws.runtime import cuda_target
 
-    Parameters
-    ----------
-    function, kinds, capability
-        As in `compile_kernel`.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ProgramError
-        If the compiler refuses the kernel.
-    """
-    import numba.cuda.dispatcher as dispatcher
-    from numba import cuda
-    from numba.core.errors import NumbaError
-
-    # The dispatcher of an inner device function asks the current GPU for its capability.
-    present = dispatcher.get_current_device
-    stand_in = types.SimpleNamespace(compute_capability=capability)
-    dispatcher.get_current_device = lambda: stand_in
-    try:
-        ptx, _ = cuda.compile(
-            function, tuple(_numba_type(kind) for kind in kinds), cc=capability, device=False,
-            abi="numba", output="ptx",
-        )  # fmt: skip
-    except (NumbaError, KeyError) as error:  # KeyError: a function that Numba's CUDA target lacks
-        program = function.__module__.removeprefix("cugraph_ws_cuda_")
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise ProgramError(
-            f"{program}: its kernel `{function.__name__}` cannot be compiled for a GPU: {reason}; use "
-            "functions of math instead of NumPy's, or engine='cpu'"
-        ) from error
-    finally:
-        dispatcher.get_current_device = present
-    return str(ptx)
+    return cuda_target.compile_to_ptx(function, kinds, capability)
 
 
 def _compile(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> Binary:
@@ -258,16 +221,6 @@ def _compile(function: Any, kinds: tuple[Kind, ...], capability: Capability) -> 
     finally:
         if before:
             gc.enable()
-
-
-def _numba_type(kind: Kind) -> Any:
-    from numba.core import types as numba_types
-
-    if isinstance(kind, tuple):
-        return numba_types.Tuple([_numba_type(part) for part in kind])
-    if kind.endswith("*"):
-        return numba_types.CPointer(getattr(numba_types, kind[:-1]))
-    return getattr(numba_types, "boolean" if kind == "bool" else kind)
 
 
 def _assemble(name: str, ptx: str, capability: Capability, most: int, registers: int = 0) -> Binary:

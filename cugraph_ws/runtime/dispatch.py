@@ -24,7 +24,7 @@ PROVIDERS = {
     "device graph": "cugraph_ws.backends.cuda.graph",
     "device memory": "cugraph_ws.backends.cuda.memory",
     # layouts of arcs on the device: `layout_of`
-    "device layouts": "cugraph_ws.backends.cuda.layouts",
+    "device layouts": "cugraph_ws.backends.cuda.schedule",
     # rows along reversed edges: `reversed_arcs`, `reversed_shard`
     "reversed device graphs": "cugraph_ws.backends.cuda.reversed_rows",
     # a rank's shard of a graph on the device: `number_dtype`; `laid_out`; `are_integers`,

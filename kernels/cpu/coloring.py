@@ -81,5 +81,6 @@ def color_ready(
     for place in range(next_place, len(listed)):
         listed[waiting] = listed[place]
         waiting += 1
-    listed[waiting:] = done[:colored]
+    for place in range(colored):  # a slice would have Numba compile seconds of text for an error
+        listed[waiting + place] = done[place]
     return waiting, arcs

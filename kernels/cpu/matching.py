@@ -134,7 +134,7 @@ def accept(mate: Array, best: Array, free: Array, lo: int, hi: int) -> int:
 
 @jit
 def find_inside(
-    offsets: Integers, indices: Array, left: npt.NDArray[np.bool_], lo: int, hi: int
+    offsets: Integers, indices: Array, sides: npt.NDArray[np.bool_], lo: int, hi: int
 ) -> tuple[int, int]:
     """Find an arc between two vertices on one side.
 
@@ -142,7 +142,7 @@ def find_inside(
     ----------
     offsets, indices : ndarray
         Rows of neighbours.
-    left : ndarray of bool, shape (vertices,)
+    sides : ndarray of bool, shape (vertices,)
         The side of each vertex.
     lo, hi : int
         Range of vertices whose rows are read.
@@ -154,6 +154,6 @@ def find_inside(
     """
     for vertex in range(lo, hi):
         for arc in range(offsets[vertex], offsets[vertex + 1]):
-            if left[indices[arc]] == left[vertex]:
+            if sides[indices[arc]] == sides[vertex]:
                 return vertex, indices[arc]
     return -1, -1

@@ -25,6 +25,13 @@ ALONE = 4  # one in so many rounds begins with all vertices alone
 
 
 @jit
+def copy_labels(source: Integers, target: Integers) -> None:
+    """Copy element by element: for a slice, Numba compiles seconds of text that an error would have."""
+    for vertex in range(len(source)):
+        target[vertex] = source[vertex]
+
+
+@jit
 def renumber(label: Integers, order: Integers, numbers: Integers) -> int:
     """Renumber communities from 0 as they appear in an order of the vertices; return their number.
 
@@ -189,7 +196,7 @@ def improve(
     for turn in range(len(orders)):
         order, improved = orders[turn], label.copy()
         if turn % ALONE == 1:
-            improved[:] = order
+            copy_labels(order, improved)
         elif turn > 0:
             for entry in range(min(count, 1 + turn % BROKEN)):
                 broken = improved[order[entry]]
@@ -210,6 +217,6 @@ def improve(
             climb(rows, degrees, improved, factor, order)
         gained = quality(rows, degrees, improved, factor)
         if gained > best + least:
-            label[:] = improved
+            copy_labels(improved, label)
             best, better = gained, True
     return better

@@ -114,10 +114,10 @@ def hand_out(
             sums[warp] = upto
         sync_block()
         begin = np.int32(total + upto - mine)
-        for other in range(threads() // 32):
-            if other < warp:
-                begin = np.int32(begin + sums[other])
-            total = np.int32(total + sums[other])
+        for peer_warp in range(threads() // 32):
+            if peer_warp < warp:
+                begin = np.int32(begin + sums[peer_warp])
+            total = np.int32(total + sums[peer_warp])
         if bin_ < bins:
             counts[bin_] = begin
             if mine > 0:
@@ -164,14 +164,14 @@ def spread_columns(
         sync_block()
         ends = (columns, both, slots)
         for item in range(thread(), tile, 4 * step):  # all loads of four are on their way together
-            one = key_of(*ends, first + item, low, starts, positions, source_bits)
-            two = key_of(*ends, first + item + step, low, starts, positions, source_bits)
-            three = key_of(*ends, first + item + 2 * step, low, starts, positions, source_bits)
-            four = key_of(*ends, first + item + 3 * step, low, starts, positions, source_bits)
-            note_key(item, one, shift, 0, raw, counts, ranks)
-            note_key(item + step, two, shift, 0, raw, counts, ranks)
-            note_key(item + 2 * step, three, shift, 0, raw, counts, ranks)
-            note_key(item + 3 * step, four, shift, 0, raw, counts, ranks)
+            key_0 = key_of(*ends, first + item, low, starts, positions, source_bits)
+            key_1 = key_of(*ends, first + item + step, low, starts, positions, source_bits)
+            key_2 = key_of(*ends, first + item + 2 * step, low, starts, positions, source_bits)
+            key_3 = key_of(*ends, first + item + 3 * step, low, starts, positions, source_bits)
+            note_key(item, key_0, shift, 0, raw, counts, ranks)
+            note_key(item + step, key_1, shift, 0, raw, counts, ranks)
+            note_key(item + 2 * step, key_2, shift, 0, raw, counts, ranks)
+            note_key(item + 3 * step, key_3, shift, 0, raw, counts, ranks)
         sync_block()
         total = hand_out(bins, 0, stride, cursors, counts, goes, sums)
         arrange(tile, shift, 0, raw, counts, ranks, turns)
@@ -191,7 +191,7 @@ def spread_columns(
 @bounded(MOST_THREADS)
 @kernel
 def spread_keys(
-    given: Any, given_order: Any, given_values: Any, begins: Any, buckets: Any, group: Any,
+    coarse_keys: Any, coarse_order: Any, coarse_values: Any, begins: Any, buckets: Any, group: Any,
     tiles: Any, coarse: Any, shift: Any, tile: Any, cursors: Any, keep: Any, carry: Any, keys: Any,
     order: Any, carried: Any,
 ) -> None:  # fmt: skip
@@ -224,17 +224,17 @@ def spread_keys(
         sync_block()
         last = items - 1
         for item in range(thread(), items, 4 * step):
-            one = np.int64(load_once(given, first + item))
-            two = np.int64(load_once(given, first + min(item + step, last)))
-            three = np.int64(load_once(given, first + min(item + 2 * step, last)))
-            four = np.int64(load_once(given, first + min(item + 3 * step, last)))
-            note_key(item, one, shift, first_bucket, raw, counts, ranks)
+            key_0 = np.int64(load_once(coarse_keys, first + item))
+            key_1 = np.int64(load_once(coarse_keys, first + min(item + step, last)))
+            key_2 = np.int64(load_once(coarse_keys, first + min(item + 2 * step, last)))
+            key_3 = np.int64(load_once(coarse_keys, first + min(item + 3 * step, last)))
+            note_key(item, key_0, shift, first_bucket, raw, counts, ranks)
             if item + step < items:
-                note_key(item + step, two, shift, first_bucket, raw, counts, ranks)
+                note_key(item + step, key_1, shift, first_bucket, raw, counts, ranks)
             if item + 2 * step < items:
-                note_key(item + 2 * step, three, shift, first_bucket, raw, counts, ranks)
+                note_key(item + 2 * step, key_2, shift, first_bucket, raw, counts, ranks)
             if item + 3 * step < items:
-                note_key(item + 3 * step, four, shift, first_bucket, raw, counts, ranks)
+                note_key(item + 3 * step, key_3, shift, first_bucket, raw, counts, ranks)
         sync_block()
         total = hand_out(bins, first_bucket, 1, cursors, counts, goes, sums)
         arrange(items, shift, first_bucket, raw, counts, ranks, turns)
@@ -244,9 +244,9 @@ def spread_keys(
             to = goes[(key >> shift) - first_bucket] + place
             keys[to] = key
             if keep:
-                order[to] = load_once(given_order, first + turn)
+                order[to] = load_once(coarse_order, first + turn)
             if carry:
-                carried[to] = load_once(given_values, first + turn)
+                carried[to] = load_once(coarse_values, first + turn)
         sync_block()
 
 
@@ -254,37 +254,39 @@ def spread_keys(
 
 
 @inline
-def goes_before(one: Any, other: Any, bits: Any, order: Any, begin: Any) -> Any:
+def goes_before(entry: Any, other_entry: Any, bits: Any, order: Any, begin: Any) -> Any:
     """Tell whether an arc comes before another of its row; with `bits`, the input decides between equals.
 
     `bits` is then the number of an entry's lowest bits, which say where in the bucket the arc's slot is.
     """
-    if bits > 0 and (one >> bits) == (other >> bits):
+    if bits > 0 and (entry >> bits) == (other_entry >> bits):
         below = (np.int64(1) << bits) - 1
-        return order[begin + (one & below)] < order[begin + (other & below)]
-    return one < other
+        return order[begin + (entry & below)] < order[begin + (other_entry & below)]
+    return entry < other_entry
 
 
 @inline
 def place_in_run(
-    place: Any, held: Any, row_begins: Any, row_ends: Any, bits: Any, order: Any, begin: Any
+    place: Any, entries: Any, row_begins: Any, row_ends: Any, bits: Any, order: Any, begin: Any
 ) -> Any:
     """Return where an entry goes when its run is sorted: 2**RUN_BITS entries of a row, all compared."""
     row = np.int32(row_begins[place])
     low = np.int32(row + (((place - row) >> RUN_BITS) << RUN_BITS))
     high = min(np.int32(low + (1 << RUN_BITS)), row_ends[row])
-    mine = held[place]
+    mine = entries[place]
     to = low
     for other_place in range(low, high):
-        other = held[other_place]
-        if goes_before(other, mine, bits, order, begin) or (other == mine and other_place < place):
+        other_entry = entries[other_place]
+        if goes_before(other_entry, mine, bits, order, begin) or (
+            other_entry == mine and other_place < place
+        ):
             to = np.int32(to + 1)
     return to
 
 
 @inline
 def merge_runs(
-    room: Any, count: Any, held: Any, row_begins: Any, row_ends: Any, bits: Any, order: Any,
+    room: Any, count: Any, entries: Any, row_begins: Any, row_ends: Any, bits: Any, order: Any,
     begin: Any,
 ) -> Any:  # fmt: skip
     """Merge the sorted runs of each row, two by two, until a row is one; return where entries begin.
@@ -301,14 +303,14 @@ def merge_runs(
             low = np.int32(row + ((run ^ 1) << level))
             high = min(np.int32(low + (np.int32(1) << level)), row_ends[row])
             first = low
-            mine = held[side + place]
+            mine = entries[side + place]
             while low < high:
                 middle = np.int32((low + high) >> 1)
-                other = held[side + middle]
+                other_entry = entries[side + middle]
                 if run & 1:  # those of the run before come first if they are equal
-                    lower = not goes_before(mine, other, bits, order, begin)
+                    lower = not goes_before(mine, other_entry, bits, order, begin)
                 else:
-                    lower = goes_before(other, mine, bits, order, begin)
+                    lower = goes_before(other_entry, mine, bits, order, begin)
                 if lower:
                     low = np.int32(middle + 1)
                 else:
@@ -316,7 +318,7 @@ def merge_runs(
             moved = np.int32(place + low - first)
             if run & 1:
                 moved = np.int32(moved - (np.int32(1) << level))
-            held[to + moved] = mine
+            entries[to + moved] = mine
         sync_block()
         side = to
         level = np.int32(level + 1)
@@ -335,7 +337,7 @@ def sort_buckets(
     """
     row_ends = dynamic_shared(0, span, np.int32)
     row_begins = dynamic_shared(4 * span, most, np.uint16)
-    held = dynamic_shared(4 * span + 2 * most, most + room, np.int32)
+    entries = dynamic_shared(4 * span + 2 * most, most + room, np.int32)
     below = (np.int64(1) << source_bits) - 1
     for bucket in range(first + block(), last, blocks()):
         begin = begins[bucket]
@@ -349,19 +351,19 @@ def sort_buckets(
                 row = np.int32((key >> source_bits) - begin)
                 place = atomic_add(row_ends, row, 1)
                 row_begins[place] = row
-                held[place] = key & below
+                entries[place] = key & below
             sync_block()
             for place in range(thread(), count, threads()):
-                to = place_in_run(place, held, row_begins, row_ends, 0, keys, begin)
+                to = place_in_run(place, entries, row_begins, row_ends, 0, keys, begin)
                 if room > 0:
-                    held[room + to] = held[place]
+                    entries[room + to] = entries[place]
                 else:
-                    indices[begin + to] = held[place]
+                    indices[begin + to] = entries[place]
             sync_block()
             if room > 0:
-                side = merge_runs(room, count, held, row_begins, row_ends, 0, keys, begin)
+                side = merge_runs(room, count, entries, row_begins, row_ends, 0, keys, begin)
                 for place in range(thread(), count, threads()):
-                    indices[begin + place] = held[side + place]
+                    indices[begin + place] = entries[side + place]
                 sync_block()
 
 
@@ -374,7 +376,7 @@ def sort_kept_buckets(
     """Write rows as `sort_buckets` does, parallel edges in input order; and each arc's edge or, with `carry`, value."""
     row_ends = dynamic_shared(0, span, np.int32)
     row_begins = dynamic_shared(4 * span, most, np.uint16)
-    held = dynamic_shared(4 * span + 2 * most, most + room, np.int64)
+    entries = dynamic_shared(4 * span + 2 * most, most + room, np.int64)
     below = (np.int64(1) << source_bits) - 1
     local = (np.int64(1) << LOCAL_BITS) - 1
     for bucket in range(first + block(), last, blocks()):
@@ -389,22 +391,26 @@ def sort_kept_buckets(
                 row = np.int32((key >> source_bits) - begin)
                 place = atomic_add(row_ends, row, 1)
                 row_begins[place] = row
-                held[place] = (key & below) << LOCAL_BITS | arc
+                entries[place] = (key & below) << LOCAL_BITS | arc
             sync_block()
             side = np.int32(0)
             if room > 0:
                 for place in range(thread(), count, threads()):
-                    to = place_in_run(place, held, row_begins, row_ends, LOCAL_BITS, order, begin)
-                    held[room + to] = held[place]
+                    to = place_in_run(
+                        place, entries, row_begins, row_ends, LOCAL_BITS, order, begin
+                    )
+                    entries[room + to] = entries[place]
                 sync_block()
                 side = np.int32(
-                    merge_runs(room, count, held, row_begins, row_ends, LOCAL_BITS, order, begin)
+                    merge_runs(room, count, entries, row_begins, row_ends, LOCAL_BITS, order, begin)
                 )
             for place in range(thread(), count, threads()):
                 to = np.int32(place)
                 if room == 0:
-                    to = place_in_run(place, held, row_begins, row_ends, LOCAL_BITS, order, begin)
-                entry = held[side + place]
+                    to = place_in_run(
+                        place, entries, row_begins, row_ends, LOCAL_BITS, order, begin
+                    )
+                entry = entries[side + place]
                 arc = begin + (entry & local)
                 indices[begin + to] = entry >> LOCAL_BITS
                 if carry:

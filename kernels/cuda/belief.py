@@ -88,9 +88,9 @@ def pair_arcs(
         for arc in range(low + lane(), high, 32):
             while offsets[row + 1] <= arc:
                 row += 1
-            other = indices[arc]
-            copies = arc - first_not_below(indices, offsets[row], arc, other)
-            begin, end = back_offsets[other], back_offsets[other + 1]
+            neighbour = indices[arc]
+            copies = arc - first_not_below(indices, offsets[row], arc, neighbour)
+            begin, end = back_offsets[neighbour], back_offsets[neighbour + 1]
             back = shift + first_not_below(back_indices, begin, end, row) + copies
             reverse[arc] = back
             if shift > 0:
@@ -314,12 +314,12 @@ def send_coupled(
                 largest = hold(weights, totals, sender, old, back, states)
                 for state in range(states):
                     mass = 0.0
-                    for other in range(states):
-                        weight = held(weights, totals, sender, old, back, largest, other)
+                    for source_state in range(states):
+                        weight = held(weights, totals, sender, old, back, largest, source_state)
                         if part == 0:
-                            mass += weight * coupling[other * states + state]
+                            mass += weight * coupling[source_state * states + state]
                         else:
-                            mass += weight * coupling[state * states + other]
+                            mass += weight * coupling[state * states + source_state]
                     new[place + state] = mass
                 change = max(change, settle(new, old, place, states, damping))
     report(change, changes, part * blocks() + block())
@@ -369,9 +369,9 @@ def send_potts(
                 largest = hold(weights, totals, sender, old, back, states)
                 for state in range(states):
                     mass = 0.0
-                    for other in range(states):  # no difference of sums: digits would cancel
-                        weight = held(weights, totals, sender, old, back, largest, other)
-                        mass += weight * (same if other == state else differs)
+                    for source_state in range(states):  # no difference of sums: digits would cancel
+                        weight = held(weights, totals, sender, old, back, largest, source_state)
+                        mass += weight * (same if source_state == state else differs)
                     new[place + state] = mass
                 change = max(change, settle(new, old, place, states, damping))
     report(change, changes, part * blocks() + block())

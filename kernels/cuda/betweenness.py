@@ -51,44 +51,46 @@ def own_warp() -> Any:
 
 
 @inline
-def four_of(indices: Any, arc: Any, left: Any, columns: Any, column: Any) -> Any:
-    """Return the entries of four neighbours of a row from an arc on, the last again if `left` are fewer."""
+def four_of(indices: Any, arc: Any, remaining: Any, columns: Any, column: Any) -> Any:
+    """Return the entries of four neighbours of a row from an arc on, the last again if `remaining` are fewer."""
     return (
         np.int32(indices[arc] * columns + column),
-        np.int32(indices[arc + min(left - 1, 1)] * columns + column),
-        np.int32(indices[arc + min(left - 1, 2)] * columns + column),
-        np.int32(indices[arc + min(left - 1, 3)] * columns + column),
+        np.int32(indices[arc + min(remaining - 1, 1)] * columns + column),
+        np.int32(indices[arc + min(remaining - 1, 2)] * columns + column),
+        np.int32(indices[arc + min(remaining - 1, 3)] * columns + column),
     )
 
 
 @inline
-def levels_of(levels: Any, four: Any) -> Any:
+def levels_of(levels: Any, entries: Any) -> Any:
     """Return the levels of four entries: their loads wait together."""
     return (
-        load_fresh(levels, four[0]),
-        load_fresh(levels, four[1]),
-        load_fresh(levels, four[2]),
-        load_fresh(levels, four[3]),
+        load_fresh(levels, entries[0]),
+        load_fresh(levels, entries[1]),
+        load_fresh(levels, entries[2]),
+        load_fresh(levels, entries[3]),
     )
 
 
 @inline
-def value_at(values: Any, there: Any, entry: Any) -> Any:
+def value_at(values: Any, is_present: Any, entry: Any) -> Any:
     """Return a value, 0 if it is not there."""
-    found = 0.0
-    if there:
-        found = load_fresh(values, entry)
-    return found
+    value = 0.0
+    if is_present:
+        value = load_fresh(values, entry)
+    return value
 
 
 @inline
-def added(total: Any, values: Any, level: Any, found: Any, four: Any, left: Any) -> Any:
-    """Add the values of the first `left` of four entries that are in a level, one after the other."""
-    one = value_at(values, found[0] == level and left > 0, four[0])
-    two = value_at(values, found[1] == level and left > 1, four[1])
-    three = value_at(values, found[2] == level and left > 2, four[2])
-    last_one = value_at(values, found[3] == level and left > 3, four[3])
-    return total + one + two + three + last_one
+def added(
+    total: Any, values: Any, level: Any, entry_levels: Any, entries: Any, remaining: Any
+) -> Any:
+    """Add the values of the first `remaining` of four entries that are in a level, one after the other."""
+    value_0 = value_at(values, entry_levels[0] == level and remaining > 0, entries[0])
+    value_1 = value_at(values, entry_levels[1] == level and remaining > 1, entries[1])
+    value_2 = value_at(values, entry_levels[2] == level and remaining > 2, entries[2])
+    value_3 = value_at(values, entry_levels[3] == level and remaining > 3, entries[3])
+    return total + value_0 + value_1 + value_2 + value_3
 
 
 @inline
@@ -101,27 +103,27 @@ def claimed(levels: Any, entry: Any, free: Any, level: Any) -> Any:
 
 
 @inline
-def append(won: Any, four: Any, sizes: Any, which: Any, stack: Any, base: Any) -> None:
+def append(won: Any, entries: Any, sizes: Any, which: Any, stack: Any, base: Any) -> None:
     """Append the entries that the lanes of a warp have won."""
-    one, two = ballot(FULL, won[0]), ballot(FULL, won[1])
-    three, last_one = ballot(FULL, won[2]), ballot(FULL, won[3])
-    if (one | two | three | last_one) != 0:
-        second = popc(one)
-        third = second + popc(two)
-        fourth = third + popc(three)
+    winners_0, winners_1 = ballot(FULL, won[0]), ballot(FULL, won[1])
+    winners_2, winners_3 = ballot(FULL, won[2]), ballot(FULL, won[3])
+    if (winners_0 | winners_1 | winners_2 | winners_3) != 0:
+        second = popc(winners_0)
+        third = second + popc(winners_1)
+        fourth = third + popc(winners_2)
         first = np.int64(0)
         if lane() == 0:
-            first = np.int64(atomic_add(sizes, which, np.int64(fourth + popc(last_one))))
+            first = np.int64(atomic_add(sizes, which, np.int64(fourth + popc(winners_3))))
         first = base + shuffle(FULL, first, 0)
         below = np.uint32((np.int64(1) << np.int64(lane())) - 1)
         if won[0]:
-            store_fresh(stack, first + popc(one & below), four[0])
+            store_fresh(stack, first + popc(winners_0 & below), entries[0])
         if won[1]:
-            store_fresh(stack, first + second + popc(two & below), four[1])
+            store_fresh(stack, first + second + popc(winners_1 & below), entries[1])
         if won[2]:
-            store_fresh(stack, first + third + popc(three & below), four[2])
+            store_fresh(stack, first + third + popc(winners_2 & below), entries[2])
         if won[3]:
-            store_fresh(stack, first + fourth + popc(last_one & below), four[3])
+            store_fresh(stack, first + fourth + popc(winners_3 & below), entries[3])
 
 
 @inline
@@ -186,7 +188,7 @@ def count_paths(
         high = False
         first = begin + warp * 32
         while first < end:
-            here = first + lane() < end
+            is_in_level = first + lane() < end
             entry = np.int32(load_fresh(stack, min(first + lane(), end - 1)))
             vertex = np.int32(np.uint32(entry) // np.uint32(width))
             column = np.int32(entry - vertex * width)
@@ -196,27 +198,29 @@ def count_paths(
                 if way == 1:
                     offsets, indices = outs[0], outs[1]
                 arc, last = np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])
-                if not here:
+                if not is_in_level:
                     last = arc
                 while any_of(FULL, arc < last):
-                    left = np.int32(last - arc if last - arc < 4 else 4)
-                    four, found = (entry, entry, entry, entry), (depth, depth, depth, depth)
-                    if left > 0:
-                        four = four_of(indices, arc, left, width, column)
-                        found = levels_of(levels, four)
+                    remaining = np.int32(last - arc if last - arc < 4 else 4)
+                    entries, entry_levels = (
+                        (entry, entry, entry, entry), (depth, depth, depth, depth),
+                    )  # fmt: skip
+                    if remaining > 0:
+                        entries = four_of(indices, arc, remaining, width, column)
+                        entry_levels = levels_of(levels, entries)
                     if way + same == 1:
                         won = (
-                            claimed(levels, four[0], found[0] < 0, depth),
-                            claimed(levels, four[1], found[1] < 0, depth),
-                            claimed(levels, four[2], found[2] < 0, depth),
-                            claimed(levels, four[3], found[3] < 0, depth),
+                            claimed(levels, entries[0], entry_levels[0] < 0, depth),
+                            claimed(levels, entries[1], entry_levels[1] < 0, depth),
+                            claimed(levels, entries[2], entry_levels[2] < 0, depth),
+                            claimed(levels, entries[3], entry_levels[3] < 0, depth),
                         )
-                        append(won, four, sizes, FOUND + now, stack, end)
+                        append(won, entries, sizes, FOUND + now, stack, end)
                     if way == 0 and depth > 0:
-                        total = added(total, paths[0], depth - 1, found, four, left)
+                        total = added(total, paths[0], depth - 1, entry_levels, entries, remaining)
                     arc += 4
                 way = np.int32(way + 1)
-            if here and depth > 0:
+            if is_in_level and depth > 0:
                 store_fresh(paths[0], entry, total)
                 if total >= bound:
                     high = True
@@ -275,10 +279,10 @@ def add_dependencies(
             column = np.int32(entry - vertex * width)
             arc, last, total = np.int64(outs[0][vertex]), np.int64(outs[0][vertex + 1]), 0.0
             while arc < last:
-                left = np.int32(last - arc if last - arc < 4 else 4)
-                four = four_of(outs[1], arc, left, width, column)
-                found = levels_of(levels, four)
-                total = added(total, shares, level + 1, found, four, left)
+                remaining = np.int32(last - arc if last - arc < 4 else 4)
+                entries = four_of(outs[1], arc, remaining, width, column)
+                entry_levels = levels_of(levels, entries)
+                total = added(total, shares, level + 1, entry_levels, entries, remaining)
                 arc += 4
             value = product(paths[entry], total)
             dependency[entry] = value

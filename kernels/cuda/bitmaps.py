@@ -42,14 +42,14 @@ def add(bitmap: Any, vertex: Any) -> Any:
 @inline
 def add_bits(bitmap: Any, first: Any, bits: Any) -> Any:
     """Set bits of 32 adjacent vertices, from any vertex on; return those that were not set."""
-    given, shift = np.int64(bits), np.int64(first & 31)
-    low, high = np.uint32((given << shift) & FULL), np.uint32((given << shift) >> 32)
+    wide_bits, shift = np.int64(bits), np.int64(first & 31)
+    low, high = np.uint32((wide_bits << shift) & FULL), np.uint32((wide_bits << shift) >> 32)
     before = np.int64(0)
     if low != 0:
         before = np.int64(atomic_or(bitmap, first >> 5, low)) >> shift
     if high != 0:
         before |= np.int64(atomic_or(bitmap, (first >> 5) + 1, high)) << (32 - shift)
-    return np.uint32(given & (FULL ^ (before & FULL)))
+    return np.uint32(wide_bits & (FULL ^ (before & FULL)))
 
 
 @inline

@@ -96,8 +96,9 @@ def row_at(offsets: Any, low: Any, high: Any, arc: Any) -> Any:
 
 @kernel
 def count_ends(
-    ends: Any, others: Any, loops: Any, low: Any, first: Any, last: Any, edges: Any, counts: Any
-) -> None:
+    ends: Any, opposite_ends: Any, loops: Any, low: Any, first: Any, last: Any, edges: Any,
+    counts: Any,
+) -> None:  # fmt: skip
     """Add to `counts` how often each integer from `low` is in `ends`, self-loops only with `loops`.
 
     Of the counts only `first` … last - 1: as many as the L2 holds.  Equal ends side by side, as in a
@@ -108,7 +109,7 @@ def count_ends(
         vertex = np.int64(-1)
         if edge < edges:
             end = np.int64(load_once(ends, edge))
-            if loops or end != load_once(others, edge):
+            if loops or end != load_once(opposite_ends, edge):
                 vertex = end - low
                 if vertex < first or vertex >= last:
                     vertex = np.int64(-1)
@@ -152,7 +153,7 @@ def place_vertices(
 
 
 @kernel
-def find_degrees(offsets: Any, size: Any, degrees: Any, count: Any, found: Any) -> None:
+def find_degrees(offsets: Any, size: Any, degrees: Any, count: Any, row_counts: Any) -> None:
     """Count, for each of `degrees`, the rows of at least that length; rows get shorter."""
     for which in range(worker(), count, workers()):
         low = np.int64(0)
@@ -163,7 +164,7 @@ def find_degrees(offsets: Any, size: Any, degrees: Any, count: Any, found: Any) 
                 low = middle + 1
             else:
                 high = middle
-        found[which] = low
+        row_counts[which] = low
 
 
 @kernel
@@ -223,37 +224,37 @@ def four_rows(
 
     Nothing is read under a condition of its own, so that all loads are on their way together.
     """
-    edge = min(slot, slots - 1) >> both
-    edge_two = min(slot + 32, slots - 1) >> both
-    edge_three = min(slot + 64, slots - 1) >> both
-    edge_four = min(slot + 96, slots - 1) >> both
-    one = np.int64(load_once(columns[0], edge))
-    two = np.int64(load_once(columns[0], edge_two))
-    three = np.int64(load_once(columns[0], edge_three))
-    four = np.int64(load_once(columns[0], edge_four))
-    loop = loop_two = loop_three = loop_four = False
+    edge_0 = min(slot, slots - 1) >> both
+    edge_1 = min(slot + 32, slots - 1) >> both
+    edge_2 = min(slot + 64, slots - 1) >> both
+    edge_3 = min(slot + 96, slots - 1) >> both
+    row_0 = np.int64(load_once(columns[0], edge_0))
+    row_1 = np.int64(load_once(columns[0], edge_1))
+    row_2 = np.int64(load_once(columns[0], edge_2))
+    row_3 = np.int64(load_once(columns[0], edge_3))
+    loop_0 = loop_1 = loop_2 = loop_3 = False
     if both and slot & 1:
-        other = np.int64(load_once(columns[1], edge))
-        other_two = np.int64(load_once(columns[1], edge_two))
-        other_three = np.int64(load_once(columns[1], edge_three))
-        other_four = np.int64(load_once(columns[1], edge_four))
-        loop, loop_two = one == other, two == other_two
-        loop_three, loop_four = three == other_three, four == other_four
-        one, two, three, four = other, other_two, other_three, other_four
+        opposite_0 = np.int64(load_once(columns[1], edge_0))
+        opposite_1 = np.int64(load_once(columns[1], edge_1))
+        opposite_2 = np.int64(load_once(columns[1], edge_2))
+        opposite_3 = np.int64(load_once(columns[1], edge_3))
+        loop_0, loop_1 = row_0 == opposite_0, row_1 == opposite_1
+        loop_2, loop_3 = row_2 == opposite_2, row_3 == opposite_3
+        row_0, row_1, row_2, row_3 = opposite_0, opposite_1, opposite_2, opposite_3
     if translate:
-        one = np.int64(positions[one - low])
-        two = np.int64(positions[two - low])
-        three = np.int64(positions[three - low])
-        four = np.int64(positions[four - low])
-    if slot >= slots or loop:
-        one = np.int64(-1)
-    if slot + 32 >= slots or loop_two:
-        two = np.int64(-1)
-    if slot + 64 >= slots or loop_three:
-        three = np.int64(-1)
-    if slot + 96 >= slots or loop_four:
-        four = np.int64(-1)
-    return one, two, three, four
+        row_0 = np.int64(positions[row_0 - low])
+        row_1 = np.int64(positions[row_1 - low])
+        row_2 = np.int64(positions[row_2 - low])
+        row_3 = np.int64(positions[row_3 - low])
+    if slot >= slots or loop_0:
+        row_0 = np.int64(-1)
+    if slot + 32 >= slots or loop_1:
+        row_1 = np.int64(-1)
+    if slot + 64 >= slots or loop_2:
+        row_2 = np.int64(-1)
+    if slot + 96 >= slots or loop_3:
+        row_3 = np.int64(-1)
+    return row_0, row_1, row_2, row_3
 
 
 @inline
@@ -262,27 +263,27 @@ def four_sources(
     parts: Any,
 ) -> Any:  # fmt: skip
     """Return the sources of the same arcs as `four_rows`; anything for those of no part."""
-    edge = min(slot, slots - 1) >> both
-    edge_two = min(slot + 32, slots - 1) >> both
-    edge_three = min(slot + 64, slots - 1) >> both
-    edge_four = min(slot + 96, slots - 1) >> both
+    edge_0 = min(slot, slots - 1) >> both
+    edge_1 = min(slot + 32, slots - 1) >> both
+    edge_2 = min(slot + 64, slots - 1) >> both
+    edge_3 = min(slot + 96, slots - 1) >> both
     if both and slot & 1:
-        one = np.int64(load_once(columns[0], edge))
-        two = np.int64(load_once(columns[0], edge_two))
-        three = np.int64(load_once(columns[0], edge_three))
-        four = np.int64(load_once(columns[0], edge_four))
+        source_0 = np.int64(load_once(columns[0], edge_0))
+        source_1 = np.int64(load_once(columns[0], edge_1))
+        source_2 = np.int64(load_once(columns[0], edge_2))
+        source_3 = np.int64(load_once(columns[0], edge_3))
     else:
-        one = np.int64(load_once(columns[1], edge))
-        two = np.int64(load_once(columns[1], edge_two))
-        three = np.int64(load_once(columns[1], edge_three))
-        four = np.int64(load_once(columns[1], edge_four))
+        source_0 = np.int64(load_once(columns[1], edge_0))
+        source_1 = np.int64(load_once(columns[1], edge_1))
+        source_2 = np.int64(load_once(columns[1], edge_2))
+        source_3 = np.int64(load_once(columns[1], edge_3))
     if translate:
-        part, part_two, part_three, part_four = parts
-        one = np.int64(positions[one - low if part >= 0 else 0])
-        two = np.int64(positions[two - low if part_two >= 0 else 0])
-        three = np.int64(positions[three - low if part_three >= 0 else 0])
-        four = np.int64(positions[four - low if part_four >= 0 else 0])
-    return one, two, three, four
+        part_0, part_1, part_2, part_3 = parts
+        source_0 = np.int64(positions[source_0 - low if part_0 >= 0 else 0])
+        source_1 = np.int64(positions[source_1 - low if part_1 >= 0 else 0])
+        source_2 = np.int64(positions[source_2 - low if part_2 >= 0 else 0])
+        source_3 = np.int64(positions[source_3 - low if part_3 >= 0 else 0])
+    return source_0, source_1, source_2, source_3
 
 
 @inline
@@ -425,13 +426,13 @@ def take_low(keys: Any, count: Any, bits: Any, out: Any) -> None:
 
 
 @kernel
-def find_repeats(offsets: Any, size: Any, indices: Any, arcs: Any, found: Any) -> None:
-    """Set `found` if an arc has the same neighbour as the one before it in its row."""
+def find_repeats(offsets: Any, size: Any, indices: Any, arcs: Any, has_repeats: Any) -> None:
+    """Set `has_repeats` if an arc has the same neighbour as the one before it in its row."""
     for arc in range(1 + worker(), arcs, workers()):
         if load_once(indices, arc) == load_once(indices, arc - 1):
             row = row_at(offsets, np.int64(0), np.int64(size - 1), arc)
-            if offsets[row] < arc and load_fresh(found, 0) == 0:
-                store_fresh(found, 0, np.int64(1))
+            if offsets[row] < arc and load_fresh(has_repeats, 0) == 0:
+                store_fresh(has_repeats, 0, np.int64(1))
 
 
 @kernel
@@ -446,24 +447,24 @@ def mark_ways(
     """
     for edge in range(worker(), edges, workers()):
         row = np.int64(load_once(columns[0], edge))
-        other = np.int64(load_once(columns[1], edge))
+        neighbour = np.int64(load_once(columns[1], edge))
         if translate:
             row = np.int64(positions[row - low])
-            other = np.int64(positions[other - low])
-        if row != other:
+            neighbour = np.int64(positions[neighbour - low])
+        if row != neighbour:
             way = np.int64(0)
-            if row < other:
-                row, other, way = other, row, np.int64(1)
+            if row < neighbour:
+                row, neighbour, way = neighbour, row, np.int64(1)
             first = offsets[row]
             end = offsets[row + 1]
             last = end - 1
             while first < last:
                 middle = (first + last) // 2
-                if indices[middle] < other:
+                if indices[middle] < neighbour:
                     first = middle + 1
                 else:
                     last = middle
-            several = first + 1 < end and indices[first + 1] == other
+            several = first + 1 < end and indices[first + 1] == neighbour
             # Many threads may store to one place, but all of them the same.
             if several and load_fresh(ways, 2 * first + way) == 0:
                 store_fresh(ways, 2 * first + way, np.uint8(1))

@@ -91,12 +91,12 @@ def first_slot(label: Any, mask: Any) -> Any:
 @inline
 def read_slot(array: Any, slot: Any, far: Any) -> Any:
     """Return an entry of a table; `far` ones are in global memory, where others' stores may be newer."""
-    found = np.int64(0)
+    entry = np.int64(0)
     if far:
-        found = load_fresh(array, slot)
+        entry = load_fresh(array, slot)
     else:
-        found = array[slot]
-    return found
+        entry = array[slot]
+    return entry
 
 
 @inline
@@ -117,16 +117,16 @@ def add_weight(table: Any, base: Any, mask: Any, label: Any, weight: Any, far: A
     """Add a weight to a label's sum."""
     keys, sums = table
     slot = first_slot(label, mask)
-    found = np.int64(FREE - 1)
-    while found != label:
-        found = np.int64(FREE)
+    slot_label = np.int64(FREE - 1)
+    while slot_label != label:
+        slot_label = np.int64(FREE)
         if far:  # most labels are there already: a load finds them sooner than an atomic operation
-            found = np.int64(load_fresh(keys, base + slot))
-        if found == FREE:
-            found = np.int64(atomic_compare_and_swap(keys, base + slot, np.int64(FREE), label))
-        if found == FREE:
-            found = label
-        if found == label:
+            slot_label = np.int64(load_fresh(keys, base + slot))
+        if slot_label == FREE:
+            slot_label = np.int64(atomic_compare_and_swap(keys, base + slot, np.int64(FREE), label))
+        if slot_label == FREE:
+            slot_label = label
+        if slot_label == label:
             atomic_add(sums, base + slot, weight)
         slot = (slot + 1) & mask
 
@@ -136,11 +136,11 @@ def weight_of(table: Any, base: Any, mask: Any, label: Any, far: Any) -> Any:
     """Return the sum of a label, 0 if it is not there."""
     keys, sums = table
     slot = first_slot(label, mask)
-    found, total = read_slot(keys, base + slot, far), np.int64(0)
-    while found != label and found != FREE:
+    slot_label, total = read_slot(keys, base + slot, far), np.int64(0)
+    while slot_label != label and slot_label != FREE:
         slot = (slot + 1) & mask
-        found = read_slot(keys, base + slot, far)
-    if found == label:
+        slot_label = read_slot(keys, base + slot, far)
+    if slot_label == label:
         total = read_slot(sums, base + slot, far)
     return total
 
@@ -176,9 +176,9 @@ def best_of_block(most: Any, best: Any, scores: Any, labels: Any) -> Any:
         labels[warp] = best
     sync_block()
     if warp == 0:
-        for other in range(warps):
-            if better(scores[other], labels[other], most, best):
-                most, best = scores[other], labels[other]
+        for peer_warp in range(warps):
+            if better(scores[peer_warp], labels[peer_warp], most, best):
+                most, best = scores[peer_warp], labels[peer_warp]
     return best
 
 
@@ -251,14 +251,14 @@ def scan_far_gains(
     """Return the same for slots in global memory, by a warp: each lane waits for four at once."""
     best = own
     for slot in range(first + lane(), end, 128):
-        one, weight_one = far_slot(table, slot, end)
-        two, weight_two = far_slot(table, slot + 32, end)
-        three, weight_three = far_slot(table, slot + 64, end)
-        four, weight_four = far_slot(table, slot + 96, end)
-        most, best = weigh(one, weight_one, own, rate, most, best, communities, strict)
-        most, best = weigh(two, weight_two, own, rate, most, best, communities, strict)
-        most, best = weigh(three, weight_three, own, rate, most, best, communities, strict)
-        most, best = weigh(four, weight_four, own, rate, most, best, communities, strict)
+        label_0, weight_0 = far_slot(table, slot, end)
+        label_1, weight_1 = far_slot(table, slot + 32, end)
+        label_2, weight_2 = far_slot(table, slot + 64, end)
+        label_3, weight_3 = far_slot(table, slot + 96, end)
+        most, best = weigh(label_0, weight_0, own, rate, most, best, communities, strict)
+        most, best = weigh(label_1, weight_1, own, rate, most, best, communities, strict)
+        most, best = weigh(label_2, weight_2, own, rate, most, best, communities, strict)
+        most, best = weigh(label_3, weight_3, own, rate, most, best, communities, strict)
     return most, best
 
 
@@ -269,22 +269,22 @@ def move_by_thread(
     """Return the best community of a vertex with a few neighbours."""
     offsets, indices, weights = rows
     labels, totals, marks = communities
-    first, last, own = offsets[vertex], offsets[vertex + 1], labels[vertex]
+    first, last, own_label = offsets[vertex], offsets[vertex + 1], labels[vertex]
     inside = np.int64(0)
     for arc in range(first, last):
-        if labels[indices[arc]] == own:
+        if labels[indices[arc]] == own_label:
             inside += weights[arc]
     rate, most = begin_move(vertex, inside, degrees, communities, factor)
-    best = own
+    best = own_label
     for arc in range(first, last):
         label = labels[indices[arc]]
-        if label != own and label != best and not is_barred(label, own, marks, strict):
+        if label != own_label and label != best and not is_barred(label, own_label, marks, strict):
             total = np.int64(0)
-            for other in range(first, last):
-                if labels[indices[other]] == label:
-                    total += weights[other]
+            for other_arc in range(first, last):
+                if labels[indices[other_arc]] == label:
+                    total += weights[other_arc]
             gain = gain_of(total, rate, totals[label])
-            if gain > most or (gain == most and best != own and label < best):
+            if gain > most or (gain == most and best != own_label and label < best):
                 most, best = gain, label
     return best
 
@@ -339,7 +339,7 @@ def add_in_turns(
 @inline
 def choose_moves(
     rows: Any, weighted: Any, degrees: Any, communities: Any, factor: Any, strict: Any, order: Any,
-    bounds: Any, kinds: Any, chosen: Any, table: Any, scores: Any, found: Any,
+    bounds: Any, kinds: Any, chosen: Any, table: Any, scores: Any, warp_labels: Any,
 ) -> None:  # fmt: skip
     """Choose communities for the vertices of a class; `FREE` for those that may not move.
 
@@ -357,18 +357,18 @@ def choose_moves(
     base = np.int64(thread() // 32 * SHARE)
     for place in range(bounds[kinds + 1] + place_of // 32, bounds[kinds + 2], everyone // 32):
         vertex = order[place]
-        own = labels[vertex]
+        own_label = labels[vertex]
         best = np.int64(FREE)
-        if not strict or marks[own] == 1:
+        if not strict or marks[own_label] == 1:
             size = slots_for(offsets[vertex + 1] - offsets[vertex])
             clear(table, base, size, lane(), 32, False)
             sync_warp(FULL)
             add_row(rows, labels, vertex, table, base, size - 1, lane(), 32, weighted, False)
             sync_warp(FULL)
-            inside = weight_of(table, base, size - 1, own, False)
+            inside = weight_of(table, base, size - 1, own_label, False)
             rate, most = begin_move(vertex, inside, degrees, communities, factor)
             most, best = scan_gains(
-                table, base, size, lane(), 32, own, rate, most, communities, strict
+                table, base, size, lane(), 32, own_label, rate, most, communities, strict
             )
             most, best = best_of_lanes(most, best)
             sync_warp(FULL)
@@ -377,9 +377,9 @@ def choose_moves(
     sync_block()
     for place in range(bounds[kinds + 2] + block(), bounds[kinds + 3], blocks()):
         vertex = order[place]
-        own = labels[vertex]
+        own_label = labels[vertex]
         best = np.int64(FREE)
-        if not strict or marks[own] == 1:
+        if not strict or marks[own_label] == 1:
             size = slots_for(offsets[vertex + 1] - offsets[vertex])
             clear(table, 0, size, thread(), threads(), False)
             sync_block()
@@ -387,12 +387,12 @@ def choose_moves(
                 rows, labels, vertex, table, 0, size - 1, thread(), threads(), weighted, False
             )  # fmt: skip
             sync_block()
-            inside = weight_of(table, 0, size - 1, own, False)
+            inside = weight_of(table, 0, size - 1, own_label, False)
             rate, most = begin_move(vertex, inside, degrees, communities, factor)
             most, best = scan_gains(
-                table, 0, size, thread(), threads(), own, rate, most, communities, strict
+                table, 0, size, thread(), threads(), own_label, rate, most, communities, strict
             )
-            best = best_of_block(most, best, scores, found)
+            best = best_of_block(most, best, scores, warp_labels)
             sync_block()
         if thread() == 0:
             chosen[place] = best
@@ -470,37 +470,37 @@ def scan_far(
     """Find the best label in each chunk of the tables of long rows, each chunk by a warp."""
     labels, _, marks = communities
     _, slots = far
-    scores, found, size = chunks
+    scores, chunk_labels, size = chunks
     first, last = bounds[KINDS * (which + 1) - 1], bounds[KINDS * (which + 1)]
     warp, warps = (block() * threads() + thread()) // 32, blocks() * threads() // 32
     for chunk in range(warp, slots[last + which] // size, warps):
         row = row_at(slots, first, last, which, chunk * size)
         vertex, base = order[row], slots[row + which]
-        own = labels[vertex]
-        if not strict or marks[own] == 1:
+        own_label = labels[vertex]
+        if not strict or marks[own_label] == 1:
             mask = slots[row + which + 1] - base - 1
-            inside = weight_of(tables, base, mask, own, True)
+            inside = weight_of(tables, base, mask, own_label, True)
             rate, most = begin_move(vertex, inside, degrees, communities, factor)
             begin = chunk * size
             most, best = scan_far_gains(
-                tables, begin, begin + size, own, rate, most, communities, strict
+                tables, begin, begin + size, own_label, rate, most, communities, strict
             )  # fmt: skip
             most, best = best_of_lanes(most, best)
             if lane() == 0:
                 scores[chunk] = most
-                found[chunk] = best
+                chunk_labels[chunk] = best
 
 
 @inline
 def best_of_chunks(far: Any, which: Any, row: Any, chunks: Any) -> Any:
     """Return the best label of a long row, by all lanes of a warp."""
     _, slots = far
-    scores, found, size = chunks
+    scores, chunk_labels, size = chunks
     low, high = slots[row + which] // size, slots[row + which + 1] // size
-    most, best = scores[low], found[low]
+    most, best = scores[low], chunk_labels[low]
     for chunk in range(low + lane(), high, 32):
-        if better(scores[chunk], found[chunk], most, best):
-            most, best = scores[chunk], found[chunk]
+        if better(scores[chunk], chunk_labels[chunk], most, best):
+            most, best = scores[chunk], chunk_labels[chunk]
     most, best = best_of_lanes(most, best)
     return best
 
@@ -565,7 +565,7 @@ def move_classes(
         Added to: moves.
     """
     table = shared(TABLE, np.int64), shared(TABLE, np.int64)
-    scores, found = shared(WARPS, np.float64), shared(WARPS, np.int64)
+    scores, warp_labels = shared(WARPS, np.float64), shared(WARPS, np.int64)
     labels, totals, sizes = communities
     marks, may = singles
     marked = (labels, totals, marks)
@@ -582,7 +582,7 @@ def move_classes(
         fill_far(rows, weighted, labels, order, bounds, far, which, tables)
         choose_moves(
             rows, weighted, degrees, marked, factor, strict, order, bounds, KINDS * which, chosen,
-            table, scores, found,
+            table, scores, warp_labels,
         )  # fmt: skip
         sync_grid()
         if far_first < last:
@@ -639,16 +639,16 @@ def measure_far(offsets: Any, order: Any, bounds: Any, arcs: Any, slots: Any, mo
             warp_arcs[warp] = end_arcs
             warp_slots[warp] = end_slots
         sync_block()
-        for other in range(warps):
-            if other < warp:
-                end_arcs += warp_arcs[other]
-                end_slots += warp_slots[other]
+        for peer_warp in range(warps):
+            if peer_warp < warp:
+                end_arcs += warp_arcs[peer_warp]
+                end_slots += warp_slots[peer_warp]
         if place < last:
             arcs[place + which] = before_arcs + end_arcs - length
             slots[place + which] = before_slots + end_slots - size
-        for other in range(warps):
-            before_arcs += warp_arcs[other]
-            before_slots += warp_slots[other]
+        for peer_warp in range(warps):
+            before_arcs += warp_arcs[peer_warp]
+            before_slots += warp_slots[peer_warp]
         sync_block()
     if thread() == 0 and first < last:
         arcs[last + which] = before_arcs
@@ -711,12 +711,12 @@ def sum_moves(
         vertex = sources[arc]
         old, new = before[vertex], after[vertex]
         if old != new:
-            other, weight, gained = indices[arc], weights[arc], np.int64(0)
-            its_old, its_new = before[other], after[other]
+            neighbour, weight, gained = indices[arc], weights[arc], np.int64(0)
+            its_old, its_new = before[neighbour], after[neighbour]
             if its_new == new:
                 gained = weight
             else:
-                atomic_add(stirred, other, max(weight, np.int64(1)))
+                atomic_add(stirred, neighbour, max(weight, np.int64(1)))
             if its_old == old:
                 gained -= weight
             if its_old == its_new:
@@ -730,10 +730,10 @@ def sum_moves(
 @inline
 def rounded(value: Any) -> Any:
     """Return a number that is not negative rounded to a whole one, halves to the even one."""
-    whole = value
+    nearest = value
     if value < WHOLE:
-        whole = (value + WHOLE) - WHOLE
-    return whole
+        nearest = (value + WHOLE) - WHOLE
+    return nearest
 
 
 @kernel
@@ -751,13 +751,13 @@ def sum_squares(totals: Any, count: Any, twice: Any, unit: Any, sums: Any) -> No
     sums : int64[1]
         Added to.
     """
-    found = np.int64(0)
+    total = np.int64(0)
     for label in range(block() * threads() + thread(), count, blocks() * threads()):
         share = np.float64(totals[label]) / twice
-        found += np.int64(rounded(product(product(share, share), unit)))
-    found = sum_of_lanes(found)
-    if lane() == 0 and found != 0:
-        atomic_add(sums, 0, found)
+        total += np.int64(rounded(product(product(share, share), unit)))
+    total = sum_of_lanes(total)
+    if lane() == 0 and total != 0:
+        atomic_add(sums, 0, total)
 
 
 @kernel
@@ -776,9 +776,9 @@ def join_within(
         The forest; every vertex its own parent at first.
     """
     for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):
-        one, other = sources[arc], indices[arc]
-        if one < other and weights[arc] > 0 and labels[one] == labels[other]:
-            link(parent, one, other)
+        vertex, neighbour = sources[arc], indices[arc]
+        if vertex < neighbour and weights[arc] > 0 and labels[vertex] == labels[neighbour]:
+            link(parent, vertex, neighbour)
 
 
 # ------------------------------------------------------------------- vertices by class and kind
@@ -917,8 +917,8 @@ def heaviest_by_thread(
     for place in range(length):
         label, _ = neighbour(rows, more, row, place, labels, weighted)
         total = np.int64(0)
-        for other in range(length):
-            same, weight = neighbour(rows, more, row, other, labels, weighted)
+        for other_place in range(length):
+            same, weight = neighbour(rows, more, row, other_place, labels, weighted)
             if same == label:
                 total += weight
         if better(total, label, most, best):
@@ -947,7 +947,7 @@ def neighbour(rows: Any, more: Any, row: Any, place: Any, labels: Any, weighted:
 @inline
 def heaviest_by_block(
     rows: Any, more: Any, row: Any, labels: Any, chosen: Any, table: Any, base: Any, both: Any,
-    weighted: Any, far: Any, scores: Any, found: Any,
+    weighted: Any, far: Any, scores: Any, warp_labels: Any,
 ) -> None:  # fmt: skip
     """Choose the label of a row, all threads of the block together."""
     size = slots_for(length_of(rows, more, row, both))
@@ -957,9 +957,9 @@ def heaviest_by_block(
     if both:
         add_row(more, labels, row, table, base, size - 1, thread(), threads(), weighted, far)
     sync_block()
-    own = np.int64(labels[row])
-    most, best = scan_sums(table, base, size, thread(), threads(), own, far)
-    best = best_of_block(most, best, scores, found)
+    own_label = np.int64(labels[row])
+    most, best = scan_sums(table, base, size, thread(), threads(), own_label, far)
+    best = best_of_block(most, best, scores, warp_labels)
     sync_block()
     if thread() == 0:
         chosen[row] = best
@@ -987,7 +987,7 @@ def choose_labels(
         As for `move_classes`.
     """
     table = shared(TABLE, np.int64), shared(TABLE, np.int64)
-    scores, found = shared(WARPS, np.int64), shared(WARPS, np.int64)
+    scores, warp_labels = shared(WARPS, np.int64), shared(WARPS, np.int64)
     place_of, everyone = block() * threads() + thread(), blocks() * threads()
     for place in range(bounds[0] + place_of, bounds[1], everyone):
         row = order[place]
@@ -1010,11 +1010,11 @@ def choose_labels(
     sync_block()
     for place in range(bounds[2] + block(), bounds[3], blocks()):
         heaviest_by_block(
-            rows, more, order[place], labels, chosen, table, 0, both, weighted, False, scores, found
+            rows, more, order[place], labels, chosen, table, 0, both, weighted, False, scores, warp_labels
         )  # fmt: skip
     if block() < tables:
         for place in range(bounds[3] + block(), bounds[4], min(tables, blocks())):
             heaviest_by_block(
                 rows, more, order[place], labels, chosen, far_table, np.int64(block()) * room, both,
-                weighted, True, scores, found,
+                weighted, True, scores, warp_labels,
             )  # fmt: skip

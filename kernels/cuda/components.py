@@ -84,10 +84,10 @@ def find(parent: Any, vertex: Any) -> Any:
 
 
 @inline
-def link(parent: Any, one: Any, other: Any) -> None:
+def link(parent: Any, vertex: Any, neighbour: Any) -> None:
     """Join the trees of two vertices."""
-    if load_cached(parent, one) != load_cached(parent, other):
-        first, second = find(parent, one), find(parent, other)
+    if load_cached(parent, vertex) != load_cached(parent, neighbour):
+        first, second = find(parent, vertex), find(parent, neighbour)
         while first != second:
             high, low = max(first, second), min(first, second)
             if atomic_compare_and_swap(parent, high, high, low) == high:
@@ -126,9 +126,9 @@ def link_samples(
                 arc = end - 1
             elif lead > 0:
                 arc = first + first_from(lead, indices, first, end - first)
-            other = np.int64(load_once(indices, arc))
-            if not has(tree, vertex) or not has(tree, other):
-                link(parent, vertex, other)
+            neighbour = np.int64(load_once(indices, arc))
+            if not has(tree, vertex) or not has(tree, neighbour):
+                link(parent, vertex, neighbour)
 
 
 @inline
@@ -248,25 +248,25 @@ def link_strays(
         high = min(low + ARCS, stop)
         begin, end = np.int64(-1), np.int64(0)  # rows, once they are needed
         for base in range(low + lane(), high + lane(), 128):
-            one = np.int64(load_once(indices, min(base, high - 1)))  # all loads at once
-            two = np.int64(load_once(indices, min(base + 32, high - 1)))
-            three = np.int64(load_once(indices, min(base + 64, high - 1)))
-            four = np.int64(load_once(indices, min(base + 96, high - 1)))
-            in_one, in_two, in_three, in_four = (
-                has(tree, one), has(tree, two), has(tree, three), has(tree, four),
+            neighbour_0 = np.int64(load_once(indices, min(base, high - 1)))  # all loads at once
+            neighbour_1 = np.int64(load_once(indices, min(base + 32, high - 1)))
+            neighbour_2 = np.int64(load_once(indices, min(base + 64, high - 1)))
+            neighbour_3 = np.int64(load_once(indices, min(base + 96, high - 1)))
+            in_tree_0, in_tree_1, in_tree_2, in_tree_3 = (
+                has(tree, neighbour_0), has(tree, neighbour_1), has(tree, neighbour_2), has(tree, neighbour_3),
             )  # fmt: skip
-            if any_of(FULL, not (in_one and in_two and in_three and in_four)):
+            if any_of(FULL, not (in_tree_0 and in_tree_1 and in_tree_2 and in_tree_3)):
                 if begin < 0:
                     begin = row_of(offsets, size, low)
                     end = row_between(offsets, begin, size, high - 1) + 1
-                if not in_one and base < high:
-                    link(parent, row_between(offsets, begin, end, base), one)
-                if not in_two and base + 32 < high:
-                    link(parent, row_between(offsets, begin, end, base + 32), two)
-                if not in_three and base + 64 < high:
-                    link(parent, row_between(offsets, begin, end, base + 64), three)
-                if not in_four and base + 96 < high:
-                    link(parent, row_between(offsets, begin, end, base + 96), four)
+                if not in_tree_0 and base < high:
+                    link(parent, row_between(offsets, begin, end, base), neighbour_0)
+                if not in_tree_1 and base + 32 < high:
+                    link(parent, row_between(offsets, begin, end, base + 32), neighbour_1)
+                if not in_tree_2 and base + 64 < high:
+                    link(parent, row_between(offsets, begin, end, base + 64), neighbour_2)
+                if not in_tree_3 and base + 96 < high:
+                    link(parent, row_between(offsets, begin, end, base + 96), neighbour_3)
         if lane() == 0:
             read += high - low
     if lane() == 0 and read > 0:
@@ -409,17 +409,17 @@ def least_numbers(parent: Any, numbers: Any, least: Any, size: Any) -> None:
 
 
 @kernel
-def join_pairs(parent: Any, others: Any, size: Any) -> None:
-    """Link every vertex with the one that `others` gives for it.
+def join_pairs(parent: Any, partners: Any, size: Any) -> None:
+    """Link every vertex with the one that `partners` gives for it.
 
     Parameters
     ----------
     parent : int[size]
         The forest.
-    others : int[size]
+    partners : int[size]
         Positions.
     size : int
         Vertices.
     """
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
-        link(parent, vertex, others[vertex])
+        link(parent, vertex, partners[vertex])

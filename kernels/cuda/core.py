@@ -113,7 +113,7 @@ def sift(
     core: Any,
     alive: Any,
     count: Any,
-    kept: Any,
+    survivors: Any,
     wanted: Any,
     queue: Any,
     control: Any,
@@ -133,7 +133,7 @@ def sift(
             degree = np.int64(load_fresh(core, vertex))
         slot = reserve(control, KEPT + turn, np.int32(degree > wanted))
         if degree > wanted:
-            kept[slot] = vertex
+            survivors[slot] = vertex
             least = min(least, degree)
         falls = degree == wanted
         if any_of(FULL, falls):

@@ -49,13 +49,13 @@ WARPS = 16
 
 
 @inline
-def combined(operation: Any, one: Any, other: Any) -> Any:
+def combined(operation: Any, word: Any, other_word: Any) -> Any:
     """Combine two words."""
     if operation == MIN:
-        return min(one, other)
+        return min(word, other_word)
     if operation == MAX:
-        return max(one, other)
-    return one | other
+        return max(word, other_word)
+    return word | other_word
 
 
 @inline
@@ -79,9 +79,9 @@ def list_long(
 
 
 @inline
-def lowest(left: Any) -> Any:
+def lowest(bits: Any) -> Any:
     """Return the place of the lowest bit that is set, and the other bits."""
-    return np.int32(ffs(left) - 1), np.uint32(left & np.uint32(left - np.uint32(1)))
+    return np.int32(ffs(bits) - 1), np.uint32(bits & np.uint32(bits - np.uint32(1)))
 
 
 @inline
@@ -98,20 +98,20 @@ def sum_of_column(
             neighbour = np.int64(indices[first + lane()])
             wanted = marked == 0 or marks[neighbour] != 0
         neighbour *= columns
-        left = ballot(FULL, wanted)
-        while popc(left) >= 4:  # four loads wait together
-            one, left = lowest(left)
-            two, left = lowest(left)
-            three, left = lowest(left)
-            four, left = lowest(left)
-            first_value = values[shuffle(FULL, neighbour, one) + column]
-            second_value = values[shuffle(FULL, neighbour, two) + column]
-            third_value = values[shuffle(FULL, neighbour, three) + column]
-            fourth_value = values[shuffle(FULL, neighbour, four) + column]
+        pending = ballot(FULL, wanted)
+        while popc(pending) >= 4:  # four loads wait together
+            lane_0, pending = lowest(pending)
+            lane_1, pending = lowest(pending)
+            lane_2, pending = lowest(pending)
+            lane_3, pending = lowest(pending)
+            first_value = values[shuffle(FULL, neighbour, lane_0) + column]
+            second_value = values[shuffle(FULL, neighbour, lane_1) + column]
+            third_value = values[shuffle(FULL, neighbour, lane_2) + column]
+            fourth_value = values[shuffle(FULL, neighbour, lane_3) + column]
             total = total + first_value + second_value + third_value + fourth_value
-        while left != 0:
-            one, left = lowest(left)
-            total += values[shuffle(FULL, neighbour, one) + column]
+        while pending != 0:
+            lane_0, pending = lowest(pending)
+            total += values[shuffle(FULL, neighbour, lane_0) + column]
         first += step
     return total
 
@@ -147,8 +147,8 @@ def sum_columns(
     warp, warps = thread() // 32, threads() // 32
     base = np.int64(0)
     while base < count:
-        for one in range(list_long(offsets, which, count, base, long, listed, number)):
-            place = listed[one]
+        for slot in range(list_long(offsets, which, count, base, long, listed, number)):
+            place = listed[slot]
             row = which[place]
             begin, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
             first = np.int64(0)
@@ -161,8 +161,8 @@ def sum_columns(
                 sync_block()
                 if warp == 0 and column < columns:
                     total = 0.0
-                    for other in range(warps):
-                        total += parts[32 * other + lane()]
+                    for peer_warp in range(warps):
+                        total += parts[32 * peer_warp + lane()]
                     sums[np.int64(place) * columns + column] = total
                 sync_block()
                 first += 32
@@ -242,7 +242,7 @@ def nearest_columns(
     distances: Any,
     columns: Any,
     weights: Any,
-    found: Any,
+    nearest: Any,
 ) -> None:
     """Find the least distance through a neighbour, in several columns.
 
@@ -257,7 +257,7 @@ def nearest_columns(
         By vertex, then column.
     columns : int
     weights : float64[arcs]
-    found : float64[count * columns]
+    nearest : float64[count * columns]
         Written; infinite without neighbours.
     """
     for place in range((block() * threads() + thread()) // 32, count, blocks() * threads() // 32):
@@ -269,7 +269,7 @@ def nearest_columns(
                 best = min(
                     best, distances[np.int64(indices[arc]) * columns + column] + weights[arc]
                 )
-            found[np.int64(place) * columns + column] = best
+            nearest[np.int64(place) * columns + column] = best
 
 
 @kernel
@@ -307,13 +307,17 @@ def tight_columns(
         row = which[place]
         begin, end = offsets[row], offsets[row + 1]
         for column in range(lane(), columns, 32):
-            own = distances[row * columns + column]
+            row_distance = distances[row * columns + column]
             total = 0.0
             for arc in range(begin, end):
                 entry = np.int64(indices[arc]) * columns + column
-                there = distances[entry]
-                through = own + weights[arc] if forward == 1 else there + weights[arc]
-                end_of_path = there if forward == 1 else own
+                neighbour_distance = distances[entry]
+                through = (
+                    row_distance + weights[arc]
+                    if forward == 1
+                    else neighbour_distance + weights[arc]
+                )
+                end_of_path = neighbour_distance if forward == 1 else row_distance
                 if through == end_of_path and end_of_path < math.inf:
                     total += values[entry]
             sums[np.int64(place) * columns + column] = total
@@ -345,7 +349,7 @@ def fold_words(
     operation: Any,
     identity: Any,
     long: Any,
-    found: Any,
+    folded: Any,
 ) -> None:
     """Combine neighbours' words.
 
@@ -363,7 +367,7 @@ def fold_words(
         The result of an empty row.
     long : int
         Arcs of a row above which a block reads it.
-    found : int64[count]
+    folded : int64[count]
         Written.
     """
     listed, number = shared(MOST, np.int64), shared(1, np.int32)
@@ -371,11 +375,11 @@ def fold_words(
     warp, warps = thread() // 32, threads() // 32
     base = np.int64(0)
     while base < count:
-        for one in range(list_long(offsets, which, count, base, long, listed, number)):
+        for slot in range(list_long(offsets, which, count, base, long, listed, number)):
             best = word_of_arcs(
                 offsets,
                 indices,
-                which[listed[one]],
+                which[listed[slot]],
                 thread(),
                 threads(),
                 values,
@@ -386,9 +390,9 @@ def fold_words(
                 parts[warp] = best
             sync_block()
             if thread() == 0:
-                for other in range(warps):
-                    best = combined(operation, best, parts[other])
-                found[listed[one]] = best
+                for peer_warp in range(warps):
+                    best = combined(operation, best, parts[peer_warp])
+                folded[listed[slot]] = best
             sync_block()
         sync_block()
         base += np.int64(blocks()) * threads()
@@ -397,4 +401,4 @@ def fold_words(
         if offsets[row + 1] - offsets[row] <= long:
             best = word_of_arcs(offsets, indices, row, lane(), 32, values, operation, identity)
             if lane() == 0:
-                found[place] = best
+                folded[place] = best

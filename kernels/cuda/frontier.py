@@ -6,19 +6,11 @@ state is changed by compare-and-swap, so no message is lost and none waits for a
 - Push: the listed vertices send along their out-arcs.  Pull: vertices that are not settled look for active
   in-neighbours, and stop at the first after which they are settled (Beamer, Asanović, Patterson 2012).  The first few
   in-neighbours are read by `kernels/cuda/pull.py`, so a pull is the first superstep of a launch.  Both read
-  arcs in the same way: a warp takes 32 rows, and its lanes share out their arcs.  Longer rows are queued in
-  pieces for all warps, in a second stage of the superstep.
-- A changed vertex gets a bit in the next superstep's bitmap.  The first thread to set the bit lists the vertex,
-  with one atomic per warp (SIMD-X's online filter: Liu and Huang, USENIX ATC 2019).  If a list is full or was
-  not kept, it is made from the bitmap, in order (their ballot filter).
-- A small frontier is left to a single block, with its counters in shared memory, while the other blocks wait
-  at the grid's barrier.
-- For programs with a priority, vertices that are not due are put into a second bitmap.  When no others are
-  left, those within the next limit are listed (Davidson, Baxter, Garland, Owens 2014; a limit that adapts as
-  in Wang, Fussell, Lin 2021).
-
-Every thread computes the same decision about what to run next, from counters that the previous superstep left,
-without the host.
+  arcs in the same way (`kernels/cuda/walk.py`).
+- A changed vertex gets a bit in the next superstep's bitmap, and is listed.  If a list is full or was not kept, it
+  is made from the bitmap, in order (SIMD-X's ballot filter: Liu and Huang, USENIX ATC 2019).
+- A small frontier is left to a single block (`kernels/cuda/cooperative.py`).
+- For programs with a priority, some active vertices wait (`kernels/cuda/priorities.py`).
 """
 
 from __future__ import annotations
@@ -27,28 +19,25 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import GROUPS, add, drop, has, list_words, put_words
+from cugraph_ws.kernels.cuda.bitmaps import GROUPS, put_words
+from cugraph_ws.kernels.cuda.cooperative import (
+    advance,
+    clear_following,
+    clear_local,
+    counters_of,
+    following,
+    warps_of,
+)
 from cugraph_ws.kernels.cuda.interface import (
-    ANY,
-    NO_TARGET,
     ORDERED,
     SETTLES,
-    glance,
     is_active,
-    is_settled,
     keep,
     load,
-    message,
-    nothing,
-    order,
-    replace,
     same,
-    swap,
-    update,
     with_sums,
 )
 from cugraph_ws.kernels.cuda.layout import (
-    ABOVE,
     AHEAD,
     ALONE,
     BALLOT,
@@ -56,31 +45,20 @@ from cugraph_ws.kernels.cuda.layout import (
     COUNT,
     DEGREES,
     FILLED,
-    FIRST_ARCS,
     FRONTIER_BLOCK,
     KEPT,
-    LEAST,
-    LEAST_ROWS,
     LIMIT,
     LISTED,
     NEAR_ROWS,
-    PIECE,
     PULL,
-    QUEUED,
-    ROLES,
     STEPS,
     TURN,
     UNREAD,
     WAITERS,
-    WIDTH,
     WOKEN,
 )
 from cugraph_ws.kernels.cuda.primitives import (
-    FULL,
-    any_of,
     atomic_add,
-    atomic_compare_and_swap,
-    ballot,
     block,
     blocks,
     bounded,
@@ -88,26 +66,16 @@ from cugraph_ws.kernels.cuda.primitives import (
     inline,
     kernel,
     lane,
-    load_fresh,
-    load_once,
     popc,
     shared,
-    shuffle,
-    sync_block,
     sync_grid,
     thread,
     threads,
 )
+from cugraph_ws.kernels.cuda.priorities import begin_wait, list_due, next_limit, weigh
 from cugraph_ws.kernels.cuda.pull import is_pulled, limit_of
-from cugraph_ws.kernels.cuda.rows import (
-    arc_at,
-    least_of_lanes,
-    queue_row,
-    reserve,
-    scan,
-    sum_of_lanes,
-    take_pieces,
-)
+from cugraph_ws.kernels.cuda.rows import sum_of_lanes
+from cugraph_ws.kernels.cuda.walk import expand, list_bitmap, sides
 
 __all__ = ["compare", "enlist", "is_large", "traverse"]
 
@@ -182,252 +150,22 @@ def compare(
 
 
 @inline
-def aim(place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any) -> Any:
-    """Return the row of an arc, the vertex at its other end, and the arc; 0 where there is none."""
-    mine, arc = arc_at(place, ends, start, row, begin, 1)
-    other = np.int64(0)
-    if place < total:
-        other = np.int64(load_once(indices, arc))
-    else:
-        arc = np.int64(0)
-    return mine, other, arc
+def hand_over(
+    control: Any, count: Any, ahead: Any, unread: Any, list_form: Any, done: Any
+) -> None:  # fmt: skip
+    """Store what the single block knows, for the blocks that have waited for it."""
+    control[WOKEN] = count
+    control[WOKEN + 1] = ahead
+    control[WOKEN + 2] = unread
+    control[WOKEN + 3] = list_form
+    control[WOKEN + 4] = done
 
 
 @inline
-def look(live: Any, mine: Any, other: Any, pulls: Any, now: Any, state: Any, constants: Any) -> Any:
-    """Return the sender and the receiver along an arc, and whether the sender is active.
-
-    States may be stale, since they are read through the cache; then a message is computed that changes
-    nothing.
-    """
-    sender, receiver = (other, mine) if pulls else (mine, other)
-    if pulls and live:
-        live = has(now, sender)
-    return glance(state, constants, sender), glance(state, constants, receiver), live
-
-
-@inline
-def judge(live: Any, source: Any, old: Any, edges: Any, arc: Any, values: Any) -> Any:
-    """Return the message along an arc, and whether it may change the receiver."""
-    received = nothing()
-    if live:
-        received = message(source, NO_TARGET, edges, arc, values)
-        if (SETTLES and is_settled(old, values)) or same(old, update(old, received, values)):
-            live = False
-    return received, live
-
-
-@inline
-def apply_message(
-    vertex: Any, old: Any, received: Any, promising: Any, after: Any, later: Any, state: Any,
-    constants: Any, values: Any, limit: Any,
-) -> Any:  # fmt: skip
-    """Apply a message to a vertex, last seen as `old`; return whether it is the first to activate it."""
-    activated, due = False, True
-    latest = keep(old)
-    while promising:
-        new = update(old, received, values)
-        if (SETTLES and is_settled(old, values)) or same(old, new):
-            promising = False
-        elif swap(state, vertex, old, new):
-            activated = is_active(old, new, values)
-            latest = new
-            if ORDERED:
-                due = not order(replace(old, new), values) > limit  # NaN is
-            promising = False
-        else:
-            old = load(state, constants, vertex)
-    if ORDERED and activated and not due:
-        add(later, vertex)
-        activated = False
-    if activated:
-        # If any message settles a vertex, nothing waits for the atomic's answer: it settles only once.
-        first = add(after, vertex)
-        if not (ANY and SETTLES and is_settled(replace(old, latest), values)):
-            activated = first
-        if ORDERED and (np.int64(load_fresh(later, vertex >> 5)) >> (vertex & 31)) & 1 != 0:
-            drop(later, vertex)
-    return activated
-
-
-@inline
-def row_of_one(wanted: Any, vertex: Any, offsets: Any) -> Any:
-    """Return where a vertex's out-arcs begin, and their number; 0 if it is not `wanted`."""
-    begin, degree = np.int64(0), np.int32(0)
-    if wanted:
-        begin = offsets[vertex]
-        degree = np.int32(offsets[vertex + 1] - begin)
-    return begin, degree
-
-
-@inline
-def note(
-    first: Any, vertex: Any, begin: Any, degree: Any, slot: Any, bins: Any, listed: Any
-) -> Any:
-    """List a vertex with its row, if there is room; return its out-degree, 0 if it is not the `first`."""
-    vertices, begins, lengths = listed
-    if not first:
-        return np.int32(0)
-    if slot < bins:
-        vertices[slot] = vertex
-    if slot < NEAR_ROWS:
-        begins[slot] = begin
-        lengths[slot] = degree
-    return degree
-
-
-@inline
-def walk(
-    share: Any, row: Any, begin: Any, pulls: Any, indices: Any, edges: Any, now: Any, after: Any,
-    later: Any, listed: Any, bins: Any, counters: Any, which: Any, offsets: Any, state: Any,
-    constants: Any, values: Any, limit: Any,
-) -> Any:  # fmt: skip
-    """Process the arcs of the lanes' rows; return how many out-arcs the lane's newly listed vertices have.
-
-    Four windows of 32 arcs are loaded before the first message is applied, to have more loads in flight.
-    """
-    ends = scan(share)
-    start = np.int32(ends - share)
-    total = shuffle(FULL, ends, 31)
-    ahead = np.int64(0)
-    for at in range(np.int32(0), total, np.int32(128)):
-        place = np.int32(at + lane())
-        wide = at + 32 < total
-        row_one, one, arc_one = aim(place, total, ends, start, row, begin, indices)
-        row_two, two, arc_two = row_one, one, arc_one
-        row_three, three, arc_three = row_one, one, arc_one
-        row_four, four, arc_four = row_one, one, arc_one
-        if wide:
-            row_two, two, arc_two = aim(
-                np.int32(place + 32), total, ends, start, row, begin, indices
-            )
-            row_three, three, arc_three = aim(
-                np.int32(place + 64), total, ends, start, row, begin, indices
-            )
-            row_four, four, arc_four = aim(
-                np.int32(place + 96), total, ends, start, row, begin, indices
-            )
-        from_one, old_one, try_one = look(place < total, row_one, one, pulls, now, state, constants)
-        from_two, old_two, try_two = from_one, old_one, False
-        from_three, old_three, try_three = from_one, old_one, False
-        from_four, old_four, try_four = from_one, old_one, False
-        if wide:
-            from_two, old_two, try_two = look(
-                place + 32 < total, row_two, two, pulls, now, state, constants
-            )
-            from_three, old_three, try_three = look(
-                place + 64 < total, row_three, three, pulls, now, state, constants
-            )
-            from_four, old_four, try_four = look(
-                place + 96 < total, row_four, four, pulls, now, state, constants
-            )
-        received_one, try_one = judge(try_one, from_one, old_one, edges, arc_one, values)
-        received_two, received_three, received_four = received_one, received_one, received_one
-        if wide:
-            received_two, try_two = judge(try_two, from_two, old_two, edges, arc_two, values)
-            received_three, try_three = judge(
-                try_three, from_three, old_three, edges, arc_three, values
-            )
-            received_four, try_four = judge(try_four, from_four, old_four, edges, arc_four, values)
-        if pulls:
-            one, two, three, four = row_one, row_two, row_three, row_four
-        if any_of(FULL, try_one or try_two or try_three or try_four):
-            # In flight while states are swapped
-            begin_one, degree_one = row_of_one(try_one, one, offsets)
-            begin_two, degree_two = begin_one, degree_one
-            begin_three, degree_three = begin_one, degree_one
-            begin_four, degree_four = begin_one, degree_one
-            if wide:
-                begin_two, degree_two = row_of_one(try_two, two, offsets)
-                begin_three, degree_three = row_of_one(try_three, three, offsets)
-                begin_four, degree_four = row_of_one(try_four, four, offsets)
-            try_one = apply_message(
-                one, old_one, received_one, try_one, after, later, state, constants, values, limit
-            )
-            if wide:
-                try_two = apply_message(
-                    two,
-                    old_two,
-                    received_two,
-                    try_two,
-                    after,
-                    later,
-                    state,
-                    constants,
-                    values,
-                    limit,
-                )
-                try_three = apply_message(
-                    three, old_three, received_three, try_three, after, later, state, constants, values,
-                    limit,
-                )  # fmt: skip
-                try_four = apply_message(
-                    four, old_four, received_four, try_four, after, later, state, constants, values,
-                    limit,
-                )  # fmt: skip
-            wanted = (
-                np.int32(try_one) + np.int32(try_two) + np.int32(try_three) + np.int32(try_four)
-            )
-            if any_of(FULL, wanted > 0):
-                slot = reserve(counters, which, np.int32(wanted))
-                ahead += note(try_one, one, begin_one, degree_one, slot, bins, listed)
-                if wide:
-                    slot += np.int32(try_one)
-                    ahead += note(try_two, two, begin_two, degree_two, slot, bins, listed)
-                    slot += np.int32(try_two)
-                    ahead += note(try_three, three, begin_three, degree_three, slot, bins, listed)
-                    slot += np.int32(try_three)
-                    ahead += note(try_four, four, begin_four, degree_four, slot, bins, listed)
-    return ahead
-
-
-@inline
-def due_bits(
-    mask: Any, words: Any, first: Any, state: Any, constants: Any, values: Any, limit: Any
-) -> Any:
-    """Return the lane's word without the vertices that are not due; each lane holds one of 32 words."""
-    kept = words
-    while mask != 0:
-        place = ffs(mask) - 1
-        mask = np.uint32(mask & (mask - 1))
-        word = shuffle(FULL, np.int64(words), place)
-        due = (word >> lane()) & 1 != 0
-        if due:
-            vertex = ((first + place) << 5) + lane()
-            due = not order(glance(state, constants, vertex), values) > limit
-        bits = ballot(FULL, due)
-        if lane() == place:
-            kept = bits
-    return kept
-
-
-@inline
-def weigh(words: Any, later: Any, state: Any, constants: Any, values: Any, horizon: Any) -> None:
-    """Find the least priority of waiting vertices, the sum of their priorities, and their number."""
-    least, above, count = np.inf, 0.0, 0.0
-    for first in range(32 * ((block() * threads() + thread()) // 32), words, blocks() * threads()):
-        mine = np.uint32(0)
-        if first + lane() < words:
-            mine = later[first + lane()]
-        mask = ballot(FULL, mine != 0)
-        while mask != 0:
-            place = ffs(mask) - 1
-            mask = np.uint32(mask & (mask - 1))
-            word = shuffle(FULL, np.int64(mine), place)
-            if (word >> lane()) & 1 != 0:
-                when = order(glance(state, constants, ((first + place) << 5) + lane()), values)
-                above += when
-                count += 1.0
-                least = min(least, when)
-    least = least_of_lanes(least, 32)
-    above, count = sum_of_lanes(above), sum_of_lanes(count)
-    if lane() == 0 and count > 0.0:
-        atomic_add(horizon, ABOVE, above)
-        atomic_add(horizon, WAITERS, count)
-        held = load_fresh(horizon, LEAST)
-        while least < held:
-            found = atomic_compare_and_swap(horizon, LEAST, held, least)
-            held = least if found == held else found
+def take_over_from_block(control: Any) -> Any:
+    """Return what `hand_over` has stored."""
+    count, ahead, unread = control[WOKEN], control[WOKEN + 1], control[WOKEN + 2]
+    return count, ahead, unread, control[WOKEN + 3], np.int32(control[WOKEN + 4])
 
 
 @kernel
@@ -484,7 +222,7 @@ def traverse(
     local = shared(32, np.int64)
     leads = block() == 0 and thread() == 0
     count, ahead, unread = control[COUNT], control[AHEAD], control[UNREAD]
-    kept = control[KEPT]
+    list_form = control[KEPT]
     limit = horizon[LIMIT]
     alone, asleep = False, False  # one block works, the others wait
     turn, beat, done = np.int32(control[TURN]), np.int32(0), np.int32(control[STEPS])
@@ -499,21 +237,14 @@ def traverse(
                 or heavy
                 or count > few
                 or ahead > few_arcs
-                or kept == 0
+                or list_form == 0
             )
         ):
-            # The single block releases the others.
             if alone and leads:
-                control[WOKEN] = count
-                control[WOKEN + 1] = ahead
-                control[WOKEN + 2] = unread
-                control[WOKEN + 3] = kept
-                control[WOKEN + 4] = done
+                hand_over(control, count, ahead, unread, list_form, done)
             sync_grid()
             if asleep:
-                count, ahead, unread = control[WOKEN], control[WOKEN + 1], control[WOKEN + 2]
-                kept = control[WOKEN + 3]
-                done = np.int32(control[WOKEN + 4])
+                count, ahead, unread, list_form, done = take_over_from_block(control)
                 heavy = done > 0 and ahead > leave
             alone, asleep = False, False
         if ORDERED and count == 0 and not alone:
@@ -521,49 +252,21 @@ def traverse(
             values = with_sums(parameters, sums, vertices, np.int64(number + done))
             weigh(words, later, state, constants, values, horizon)
             sync_grid()
-            waiting, least = horizon[WAITERS], horizon[LEAST]
-            if waiting > 0.0:
-                width = 2.0 * (horizon[ABOVE] / waiting - least) * goal / waiting
-                if waiting < goal:
-                    width = max(width, 2.0 * (least - limit), 2.0 * horizon[WIDTH])
-                if not (width > 0.0 and width < np.inf):
-                    width = 0.0
-                limit = least + width
-                now, listed = bitmaps[0], lists[0]
-                if (number + done) & 1:
-                    now, listed = bitmaps[1], lists[1]
-                arcs_due = np.int64(0)
+            if horizon[WAITERS] > 0.0:
+                limit, width = next_limit(horizon, limit, goal)
+                now, _, listed, _ = sides(bitmaps, lists, number + done)
                 if leads:
-                    for role in range(ROLES):
-                        control[LISTED + 3 * role + (turn + 1) % 3] = 0
-                for first in range(
-                    32 * ((block() * threads() + thread()) // 32), words, blocks() * threads()
-                ):
-                    mine = np.uint32(0)
-                    if first + lane() < words:
-                        mine = later[first + lane()]
-                    mask = ballot(FULL, mine != 0)
-                    if mask != 0:
-                        due = due_bits(mask, mine, first, state, constants, values, limit)
-                        if due != 0:
-                            now[first + lane()] = due
-                            later[first + lane()] = mine ^ due
-                        slot = reserve(control, FILLED + turn, np.int32(popc(due)))
-                        arcs_due += list_words(due, first, slot, listed, out_offsets)
-                arcs_due = sum_of_lanes(arcs_due)
-                if lane() == 0 and arcs_due > 0:
-                    atomic_add(control, DEGREES + turn, arcs_due)
+                    clear_following(control, turn)
+                list_due(
+                    words, now, later, listed, out_offsets, control, turn, state, constants, values,
+                    limit,
+                )  # fmt: skip
                 sync_grid()
-                count = control[FILLED + turn]
-                ahead = control[DEGREES + turn]
-                kept = np.int64(1)
+                count, ahead = control[FILLED + turn], control[DEGREES + turn]
+                list_form = np.int64(1)
                 if leads:
-                    horizon[LIMIT] = limit
-                    horizon[WIDTH] = width
-                    horizon[LEAST] = np.inf
-                    horizon[ABOVE] = 0.0
-                    horizon[WAITERS] = 0.0
-                turn = np.int32((turn + 1) % 3)
+                    begin_wait(horizon, limit, width)
+                turn = following(turn)
         if count == 0 or done == limit_of(steps, control) or heavy or spent > most_arcs:
             break
         pulls = not alone and is_pulled(wanted, ahead, unread, few_arcs, pull_part)
@@ -571,134 +274,53 @@ def traverse(
             break
         if not alone and not pulls and is_large(ahead, large):
             break
-        if not alone and kept != 0 and count <= few and ahead <= few_arcs and wanted != PULL:
+        if not alone and list_form != 0 and count <= few and ahead <= few_arcs and wanted != PULL:
             if block() != 0:
                 asleep = True
                 continue
             alone = True
             beat = np.int32(0)
-            if thread() < 32:
-                local[thread()] = 0
-            sync_block()
-        counters, at = control, turn
-        # Neighbouring warps are of different blocks, so that few rows are spread over many.
-        warp = np.int32(thread() // 32 * blocks() + block())
-        warps = np.int32(blocks() * threads() // 32)
-        if alone:
-            counters, at = local, beat
-            warp, warps = np.int32(thread() // 32), np.int32(threads() // 32)
-        now, after, listed, next_listed = bitmaps[0], bitmaps[1], lists[0], lists[1]
-        if (number + done) & 1:
-            now, after, listed, next_listed = bitmaps[1], bitmaps[0], lists[1], lists[0]
+            clear_local(local)
+        counters, at = counters_of(alone, control, turn, local, beat)
+        warp, warps = warps_of(alone)
+        now, after, listed, next_listed = sides(bitmaps, lists, number + done)
         values = with_sums(parameters, sums, vertices, np.int64(number + done))
         if SETTLES:
             unread = max(unread - ahead, 0)
         if not alone:
             spent = np.float32(spent + np.float32(arcs if pulls else ahead))
-        fill = not pulls and kept == 0
-        near = kept == 2 and count <= NEAR_ROWS and not pulls
+        fill = not pulls and list_form == 0
+        near = list_form == 2 and count <= NEAR_ROWS and not pulls
         if leads:
-            for role in range(ROLES):
-                counters[LISTED + 3 * role + (at + 1) % 3] = 0
+            clear_following(counters, at)
             records[3 * done] = count
             if not pulls:
                 records[3 * done + 1] = ahead
             records[3 * done + 2] = (
                 (PULL if pulls else 0)
-                + (BALLOT if fill or (kept == 1 and not pulls) else 0)
+                + (BALLOT if fill or (list_form == 1 and not pulls) else 0)
                 + (ALONE if alone else 0)
             )
         if fill:
-            for first in range(32 * warp, words, 32 * warps):
-                mine = np.uint32(0)
-                if first + lane() < words:
-                    mine = now[first + lane()]
-                    now[first + lane()] = 0
-                    after[first + lane()] = 0
-                if any_of(FULL, mine != 0):
-                    slot = reserve(control, FILLED + turn, np.int32(popc(mine)))
-                    list_words(mine, first, slot, listed, out_offsets)
+            list_bitmap(words, warp, warps, now, after, listed, out_offsets, control, turn)
             sync_grid()
-        offsets, indices = backward if pulls else forward
-        attributes = edges[1] if pulls else edges[0]
-        read, heirs = np.int64(0), np.int64(0)
-        size, next_count = np.int64(0), np.int64(0)
         listings = control[FILLED + turn] if pulls else count
-        rows = np.int32(32)  # of a warp
-        while rows > LEAST_ROWS and listings <= rows // 2 * warps:
-            rows = np.int32(rows >> 1)
-        top, pace = np.int32((listings + rows - 1) // rows), warps
-        for stage in range(2):
-            if stage == 1:
-                if alone:  # All threads have read the counters.
-                    sync_block()
-                else:
-                    sync_grid()
-                top, pace = np.int32(size), np.int32(32 * warps)
-            for base in range(warp, top, pace):
-                row, begin, share = np.int64(0), np.int64(0), np.int32(0)
-                if stage == 1:
-                    row, begin, share = take_pieces(offsets, queue, size, base, warps)
-                else:
-                    length, whole = np.int64(0), np.int64(0)
-                    place = rows * base + lane()
-                    if lane() < rows and place < listings:
-                        row = np.int64(listed[0][place])
-                        if near:
-                            begin = np.int64(listed[1][place])
-                            length = np.int64(listed[2][place])
-                        else:
-                            begin = offsets[row]
-                            length = offsets[row + 1] - begin
-                        whole = length
-                        if not pulls:
-                            if not fill:
-                                drop(now, row)
-                        elif SETTLES and lead == 0:  # else what has been read is not at the front
-                            begin += FIRST_ARCS
-                            length -= FIRST_ARCS
-                    if any_of(FULL, length > PIECE):
-                        queue_row(
-                            counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
-                            whole if length > PIECE else 0,
-                        )  # fmt: skip
-                    share = np.int32(0 if length > PIECE else length)
-                read += share
-                if any_of(FULL, share > 0):
-                    heirs += walk(
-                        share, row, begin, pulls, indices, attributes, now, after, later,
-                        next_listed, bins, counters, LISTED + at, out_offsets, state, constants,
-                        values, limit,
-                    )  # fmt: skip
-            if pulls:
-                read = sum_of_lanes(read)
-                if lane() == 0 and read > 0:
-                    atomic_add(records, 3 * done + 1, read)
-            if any_of(FULL, heirs > 0):
-                heirs = sum_of_lanes(heirs)
-                if lane() == 0:
-                    atomic_add(counters, DEGREES + at, heirs)
-            read, heirs = np.int64(0), np.int64(0)
-            if alone:
-                sync_block()
-            else:
-                sync_grid()
-            size = counters[QUEUED + at]
-            next_count = counters[LISTED + at]
-            ahead = counters[DEGREES + at]
-            if size == 0:
-                break
-        count = next_count
-        kept = np.int64(0 if pulls or count > bins else 2)
-        if alone:
-            beat = np.int32((beat + 1) % 3)
-        else:
-            turn = np.int32((turn + 1) % 3)
+        count, ahead = expand(
+            (warp, warps, alone, counters, at),
+            (listed, listings, near, fill),
+            backward if pulls else forward,
+            edges[1] if pulls else edges[0],
+            queue, pulls, lead, (now, after, later),
+            (next_listed, bins, counters, LISTED + at, out_offsets),
+            (state, constants, values, limit), records, done,
+        )  # fmt: skip
+        list_form = np.int64(0 if pulls or count > bins else 2)
+        turn, beat = advance(alone, turn, beat)
         done = np.int32(done + 1)
     if leads and done != control[STEPS]:
         control[COUNT] = count
         control[AHEAD] = ahead
         control[UNREAD] = unread
-        control[KEPT] = kept
+        control[KEPT] = list_form
         control[STEPS] = done
         control[TURN] = turn

@@ -51,11 +51,11 @@ def first_place(label: Any, mask: Any) -> Any:
 def find_slot(keys: Any, mask: Any, label: Any) -> Any:
     """Return the slot of a label, or −1."""
     slot = first_place(label, mask)
-    found = keys[slot]
-    while found != label and found != FREE:
+    slot_label = keys[slot]
+    while slot_label != label and slot_label != FREE:
         slot = np.int32((slot + 1) & mask)
-        found = keys[slot]
-    return slot if found == label else np.int32(FREE)
+        slot_label = keys[slot]
+    return slot if slot_label == label else np.int32(FREE)
 
 
 @inline
@@ -95,7 +95,7 @@ def list_hashed(
     keys = dynamic_shared(0, slots, np.int32)
     counts = dynamic_shared(4 * slots, slots, np.int32)
     places = dynamic_shared(8 * slots, slots, np.int32)
-    own, every = np.int32(thread()), np.int32(threads())
+    thread_number, every = np.int32(thread()), np.int32(threads())
     looked = np.int64(0)
     which = np.int64(block())
     while which < count:
@@ -104,20 +104,20 @@ def list_hashed(
         entries = np.int32(offsets[tail + 1] - begin)
         size = np.int32(slots_for(entries))
         mask = np.int32(size - 1)
-        at = own
+        at = thread_number
         while at < size:
             keys[at] = np.int32(FREE)
             counts[at] = np.int32(0)
             at = np.int32(at + every)
         sync_block()
-        at = own
+        at = thread_number
         while at < entries:
             places[insert(keys, mask, np.int32(indices[begin + at]))] = at
             at = np.int32(at + every)
         sync_block()
         to_tail = np.int64(0)
         # The rows of a warp's entries, one after the other: every (number of warps)-th is its own.
-        first = np.int32(own >> 5)
+        first = np.int32(thread_number >> 5)
         while first < entries:
             entry = np.int32(first + lane() * (every >> 5))
             head, low, length = np.int32(0), np.int64(0), np.int32(0)
@@ -126,10 +126,10 @@ def list_hashed(
                 low = np.int64(offsets[np.int64(head)])
                 length = np.int32(offsets[np.int64(head) + 1] - low)
             looked += length
-            left = ballot(FULL, length > 0)
-            while left != 0:
-                mine = np.int32(ffs(left) - 1)
-                left = np.uint32(left & np.uint32(left - np.uint32(1)))
+            pending = ballot(FULL, length > 0)
+            while pending != 0:
+                mine = np.int32(ffs(pending) - 1)
+                pending = np.uint32(pending & np.uint32(pending - np.uint32(1)))
                 start, many = shuffle(FULL, low, mine), shuffle(FULL, length, mine)
                 edge = np.int32(0)
                 if kind == DIRECTIONS:
@@ -161,7 +161,7 @@ def list_hashed(
             if lane() == 0 and to_tail > 0:
                 atomic_add(sums, tail, to_tail)
         sync_block()
-        at = own
+        at = thread_number
         while at < size:
             if keys[at] != FREE and counts[at] > 0:
                 if kind == EDGES:

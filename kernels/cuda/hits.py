@@ -41,10 +41,10 @@ def raise_to(control: Any, slot: Any, value: Any, shares: Any) -> None:
     if thread() == 0:
         for warp in range(threads() // 32):
             value = max(value, shares[warp])
-        held = load_fresh(control, slot)
-        while value > held:
-            found = atomic_compare_and_swap(control, slot, held, value)
-            held = value if found == held else found
+        current = load_fresh(control, slot)
+        while value > current:
+            previous = atomic_compare_and_swap(control, slot, current, value)
+            current = value if previous == current else previous
 
 
 @kernel

@@ -43,12 +43,12 @@ def place_held(first: Any, count: Any, ghosts: Any, source: Any, target: Any) ->
 
 @kernel
 def list_held(
-    first: Any, count: Any, ghosts: Any, vertices: Any, places: Any, listed: Any, picked: Any, found: Any,
+    first: Any, count: Any, ghosts: Any, vertices: Any, places: Any, listed: Any, picked: Any, counters: Any,
     slot: Any,
 ) -> None:  # fmt: skip
     """List the ghosts of an outbox that lists `places` of its vertices.
 
-    `listed` gets the indices of ghosts, and `picked` their entries, from `found[slot]` on, which is raised by their
+    `listed` gets the indices of ghosts, and `picked` their entries, from `counters[slot]` on, which is raised by their
     number.  `ghosts` has `vertices` entries.
     """
     step = blocks() * threads()
@@ -59,7 +59,7 @@ def list_held(
             place = np.int64(places[entry])
             if 0 <= place < vertices:  # else the run has been given up
                 ghost = np.int64(ghosts[place])
-        at = reserve(found, slot, np.int32(ghost >= 0))
+        at = reserve(counters, slot, np.int32(ghost >= 0))
         if ghost >= 0:
             listed[at] = ghost
             picked[at] = first + entry
@@ -67,10 +67,10 @@ def list_held(
 
 @kernel
 def pick_held(
-    first: Any, count: Any, picked: Any, found: Any, slot: Any, source: Any, target: Any
+    first: Any, count: Any, picked: Any, counters: Any, slot: Any, source: Any, target: Any
 ) -> None:
     """Copy the values of listed ghosts whose entries are in this piece of an outbox."""
-    number = np.int64(found[slot])
+    number = np.int64(counters[slot])
     for at in range(entry_of_thread(), number, blocks() * threads()):
         entry = np.int64(picked[at]) - first
         if 0 <= entry < count:

@@ -248,14 +248,14 @@ def read_source(state: Any, constants: Any, outbox: Any, vertex: Any) -> Any:
     return (state[0][vertex],)
 
 
-def take_source(held: Any, place: Any) -> Any:
+def take_source(stored: Any, place: Any) -> Any:
     """Return what `put_source` stored at a place."""
-    return (held[0][place],)
+    return (stored[0][place],)
 
 
-def put_source(held: Any, place: Any, source: Any) -> None:
+def put_source(stored: Any, place: Any, source: Any) -> None:
     """Store what `read_source` returned."""
-    held[0][place] = source[0]
+    stored[0][place] = source[0]
 
 
 def shared_sources(capacity: Any) -> Any:
@@ -264,10 +264,10 @@ def shared_sources(capacity: Any) -> Any:
 
 
 def held_message(
-    held: Any, place: Any, constants: Any, edges: Any, arc: Any, values: Any
+    stored: Any, place: Any, constants: Any, edges: Any, arc: Any, values: Any
 ) -> Any:  # fmt: skip
     """Return the message along an arc whose source was stored at a place."""
-    return message(take_source(held, place), NO_TARGET, edges, arc, values)
+    return message(take_source(stored, place), NO_TARGET, edges, arc, values)
 
 
 def row_result(

@@ -44,17 +44,17 @@ def find(indices: Any, low: Any, high: Any, value: Any) -> Any:
             low = middle + 1
         else:
             high = middle
-    found = np.int64(-1)
+    place = np.int64(-1)
     if low < end and indices[low] == value:
-        found = np.int64(low)
-    return found
+        place = np.int64(low)
+    return place
 
 
 @inline
-def row_bounds(offsets: Any, others: Any, row: Any, other: Any) -> Any:
+def row_bounds(offsets: Any, other_offsets: Any, row: Any, other_row: Any) -> Any:
     """Return where the shorter of two rows begins, its length, the other's bounds, and 1 if it is the second."""
-    begin, low = np.int64(offsets[row]), np.int64(others[other])
-    end, high = np.int64(offsets[row + 1]), np.int64(others[other + 1])
+    begin, low = np.int64(offsets[row]), np.int64(other_offsets[other_row])
+    end, high = np.int64(offsets[row + 1]), np.int64(other_offsets[other_row + 1])
     turned = np.int32(0)
     if high - low < end - begin:
         begin, low = low, begin
@@ -159,7 +159,7 @@ def fold_common(
     values : float64[count]
         Written, for the other kinds.
     """
-    offsets, indices, given = rows
+    offsets, indices, arc_values = rows
     warp, warps = (block() * threads() + thread()) // 32, blocks() * threads() // 32
     if kind == COUNT:
         for first in range(warp * 32, count, warps * 32):
@@ -184,8 +184,12 @@ def fold_common(
             for at in range(lane(), length, 32):
                 place = find(indices, low, high, indices[begin + at])
                 if place >= 0:
-                    one, other = given[begin + at], given[place]
-                    total_value += min(one, other) if kind == LEAST else one * other
+                    first_value, second_value = arc_values[begin + at], arc_values[place]
+                    total_value += (
+                        min(first_value, second_value)
+                        if kind == LEAST
+                        else first_value * second_value
+                    )
             total_value = sum_of_lanes(total_value)
             if lane() == 0:
                 values[pair] = total_value

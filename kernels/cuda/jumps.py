@@ -22,32 +22,32 @@ __all__ = ["add_words", "lower_words"]
 
 
 @kernel
-def lower_words(words: Any, places: Any, count: Any, found: Any) -> None:
+def lower_words(words: Any, places: Any, count: Any, entries: Any) -> None:
     """Lower entries to the least word that names them.
 
     Parameters
     ----------
     words, places : int64[count]
     count : int
-    found : int64[size]
+    entries : int64[size]
         Lowered.
     """
-    for one in range(block() * threads() + thread(), count, blocks() * threads()):
-        place, word = places[one], words[one]
-        if word < load_fresh(found, place):  # of an entry that many name, few are lower
-            atomic_min(found, place, word)
+    for jump in range(block() * threads() + thread(), count, blocks() * threads()):
+        place, word = places[jump], words[jump]
+        if word < load_fresh(entries, place):  # of an entry that many name, few are lower
+            atomic_min(entries, place, word)
 
 
 @kernel
-def add_words(words: Any, places: Any, count: Any, found: Any) -> None:
+def add_words(words: Any, places: Any, count: Any, entries: Any) -> None:
     """Add words to the entries that they name.
 
     Parameters
     ----------
     words, places : int64[count]
     count : int
-    found : int64[size]
+    entries : int64[size]
         Added to.
     """
-    for one in range(block() * threads() + thread(), count, blocks() * threads()):
-        atomic_add(found, places[one], words[one])
+    for jump in range(block() * threads() + thread(), count, blocks() * threads()):
+        atomic_add(entries, places[jump], words[jump])

@@ -19,18 +19,18 @@ PIECES = 2 * WARPS
 
 @kernel
 def shift(
-    products: Any, count: Any, before: Any, scale: Any, by: Any, found: Any, sums: Any
+    products: Any, count: Any, before: Any, scale: Any, by: Any, next_vector: Any, sums: Any
 ) -> None:
     """Write the next vector: `scale` times the products, less `by` times the one before.
 
     Parameters
     ----------
     products : float64[count]
-        May be `found`.
+        May be `next_vector`.
     count : int
     before : float64[count]
     scale, by : float
-    found : float64[count]
+    next_vector : float64[count]
         Written.
     sums : float64[2 * blocks]
         Written: each block's part of the inner products with the vector before, and with itself.
@@ -40,7 +40,7 @@ def shift(
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
         old = before[place]
         value = scale * products[place] - by * old
-        found[place] = value
+        next_vector[place] = value
         mixed += value * old
         square += value * value
     keep(pieces, 0, mixed)
@@ -66,15 +66,15 @@ def combine(vectors: Any, width: Any, owned: Any, factors: Any, count: Any, sums
     pieces = shared(PIECES, np.float64)
     first, second = 0.0, 0.0
     for place in range(block() * threads() + thread(), owned, blocks() * threads()):
-        one, two = 0.0, 0.0
+        first_entry, second_entry = 0.0, 0.0
         for row in range(count):
             value = vectors[row * width + place]
-            one += factors[row] * value
-            two += factors[count + row] * value
-        vectors[place] = one
-        vectors[width + place] = two
-        first += one * one
-        second += two * two
+            first_entry += factors[row] * value
+            second_entry += factors[count + row] * value
+        vectors[place] = first_entry
+        vectors[width + place] = second_entry
+        first += first_entry * first_entry
+        second += second_entry * second_entry
     keep(pieces, 0, first)
     keep(pieces, 1, second)
     put_sums(pieces, 2, sums)

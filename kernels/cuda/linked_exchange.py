@@ -94,54 +94,56 @@ def meet(
     rank, size, capacity, _, _, _ = links
     words = window[0]
     peer = lane()
-    other = peer < size and peer != rank
+    is_peer = peer < size and peer != rank
     length = np.int64(0)
-    if other and not in_bits:
+    if is_peer and not in_bits:
         length = load_fresh(ledger, half * size + peer)
     full = np.int64(any_of(FULL, unfit or length > capacity))
-    sent = sum_of_lanes(length)
+    total_listed = sum_of_lanes(length)
     lost = np.int64(0)
     if peer < size:
         ledger[(1 - half) * size + peer] = np.int64(0)
-    if other:
-        there = starts[peer] + (half * size + rank) * BOX_WORDS
-        words[there + BOX_COUNT] = np.int64(IN_BITS) if in_bits else length
-        words[there + BOX_ACTIVE] = active
-        words[there + BOX_OUT] = out
-        words[there + BOX_READ] = read
-        words[there + BOX_SENT] = sent
-        words[there + BOX_MARKED] = marked
-        words[there + BOX_BITS] = nbytes
-        words[there + BOX_PULLED] = pulled
-        words[there + BOX_FULL] = full
-        store_system(words, there + BOX_SERIAL, serial)
-        here = starts[rank] + (half * size + peer) * BOX_WORDS
+    if is_peer:
+        remote_box = starts[peer] + (half * size + rank) * BOX_WORDS
+        words[remote_box + BOX_COUNT] = np.int64(IN_BITS) if in_bits else length
+        words[remote_box + BOX_ACTIVE] = active
+        words[remote_box + BOX_OUT] = out
+        words[remote_box + BOX_READ] = read
+        words[remote_box + BOX_SENT] = total_listed
+        words[remote_box + BOX_MARKED] = marked
+        words[remote_box + BOX_BITS] = nbytes
+        words[remote_box + BOX_PULLED] = pulled
+        words[remote_box + BOX_FULL] = full
+        store_system(words, remote_box + BOX_SERIAL, serial)
+        local_box = starts[rank] + (half * size + peer) * BOX_WORDS
         looks = np.int32(0)
-        while lost == 0 and load_system(words, here + BOX_SERIAL) != serial:
+        while lost == 0 and load_system(words, local_box + BOX_SERIAL) != serial:
             pause()
             looks = np.int32(looks + 1)
             if looks % LOOKS == 0:
                 lost = load_system(alarm, 0)
-        active = load_fresh(words, here + BOX_ACTIVE)
-        out = load_fresh(words, here + BOX_OUT)
-        read = load_fresh(words, here + BOX_READ)
-        sent = load_fresh(words, here + BOX_SENT)
-        marked = load_fresh(words, here + BOX_MARKED)
-        nbytes = load_fresh(words, here + BOX_BITS)
-        pulled = load_fresh(words, here + BOX_PULLED)
-        full = load_fresh(words, here + BOX_FULL)
+        active = load_fresh(words, local_box + BOX_ACTIVE)
+        out = load_fresh(words, local_box + BOX_OUT)
+        read = load_fresh(words, local_box + BOX_READ)
+        total_listed = load_fresh(words, local_box + BOX_SENT)
+        marked = load_fresh(words, local_box + BOX_MARKED)
+        nbytes = load_fresh(words, local_box + BOX_BITS)
+        pulled = load_fresh(words, local_box + BOX_PULLED)
+        full = load_fresh(words, local_box + BOX_FULL)
     if peer >= size:
-        active, out, read, sent, full = active * 0, out * 0, read * 0, sent * 0, full * 0
+        active, out, read, total_listed, full = (
+            active * 0, out * 0, read * 0, total_listed * 0, full * 0,
+        )  # fmt: skip
         marked, nbytes, pulled = marked * 0, nbytes * 0, pulled * 0
     active, out, read = sum_of_lanes(active), sum_of_lanes(out), sum_of_lanes(read)
-    sent, full, lost = sum_of_lanes(sent), sum_of_lanes(full), sum_of_lanes(lost)
+    total_listed, full, lost = sum_of_lanes(total_listed), sum_of_lanes(full), sum_of_lanes(lost)
     marked, nbytes, pulled = sum_of_lanes(marked), sum_of_lanes(nbytes), sum_of_lanes(pulled)
     if lane() == 0:
         totals = 2 * size
         ledger[totals + BOX_ACTIVE] = active
         ledger[totals + BOX_OUT] = out
         ledger[totals + BOX_READ] = read
-        ledger[totals + BOX_SENT] = sent
+        ledger[totals + BOX_SENT] = total_listed
         ledger[totals + BOX_MARKED] = marked
         ledger[totals + BOX_BITS] = nbytes
         ledger[totals + BOX_PULLED] = pulled
@@ -251,7 +253,7 @@ def mark_changed(
         if peer == rank or count > 32 * room:
             continue
         box = half * size + rank
-        there = starts[3 * size + peer] + box * room
+        remote_marks = starts[3 * size + peer] + box * room
         if warp == 0 and lane() == 0:
             copy_sent(state, example, values, starts[2 * size + peer] + box * capacity)
         for base in range(
@@ -261,14 +263,14 @@ def mark_changed(
             for group in range(GROUPS):
                 entry = base + 32 * group
                 vertex = np.int64(boundary[begin + min(entry, count - 1)])  # all loads at once
-                one = np.int32(has(changed, vertex)) & np.int32(entry < count)
-                unlike = unlike or (one != 0 and state[0][vertex] != value)
-                bits |= one << group
+                is_changed = np.int32(has(changed, vertex)) & np.int32(entry < count)
+                unlike = unlike or (is_changed != 0 and state[0][vertex] != value)
+                bits |= is_changed << group
             mine = votes(bits)
             word = (base >> 5) + lane()
             if lane() < GROUPS and 32 * word < count:
                 marked += popc(mine)
-                marks[there + word] = mine
+                marks[remote_marks + word] = mine
     if any_of(FULL, unlike) and lane() == 0:
         atomic_add(ledger, rest + UNLIKE, 1)
     marked = sum_of_lanes(marked)
@@ -301,25 +303,25 @@ def agree(
         active, out = np.int64(control[COUNT]), np.int64(control[AHEAD])
         read, pulled = np.int64(records[row + 1]), np.int64(records[row + 2] & PULL)
     in_bits = ledger[rest + EXAMPLE] > 0
-    held = np.int64(0)
+    boundary_count = np.int64(0)
     if lane() < size and lane() != rank:
-        held = bounds[lane() + 1] - bounds[lane()]
-    unfit = in_bits and (held > 32 * room or ledger[rest + UNLIKE] != 0)
-    nbytes = sum_of_lanes((held + 31) // 32 * 4)
+        boundary_count = bounds[lane() + 1] - bounds[lane()]
+    unfit = in_bits and (boundary_count > 32 * room or ledger[rest + UNLIKE] != 0)
+    nbytes = sum_of_lanes((boundary_count + 31) // 32 * 4)
     if not in_bits:
         nbytes = nbytes * 0
     marked = np.int64(ledger[rest + MARKED])
-    sent = np.int64(ledger[rest + MEETINGS])
+    meetings = np.int64(ledger[rest + MEETINGS])
     meet(
         active, out, read, marked, nbytes, np.int64(pulled != 0), in_bits, unfit, links, window, starts,
-        (serial + sent) & 1, serial + sent, ledger, alarm,
+        (serial + meetings) & 1, serial + meetings, ledger, alarm,
     )  # fmt: skip
     sync_warp(FULL)
     if lane() == 0:
         for place in range(BOX_HISTORY):
             history[BOX_HISTORY * (done - 1) + place] = ledger[totals + BOX_ACTIVE + place]
         ledger[totals + BOX_COUNT] = done
-        ledger[rest + MEETINGS] = sent + 1
+        ledger[rest + MEETINGS] = meetings + 1
         ledger[rest + EXAMPLE] = ledger[rest + UNLIKE] = ledger[rest + MARKED] = np.int64(0)
         everyone = np.int64(ledger[totals + BOX_ACTIVE])
         full = ledger[totals + BOX_FULL] + ledger[totals + BOX_SERIAL]

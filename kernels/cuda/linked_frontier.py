@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import add, drop, list_words
-from cugraph_ws.kernels.cuda.frontier import note, row_of_one, walk
+from cugraph_ws.kernels.cuda.bitmaps import add
+from cugraph_ws.kernels.cuda.cooperative import clear_following, following, warps_of
 from cugraph_ws.kernels.cuda.interface import SETTLES, copy_sent, with_sums
 from cugraph_ws.kernels.cuda.layout import (
     AHEAD,
@@ -38,19 +38,14 @@ from cugraph_ws.kernels.cuda.layout import (
     BOX_WORDS,
     COUNT,
     DEGREES,
-    FILLED,
     FRONTIER_BLOCK,
     KEPT,
     LARGE,
-    LEAST_ROWS,
     LISTED,
     MEETINGS,
     NEAR_ROWS,
     OVER,
     PHASE,
-    PIECE,
-    QUEUED,
-    ROLES,
     SMALL,
     STEPS,
     TURN,
@@ -64,7 +59,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     any_of,
     atomic_add,
     block,
-    blocks,
     bounded,
     fence_system,
     inline,
@@ -74,9 +68,9 @@ from cugraph_ws.kernels.cuda.primitives import (
     popc,
     sync_grid,
     thread,
-    threads,
 )
-from cugraph_ws.kernels.cuda.rows import queue_row, reserve, sum_of_lanes, take_pieces
+from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
+from cugraph_ws.kernels.cuda.walk import expand, list_bitmap, note, row_of_one, sides
 
 __all__ = ["traverse_linked"]
 
@@ -90,8 +84,7 @@ def send_changed(
     rank, size, capacity, words, direct, _ = links
     bits, before, ghosts, firsts = mirrors
     places, values = window[1], window[2]
-    warp = np.int32(thread() // 32 * blocks() + block())
-    warps = np.int32(blocks() * threads() // 32)
+    warp, warps = warps_of(False)
     stored = False
     for base in range(32 * warp, count, 32 * warps):
         vertex = np.int64(0)
@@ -102,9 +95,9 @@ def send_changed(
                 continue
             at = peer * words + (vertex >> 5)
             below = np.int64(bits[at]) if base + lane() < count else np.int64(0)
-            held = (below >> (vertex & 31)) & 1 != 0
-            slot = reserve(ledger, half * size + peer, np.int32(held))
-            if held and slot < capacity:
+            is_mirrored = (below >> (vertex & 31)) & 1 != 0
+            slot = reserve(ledger, half * size + peer, np.int32(is_mirrored))
+            if is_mirrored and slot < capacity:
                 below &= (np.int64(1) << (vertex & 31)) - 1
                 ghost = firsts[peer] + before[at] + popc(np.uint32(below))
                 if direct == 0:
@@ -125,8 +118,7 @@ def receive(
     """Update ghosts from what the other ranks have stored, and list them in the next frontier."""
     rank, size, capacity, _, _, _ = links
     words, places, values, _ = window
-    warp = np.int32(thread() // 32 * blocks() + block())
-    warps = np.int32(blocks() * threads() // 32)
+    warp, warps = warps_of(False)
     ahead = np.int64(0)
     for peer in range(size):
         if peer == rank:
@@ -204,7 +196,6 @@ def traverse_linked(
     whether the last one's messages are still to be exchanged.
     """
     out_offsets = forward[0]
-    indices = forward[1]
     bins = vertices
     words = (vertices + 31) // 32
     size = links[1]
@@ -213,10 +204,9 @@ def traverse_linked(
     if control[PHASE] != SMALL:
         return
     leads = block() == 0 and thread() == 0
-    warp = np.int32(thread() // 32 * blocks() + block())
-    warps = np.int32(blocks() * threads() // 32)
+    warp, warps = warps_of(False)
     count, ahead, unread = control[COUNT], control[AHEAD], control[UNREAD]
-    kept = control[KEPT]
+    list_form = control[KEPT]
     turn, done = np.int32(0), np.int32(control[STEPS])
     begun = serial
     serial += ledger[rest + MEETINGS] - done  # the next one after that of the last exchange
@@ -224,76 +214,23 @@ def traverse_linked(
     going, over, full = True, False, np.int64(0)
     while going:
         half = (serial + done) & 1
-        now, after, listed, next_listed = bitmaps[0], bitmaps[1], lists[0], lists[1]
-        if (number + done) & 1:
-            now, after, listed, next_listed = bitmaps[1], bitmaps[0], lists[1], lists[0]
+        now, after, listed, next_listed = sides(bitmaps, lists, number + done)
         values = with_sums(parameters, sums, vertices, np.int64(number + done))
         read = ahead
         if SETTLES:
             unread = max(unread - ahead, 0)
-        fill = kept == 0
-        near = kept == 2 and count <= NEAR_ROWS
+        fill = list_form == 0
+        near = list_form == 2 and count <= NEAR_ROWS
         if leads:
-            for role in range(ROLES):
-                control[LISTED + 3 * role + (turn + 1) % 3] = 0
+            clear_following(control, turn)
         if fill:
-            for first in range(32 * warp, words, 32 * warps):
-                mine = np.uint32(0)
-                if first + lane() < words:
-                    mine = now[first + lane()]
-                    now[first + lane()] = 0
-                    after[first + lane()] = 0
-                if any_of(FULL, mine != 0):
-                    slot = reserve(control, FILLED + turn, np.int32(popc(mine)))
-                    list_words(mine, first, slot, listed, out_offsets)
+            list_bitmap(words, warp, warps, now, after, listed, out_offsets, control, turn)
             sync_grid()
-        heirs, pieces = np.int64(0), np.int64(0)
-        rows = np.int32(32)  # of a warp
-        while rows > LEAST_ROWS and count <= rows // 2 * warps:
-            rows = np.int32(rows >> 1)
-        top, pace = np.int32((count + rows - 1) // rows), warps
-        for stage in range(2):
-            if stage == 1:
-                sync_grid()  # all threads have read the counters
-                top, pace = np.int32(pieces), np.int32(32 * warps)
-            for base in range(warp, top, pace):
-                row, begin, share = np.int64(0), np.int64(0), np.int32(0)
-                if stage == 1:
-                    row, begin, share = take_pieces(out_offsets, queue, pieces, base, warps)
-                else:
-                    length, place = np.int64(0), rows * base + lane()
-                    if lane() < rows and place < count:
-                        row = np.int64(listed[0][place])
-                        if near:
-                            begin = np.int64(listed[1][place])
-                            length = np.int64(listed[2][place])
-                        else:
-                            begin = out_offsets[row]
-                            length = out_offsets[row + 1] - begin
-                        if not fill:
-                            drop(now, row)
-                    if any_of(FULL, length > PIECE):
-                        queue_row(
-                            control, QUEUED + turn, queue[0], queue[1], np.int64(0), row,
-                            length if length > PIECE else 0,
-                        )  # fmt: skip
-                    share = np.int32(0 if length > PIECE else length)
-                if any_of(FULL, share > 0):
-                    heirs += walk(
-                        share, row, begin, False, indices, edges, now, after, now, next_listed,
-                        bins, control, LISTED + turn, out_offsets, state, constants, values, 0.0,
-                    )  # fmt: skip
-            if any_of(FULL, heirs > 0):
-                heirs = sum_of_lanes(heirs)
-                if lane() == 0:
-                    atomic_add(control, DEGREES + turn, heirs)
-            heirs = np.int64(0)
-            sync_grid()
-            pieces = control[QUEUED + turn]
-            count = control[LISTED + turn]
-            ahead = control[DEGREES + turn]
-            if pieces == 0:
-                break
+        count, ahead = expand(
+            (warp, warps, False, control, turn), (listed, count, near, fill), forward, edges, queue,
+            False, 0, (now, after, now), (next_listed, bins, control, LISTED + turn, out_offsets),
+            (state, constants, values, 0.0), records, done,
+        )  # fmt: skip
         send_changed(count, next_listed, state, links, mirrors, window, starts, half, ledger)
         sync_grid()
         if block() == 0 and thread() < 32:
@@ -324,14 +261,14 @@ def traverse_linked(
             count, ahead = control[LISTED + turn], control[DEGREES + turn]
         else:
             going = False
-        kept = np.int64(2)
-        turn = np.int32((turn + 1) % 3)
+        list_form = np.int64(2)
+        turn = following(turn)
     sync_grid()  # all threads have read the counters
     if leads:
         control[COUNT] = count
         control[AHEAD] = ahead
         control[UNREAD] = unread
-        control[KEPT] = kept
+        control[KEPT] = list_form
         for place in range(TURN, WOKEN):
             control[place] = 0
         control[STEPS] = done

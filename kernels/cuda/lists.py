@@ -156,12 +156,12 @@ def weigh_runs(
 @inline
 def rank_at(totals: Any, bits: Any, place: Any) -> Any:
     """Return an integer that is greater for greater totals, least for NaN."""
-    total, whole = totals[place], bits[place]
+    total, word = totals[place], bits[place]
     if total != total:
         return np.int64(LOWEST)
     if total == 0.0:
         return np.int64(0)
-    return whole if whole >= 0 else whole ^ np.int64(UNCHOSEN)
+    return word if word >= 0 else word ^ np.int64(UNCHOSEN)
 
 
 @kernel
@@ -220,11 +220,11 @@ def apply_lists(
         first = np.int64(offsets[vertex])
         count = np.int64(offsets[vertex + 1]) - first
         old = load_own(state, constants, vertex)
-        found = not (KEEPS and count == 0)
+        has_message = not (KEEPS and count == 0)
         if SETTLES:
-            found = found and not is_settled(old, values)
+            has_message = has_message and not is_settled(old, values)
         gathered = no_gathered()
-        if found:
+        if has_message:
             gathered = row_result(old, slots, first, count, chosen, vertex, values)
-        tally = finish(vertex, gathered, found, edges, memory, values, tally)
+        tally = finish(vertex, gathered, has_message, edges, memory, values, tally)
     conclude(tally, zero, (0, False), control, tallies, sums, records, norm, tol)

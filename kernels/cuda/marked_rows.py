@@ -72,40 +72,40 @@ def count_marked(
     offsets, indices = rows
     longs, shorts, pairs = ends
     base = np.int64(block()) * words
-    own, every = np.int64(thread()), np.int64(threads())
+    thread_number, thread_count = np.int64(thread()), np.int64(threads())
     task = np.int64(block())
     while task < tasks:
         first, last = np.int64(firsts[task]), np.int64(firsts[task + 1])
         low, high = np.int64(offsets[longs[first]]), np.int64(offsets[longs[first] + 1])
-        at = low + own
+        at = low + thread_number
         while at < high:
             value = np.int64(indices[at])
             atomic_or(marks, base + (value >> 5), np.uint32(1) << np.uint32(value & 31))
-            at += every
+            at += thread_count
         sync_block()
-        start, end = np.int64(begins[first]) + (own >> 5) * SPAN, np.int64(begins[last])
+        start, end = np.int64(begins[first]) + (thread_number >> 5) * SPAN, np.int64(begins[last])
         while start < end:
             stop = min(np.int64(start + SPAN), end)
             pair, place = row_between(begins, first, last, start), start
             while place < stop:
                 until = min(stop, np.int64(begins[pair + 1]))
                 into = np.int64(offsets[shorts[pair]]) - np.int64(begins[pair]) + lane()
-                found, left = np.int32(0), np.int32(until - place - lane())
-                while any_of(FULL, left > 0):
+                common, remaining = np.int32(0), np.int32(until - place - lane())
+                while any_of(FULL, remaining > 0):
                     marked = False
-                    if left > 0:
+                    if remaining > 0:
                         marked = is_marked(marks, base, np.int64(indices[into + place]))
-                    found = np.int32(found + popc(ballot(FULL, marked)))
+                    common = np.int32(common + popc(ballot(FULL, marked)))
                     place += 32
-                    left = np.int32(left - 32)
-                if lane() == 0 and found > 0:
-                    atomic_add(counts, pairs[pair], np.int64(found))
+                    remaining = np.int32(remaining - 32)
+                if lane() == 0 and common > 0:
+                    atomic_add(counts, pairs[pair], np.int64(common))
                 place, pair = until, pair + 1
-            start += (every >> 5) * SPAN
+            start += (thread_count >> 5) * SPAN
         sync_block()
-        at = low + own
+        at = low + thread_number
         while at < high:
             store_fresh(marks, base + (np.int64(indices[at]) >> 5), np.uint32(0))
-            at += every
+            at += thread_count
         sync_block()
         task += blocks()

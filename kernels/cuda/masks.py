@@ -23,18 +23,18 @@ __all__ = ["count_true"]
 
 
 @kernel
-def count_true(words: Any, whole: Any, entries: Any, rest: Any, total: Any) -> None:
+def count_true(words: Any, whole_words: Any, entries: Any, rest: Any, total: Any) -> None:
     """Add the number of true entries to `total[0]`.
 
-    `words` are the first four times `whole` entries, four in a word, and `entries` the `rest` others.
+    `words` are the first four times `whole_words` entries, four in a word, and `entries` the `rest` others.
     """
     first, step = block() * threads() + thread(), blocks() * threads()
-    own = np.int64(0)
-    for word in range(first, whole, step):
-        own += popc(load_once(words, word))
+    count = np.int64(0)
+    for word in range(first, whole_words, step):
+        count += popc(load_once(words, word))
     for entry in range(first, rest, step):
         if load_once(entries, entry):
-            own += 1
-    own = sum_of_lanes(own)
-    if lane() == 0 and own:
-        atomic_add(total, 0, own)
+            count += 1
+    count = sum_of_lanes(count)
+    if lane() == 0 and count:
+        atomic_add(total, 0, count)

@@ -49,18 +49,18 @@ def mix(value: Any) -> Any:
 
 
 @inline
-def rank_of(key: Any, one: Any, other: Any) -> Any:
+def rank_of(key: Any, vertex: Any, neighbour: Any) -> Any:
     """Return the rank of the edge between two vertices, by their numbers."""
-    low, high = np.int64(min(one, other)), np.int64(max(one, other))
+    low, high = np.int64(min(vertex, neighbour)), np.int64(max(vertex, neighbour))
     return (mix(mix(key + low) + high) >> 11) & POSITIVE
 
 
 @inline
-def better(one: Any, other: Any) -> Any:
+def better(candidate: Any, rival: Any) -> Any:
     """Return the better of two candidates (rank, number, position)."""
-    if other[0] < one[0] or (other[0] == one[0] and other[1] < one[1]):
-        return other
-    return one
+    if rival[0] < candidate[0] or (rival[0] == candidate[0] and rival[1] < candidate[1]):
+        return rival
+    return candidate
 
 
 @inline
@@ -68,12 +68,12 @@ def best_of_lanes(candidate: Any) -> Any:
     """Return the best candidate of a warp, to all its lanes."""
     distance = 16
     while distance > 0:
-        other = (
+        rival = (
             shuffle_xor(FULL, candidate[0], distance),
             shuffle_xor(FULL, candidate[1], distance),
             shuffle_xor(FULL, candidate[2], distance),
         )
-        candidate = better(candidate, other)
+        candidate = better(candidate, rival)
         distance //= 2
     return candidate
 
@@ -96,16 +96,18 @@ def best_in_row(
     offsets, indices, more_offsets, more_indices = adjacency
     begin, number = offsets[row], np.int64(numbers[row])
     split = offsets[row + 1] - begin
-    found = (np.int64(WORST), np.int64(-1), np.int64(-1))
+    best = (np.int64(WORST), np.int64(-1), np.int64(-1))
     for place in range(first, length, step):
         if place < split:
-            other = np.int64(indices[begin + place])
+            neighbour = np.int64(indices[begin + place])
         else:
-            other = np.int64(more_indices[more_offsets[row] + place - split])
-        if mate[other] < 0:
-            others_number = np.int64(numbers[other])
-            found = better(found, (rank_of(key, number, others_number), others_number, other))
-    return found
+            neighbour = np.int64(more_indices[more_offsets[row] + place - split])
+        if mate[neighbour] < 0:
+            neighbour_number = np.int64(numbers[neighbour])
+            best = better(
+                best, (rank_of(key, number, neighbour_number), neighbour_number, neighbour)
+            )
+    return best
 
 
 @kernel
@@ -173,31 +175,31 @@ def propose(
             leader = np.int32(ffs(waiting)) - 1
             waiting &= waiting - 1
             row = shuffle(FULL, vertex, leader)
-            found = best_of_lanes(
+            candidate = best_of_lanes(
                 best_in_row(
                     adjacency, numbers, mate, key, row, shuffle(FULL, length, leader), lane(), 32
                 )
             )
             if lane() == leader:  # it has read the old value
-                best[row] = found[2]
+                best[row] = candidate[2]
         sync_block()
         for hub in range(number_of_hubs[0]):
             row = hubs[hub]
             length = length_of(adjacency, parts, row)
-            found = best_of_lanes(
+            candidate = best_of_lanes(
                 best_in_row(
                     adjacency, numbers, mate, key, row, length, np.int64(thread()), threads()
                 )
             )
             if lane() == 0:
-                ranks[thread() // 32] = found[0]
-                least[thread() // 32] = found[1]
-                places[thread() // 32] = found[2]
+                ranks[thread() // 32] = candidate[0]
+                least[thread() // 32] = candidate[1]
+                places[thread() // 32] = candidate[2]
             sync_block()
             if thread() == 0:
                 for warp in range(1, threads() // 32):
-                    found = better(found, (ranks[warp], least[warp], places[warp]))
-                best[row] = found[2]
+                    candidate = better(candidate, (ranks[warp], least[warp], places[warp]))
+                best[row] = candidate[2]
             sync_block()
         sync_block()
         if thread() == 0:
@@ -209,7 +211,7 @@ def propose(
 
 
 @kernel
-def accept(mate: Any, best: Any, free: Any, count: Any, left: Any, counts: Any) -> None:
+def accept(mate: Any, best: Any, free: Any, count: Any, unmatched: Any, counts: Any) -> None:
     """Match vertices whose proposals are mutual, and list those that may still find a mate.
 
     Parameters
@@ -219,7 +221,7 @@ def accept(mate: Any, best: Any, free: Any, count: Any, left: Any, counts: Any) 
     free : int[count]
         Vertices.
     count : int
-    left : int[count]
+    unmatched : int[count]
         Output: vertices whose proposal was not mutual.
     counts : int64[2]
         Their number is added to the first.
@@ -237,12 +239,12 @@ def accept(mate: Any, best: Any, free: Any, count: Any, left: Any, counts: Any) 
                     stays = True
         slot = reserve(counts, LEFT, np.int32(stays))
         if stays:
-            left[slot] = vertex
+            unmatched[slot] = vertex
 
 
 @kernel
 def find_inside(
-    offsets: Any, indices: Any, left: Any, numbers: Any, size: Any, arcs: Any, found: Any
+    offsets: Any, indices: Any, sides: Any, numbers: Any, size: Any, arcs: Any, least: Any
 ) -> None:
     """Find the least number of a vertex with a neighbour on the same side.
 
@@ -250,13 +252,13 @@ def find_inside(
     ----------
     offsets, indices : int64[size + 1], int[arcs]
         Rows of neighbours.
-    left : uint8[size]
+    sides : uint8[size]
         The side of each vertex.
     numbers : int[size]
         The number of the vertex at each position.
     size, arcs : int
         Vertices and arcs.
-    found : int64[1]
+    least : int64[1]
         Lowered to that number.
     """
     warp = (block() * threads() + thread()) // 32
@@ -267,5 +269,5 @@ def find_inside(
         for arc in range(low + lane(), high, 32):
             while offsets[row + 1] <= arc:
                 row += 1
-            if left[row] == left[indices[arc]] and numbers[row] < load_fresh(found, 0):
-                atomic_min(found, 0, numbers[row])
+            if sides[row] == sides[indices[arc]] and numbers[row] < load_fresh(least, 0):
+                atomic_min(least, 0, numbers[row])

@@ -30,19 +30,19 @@ __all__ = ["list_least"]
 
 @inline
 def sort_in(
-    number: Any, position: Any, one: Any, two: Any, three: Any, four: Any, at_one: Any, at_two: Any,
-    at_three: Any, at_four: Any,
+    number: Any, position: Any, number_0: Any, number_1: Any, number_2: Any, number_3: Any, at_0: Any, at_1: Any,
+    at_2: Any, at_3: Any,
 ) -> Any:  # fmt: skip
     """Return the least four of five numbers without a repetition, and where they are."""
-    if number < four and number != one and number != two and number != three:
-        four, at_four = number, position
-        if four < three:
-            three, four, at_three, at_four = four, three, at_four, at_three
-        if three < two:
-            two, three, at_two, at_three = three, two, at_three, at_two
-        if two < one:
-            one, two, at_one, at_two = two, one, at_two, at_one
-    return one, two, three, four, at_one, at_two, at_three, at_four
+    if number < number_3 and number != number_0 and number != number_1 and number != number_2:
+        number_3, at_3 = number, position
+        if number_3 < number_2:
+            number_2, number_3, at_2, at_3 = number_3, number_2, at_3, at_2
+        if number_2 < number_1:
+            number_1, number_2, at_1, at_2 = number_2, number_1, at_2, at_1
+        if number_1 < number_0:
+            number_0, number_1, at_0, at_1 = number_1, number_0, at_1, at_0
+    return number_0, number_1, number_2, number_3, at_0, at_1, at_2, at_3
 
 
 @inline
@@ -50,9 +50,9 @@ def least_of_lanes(number: Any, position: Any, lanes: Any) -> Any:
     """Return the least number of each group of `lanes` neighbouring lanes, and where that vertex is."""
     bits = np.int32(lanes >> 1)
     while bits > 0:
-        other, at = shuffle_xor(FULL, number, bits), shuffle_xor(FULL, position, bits)
-        if other < number:
-            number, position = other, at
+        peer_number, at = shuffle_xor(FULL, number, bits), shuffle_xor(FULL, position, bits)
+        if peer_number < number:
+            number, position = peer_number, at
         bits = np.int32(bits >> 1)
     return number, position
 
@@ -67,28 +67,30 @@ def list_least(
     least number first; -1 where there are fewer neighbours.
     """
     lanes = np.int32(lanes)
-    here = np.int32(block() * threads() + thread())
-    first = (here - lane()) // lanes  # of the groups of threads in the warp
+    thread_number = np.int32(block() * threads() + thread())
+    first = (thread_number - lane()) // lanes  # of the groups of threads in the warp
     for base in range(low + first, high, blocks() * threads() // lanes):
-        row = base + here // lanes - first
-        given = row < high
+        row = base + thread_number // lanes - first
+        has_row = row < high
         begin, end = np.int64(0), np.int64(0)
-        if given:
+        if has_row:
             begin, end = offsets[row], offsets[row + 1]
-        one = two = three = four = np.int64(NOBODY)
-        at_one = at_two = at_three = at_four = np.int64(-1)
+        number_0 = number_1 = number_2 = number_3 = np.int64(NOBODY)
+        at_0 = at_1 = at_2 = at_3 = np.int64(-1)
         for arc in range(begin + lane() % lanes, end, lanes):
             position = np.int64(load_once(indices, arc))
-            one, two, three, four, at_one, at_two, at_three, at_four = sort_in(
-                np.int64(numbers[position]), position, one, two, three, four, at_one, at_two,
-                at_three, at_four,
+            number_0, number_1, number_2, number_3, at_0, at_1, at_2, at_3 = sort_in(
+                np.int64(numbers[position]), position, number_0, number_1, number_2, number_3, at_0, at_1,
+                at_2, at_3,
             )  # fmt: skip
         for rank in range(4):
-            number, position = least_of_lanes(one, at_one, lanes)
-            if one == number:  # of every lane that has it
-                one, two, three, four = two, three, four, np.int64(NOBODY)
-                at_one, at_two, at_three, at_four = at_two, at_three, at_four, np.int64(-1)
-            if given and lane() % lanes == rank % lanes:
+            number, position = least_of_lanes(number_0, at_0, lanes)
+            if number_0 == number:  # of every lane that has it
+                number_0, number_1, number_2, number_3 = (
+                    number_1, number_2, number_3, np.int64(NOBODY),
+                )  # fmt: skip
+                at_0, at_1, at_2, at_3 = at_1, at_2, at_3, np.int64(-1)
+            if has_row and lane() % lanes == rank % lanes:
                 if rank == 0:
                     least[0][row] = position
                 elif rank == 1:

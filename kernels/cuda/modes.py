@@ -92,15 +92,15 @@ def add_message(table: Any, base: Any, size: Any, key: Any, weight: Any) -> None
     """Add a weight to the sum of a key."""
     keys, sums = table
     slot = (((key ^ ((key >> 32) & 0xFFFFFFFF)) * SPREAD) >> 32) & (size - 1)
-    held = key
+    stored_key = key
     if key == FREE:
-        slot, held = size, np.int64(0)
+        slot, stored_key = size, np.int64(0)
     waits = True
     while waits:
-        found = np.int64(atomic_compare_and_swap(keys, base + slot, np.int64(FREE), held))
-        if found == FREE:
-            found = held
-        if found == held:
+        slot_key = np.int64(atomic_compare_and_swap(keys, base + slot, np.int64(FREE), stored_key))
+        if slot_key == FREE:
+            slot_key = stored_key
+        if slot_key == stored_key:
             atomic_add(sums, base + slot, weight)
             waits = False
         slot = (slot + 1) & (size - 1)
@@ -137,9 +137,9 @@ def best_by_thread(messages: Any, first: Any, last: Any) -> Any:
     most, best = np.int64(LOWEST), np.int64(UNCHOSEN)
     for place in range(first, last):
         key, total = key_of(messages, place), np.int64(0)
-        for other in range(first, last):
-            if key_of(messages, other) == key:
-                total += weight_of_message(messages, other)
+        for other_place in range(first, last):
+            if key_of(messages, other_place) == key:
+                total += weight_of_message(messages, other_place)
         if better(total, key, most, best):
             most, best = total, key
     return best
@@ -148,7 +148,7 @@ def best_by_thread(messages: Any, first: Any, last: Any) -> Any:
 @inline
 def choose_by_block(
     offsets: Any, messages: Any, row: Any, chosen: Any, table: Any, base: Any, far: Any, scores: Any,
-    found: Any,
+    warp_keys: Any,
 ) -> None:  # fmt: skip
     """Choose the message of a row, all threads of the block together."""
     first, last = np.int64(offsets[row]), np.int64(offsets[row + 1])
@@ -158,17 +158,17 @@ def choose_by_block(
     add_messages(messages, first + thread(), last, threads(), table, base, size)
     sync_block()
     most, best = best_of_slots(table, base, size, thread(), threads(), far)
-    best = best_of_block(most, best, scores, found)
+    best = best_of_block(most, best, scores, warp_keys)
     sync_block()
     if thread() == 0:
         choose(chosen, row, best, messages)
 
 
 @kernel
-def measure_weights(bits: Any, arcs: Any, digits: Any, top: Any, found: Any) -> None:
+def measure_weights(bits: Any, arcs: Any, digits: Any, top: Any, exponents: Any) -> None:
     """Find the least unit and the greatest exponent of weights that are floats.
 
-    A weight's unit is the greatest power of 2 that divides it.  `found` gets the least unit's exponent plus the
+    A weight's unit is the greatest power of 2 that divides it.  `exponents` gets the least unit's exponent plus the
     bias and `digits`, and the greatest weight's exponent plus the bias.  Zeros have neither.
 
     Parameters
@@ -178,14 +178,14 @@ def measure_weights(bits: Any, arcs: Any, digits: Any, top: Any, found: Any) -> 
     arcs : int
     digits, top : int
         Bits of a fraction, and the exponent of infinity and NaN.
-    found : int64[2]
+    exponents : int64[2]
         Lowered; raised.
     """
     least, most = np.int64(UNCHOSEN), np.int64(LOWEST)
     for place in range(block() * threads() + thread(), arcs, blocks() * threads()):
-        whole = np.int64(bits[place])
-        exponent, digit = (whole >> digits) & top, np.int64(1) << digits
-        number = whole & (digit - 1)
+        word = np.int64(bits[place])
+        exponent, digit = (word >> digits) & top, np.int64(1) << digits
+        number = word & (digit - 1)
         if exponent > 0:
             number += digit
         if number != 0:
@@ -197,8 +197,8 @@ def measure_weights(bits: Any, arcs: Any, digits: Any, top: Any, found: Any) -> 
             least, most = min(least, exponent + zeros), max(most, exponent)
     least, most = least_of_lanes(least, 32), greatest_of_lanes(most)
     if lane() == 0 and least != UNCHOSEN:
-        atomic_min(found, 0, least)
-        atomic_max(found, 1, most)
+        atomic_min(exponents, 0, least)
+        atomic_max(exponents, 1, most)
 
 
 @lean(64)
@@ -232,7 +232,7 @@ def choose_modes(
     if control[STOP] != 0:
         return
     table = shared(SLOTS, np.int64), shared(SLOTS, np.int64)
-    scores, found = shared(WARPS, np.int64), shared(WARPS, np.int64)
+    scores, warp_keys = shared(WARPS, np.int64), shared(WARPS, np.int64)
     place_of, everyone = block() * threads() + thread(), blocks() * threads()
     for place in range(bounds[0] + place_of, bounds[1], everyone):
         row = order[place]
@@ -256,11 +256,11 @@ def choose_modes(
     sync_block()
     for place in range(bounds[2] + block(), bounds[3], blocks()):
         choose_by_block(
-            offsets, messages, order[place], chosen, table, 0, False, scores, found
+            offsets, messages, order[place], chosen, table, 0, False, scores, warp_keys
         )  # fmt: skip
     if block() < tables:
         for place in range(bounds[3] + block(), bounds[4], min(tables, blocks())):
             choose_by_block(
                 offsets, messages, order[place], chosen, far_table, np.int64(block()) * room, True,
-                scores, found,
+                scores, warp_keys,
             )  # fmt: skip

@@ -48,19 +48,19 @@ def place_of(indices: Any, low: Any, high: Any, value: Any) -> Any:
             low = middle + 1
         else:
             high = middle
-    found = np.int64(-1)
+    place = np.int64(-1)
     if low < end and indices[low] == value:
-        found = np.int64(low)
-    return found
+        place = np.int64(low)
+    return place
 
 
 @inline
 def arc_between(offsets: Any, indices: Any, row: Any, vertex: Any) -> Any:
     """Return the arc of a row to a vertex, or −1; −1 also if no function reads it."""
-    found = np.int64(-1)
+    arc = np.int64(-1)
     if EDGES:
-        found = place_of(indices, np.int64(offsets[row]), np.int64(offsets[row + 1]), vertex)
-    return found
+        arc = place_of(indices, np.int64(offsets[row]), np.int64(offsets[row + 1]), vertex)
+    return arc
 
 
 @kernel
@@ -103,16 +103,16 @@ def fold_pairs(
             if at < end:
                 wanted = np.int64(indices[at])
                 place = place_of(indices, low, high, wanted)
-            there = ballot(FULL, place >= 0)
+            common = ballot(FULL, place >= 0)
             mine = nothing()
             if place >= 0:
-                one, other = at, place
+                first_arc, second_arc = at, place
                 if turned:
-                    one, other = place, at
-                mine = message(load(constants, wanted), u, v, edges, one, other, values)
-            while going and there != 0:
-                source = np.int32(ffs(there) - 1)
-                there = np.uint32(there & (there - np.uint32(1)))
+                    first_arc, second_arc = place, at
+                mine = message(load(constants, wanted), u, v, edges, first_arc, second_arc, values)
+            while going and common != 0:
+                source = np.int32(ffs(common) - 1)
+                common = np.uint32(common & (common - np.uint32(1)))
                 gathered = merge(gathered, shuffle_message(FULL, mine, source))
                 if ANY and is_enough(gathered):
                     going = False

@@ -22,7 +22,6 @@ from cugraph_ws.kernels.cuda.bitmaps import (
     put_words,
     votes,
 )
-from cugraph_ws.kernels.cuda.frontier import note, row_of_one
 from cugraph_ws.kernels.cuda.interface import copy_sent
 from cugraph_ws.kernels.cuda.layout import (
     ACTIVE,
@@ -54,6 +53,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.refine import fill_buffer, of_entry
 from cugraph_ws.kernels.cuda.rows import reserve, sum_of_lanes
+from cugraph_ws.kernels.cuda.walk import note, row_of_one
 
 __all__ = [
     "clear_bitmap",
@@ -101,10 +101,10 @@ def find_unlike(lengths: Any, slot: Any, buffer: Any, unlike: Any) -> None:
     while going and base < number:
         entry = min(base + lane(), number - 1)
         known = shuffle(FULL, np.int64(load_fresh(unlike, slot)), 0) != 0
-        found = any_of(FULL, buffer[0][entry] != buffer[0][0])
-        if found and not known and lane() == 0:
+        differs = any_of(FULL, buffer[0][entry] != buffer[0][0])
+        if differs and not known and lane() == 0:
             atomic_add(unlike, slot, 1)
-        going = not (found or known)
+        going = not (differs or known)
         base += blocks() * threads()
 
 
@@ -143,8 +143,8 @@ def take_bits(
                 ghost = np.int64(first + base + 32 * group + lane())
                 if (shuffle(FULL, np.int64(received), group) >> lane()) & 1 != 0:
                     copy_sent(buffer, place, state, ghost)
-                one, slot = place_of(group, fresh, entered)
-                ahead += list_ghost(one, ghost, offsets, slot, entries, room, control)
+                is_new, slot = place_of(group, fresh, entered)
+                ahead += list_ghost(is_new, ghost, offsets, slot, entries, room, control)
     return ahead
 
 
@@ -193,11 +193,11 @@ def unpack_updates(
         if any_of(FULL, mine != 0):
             entered = reserve(control, COUNT, np.int32(popc(mine)))
             for group in range(GROUPS):
-                one, at = place_of(group, mine, entered)
+                is_new, at = place_of(group, mine, entered)
                 ghost = np.int64(0)
-                if one:
+                if is_new:
                     ghost, _ = of_entry(first, base + 32 * group, listed, places)
-                ahead += list_ghost(one, ghost, offsets, at, entries, room, control)
+                ahead += list_ghost(is_new, ghost, offsets, at, entries, room, control)
     ahead = sum_of_lanes(ahead)
     if lane() == 0 and ahead > 0:
         atomic_add(control, AHEAD, ahead)

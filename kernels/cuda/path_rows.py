@@ -45,9 +45,9 @@ FOUND, OVER, ARCS, LONGEST, READERS = 0, 1, 2, 3, 4  # counters of a level
 
 
 @inline
-def lowest(left: Any) -> Any:
+def lowest(bits: Any) -> Any:
     """Return the place of the lowest bit that is set, and the other bits."""
-    return np.int32(ffs(left) - 1), np.uint32(left & np.uint32(left - np.uint32(1)))
+    return np.int32(ffs(bits) - 1), np.uint32(bits & np.uint32(bits - np.uint32(1)))
 
 
 @inline
@@ -59,10 +59,10 @@ def has_bit(bits: Any) -> Any:
 @inline
 def value_of(values: Any, first: Any, bits: Any) -> Any:
     """Return the value of the lane's column, 0 if its bit is not set."""
-    found = 0.0
+    value = 0.0
     if has_bit(bits):
-        found = values[first + lane()]
-    return found
+        value = values[first + lane()]
+    return value
 
 
 @inline
@@ -82,22 +82,28 @@ def sum_of_bits(
             neighbour = np.int64(indices[first + lane()])
             bits = np.uint32(front[neighbour] & wanted)
             entry = np.int32(neighbour * columns)
-        left, signed = ballot(FULL, bits != 0), np.int32(bits)
-        while popc(left) >= 4:  # four loads wait together
-            one, left = lowest(left)
-            two, left = lowest(left)
-            three, left = lowest(left)
-            four, left = lowest(left)
-            first_value = value_of(values, shuffle(FULL, entry, one), shuffle(FULL, signed, one))
-            second_value = value_of(values, shuffle(FULL, entry, two), shuffle(FULL, signed, two))
-            third_value = value_of(
-                values, shuffle(FULL, entry, three), shuffle(FULL, signed, three)
+        pending, signed = ballot(FULL, bits != 0), np.int32(bits)
+        while popc(pending) >= 4:  # four loads wait together
+            lane_0, pending = lowest(pending)
+            lane_1, pending = lowest(pending)
+            lane_2, pending = lowest(pending)
+            lane_3, pending = lowest(pending)
+            first_value = value_of(
+                values, shuffle(FULL, entry, lane_0), shuffle(FULL, signed, lane_0)
             )
-            fourth_value = value_of(values, shuffle(FULL, entry, four), shuffle(FULL, signed, four))
+            second_value = value_of(
+                values, shuffle(FULL, entry, lane_1), shuffle(FULL, signed, lane_1)
+            )
+            third_value = value_of(
+                values, shuffle(FULL, entry, lane_2), shuffle(FULL, signed, lane_2)
+            )
+            fourth_value = value_of(
+                values, shuffle(FULL, entry, lane_3), shuffle(FULL, signed, lane_3)
+            )
             total = total + first_value + second_value + third_value + fourth_value
-        while left != 0:
-            one, left = lowest(left)
-            total += value_of(values, shuffle(FULL, entry, one), shuffle(FULL, signed, one))
+        while pending != 0:
+            lane_0, pending = lowest(pending)
+            total += value_of(values, shuffle(FULL, entry, lane_0), shuffle(FULL, signed, lane_0))
         first += step
     return total
 
@@ -109,8 +115,8 @@ def sum_of_parts(total: Any, parts: Any) -> Any:
     sync_block()
     total = 0.0
     if thread() < 32:
-        for other in range(threads() // 32):
-            total += parts[32 * other + lane()]
+        for peer_warp in range(threads() // 32):
+            total += parts[32 * peer_warp + lane()]
     sync_block()
     return total
 
@@ -126,7 +132,7 @@ def clear(masks: Any, stack: Any, begin: Any, end: Any) -> None:
 
 @kernel
 def list_readers(
-    outs: Any, front: Any, seen: Any, stamps: Any, stack: Any, begin: Any, end: Any, depth: Any,
+    outs: Any, front: Any, reached: Any, stamps: Any, stack: Any, begin: Any, end: Any, depth: Any,
     readers: Any, sizes: Any,
 ) -> None:  # fmt: skip
     """List the out-neighbours of a level that are not reached from a source of it.
@@ -135,7 +141,7 @@ def list_readers(
     ----------
     outs : tuple of (int64[n + 1], int[arcs])
         Rows of out-neighbours.
-    front, seen : uint32[n]
+    front, reached : uint32[n]
         A bit for each source in whose level a vertex is; and for each that it is reached from.
     stamps : int32[n]
         One more than the level for which a vertex was listed last.  Updated.
@@ -155,11 +161,14 @@ def list_readers(
         vertex = np.int64(stack[place])
         bits, arc, last = front[vertex], np.int64(outs[0][vertex]), np.int64(outs[0][vertex + 1])
         while arc < last:
-            other, fresh = np.int64(0), False
+            neighbour, fresh = np.int64(0), False
             if arc + lane() < last:
-                other = np.int64(outs[1][arc + lane()])
-                if np.uint32(bits & ~seen[other]) != 0 and load_fresh(stamps, other) <= depth:
-                    fresh = atomic_exchange(stamps, other, np.int32(depth + 1)) <= depth
+                neighbour = np.int64(outs[1][arc + lane()])
+                if (
+                    np.uint32(bits & ~reached[neighbour]) != 0
+                    and load_fresh(stamps, neighbour) <= depth
+                ):
+                    fresh = atomic_exchange(stamps, neighbour, np.int32(depth + 1)) <= depth
             listed = ballot(FULL, fresh)
             if listed != 0:
                 first = np.int64(0)
@@ -168,7 +177,7 @@ def list_readers(
                 first = shuffle(FULL, first, 0)
                 if fresh:
                     below = np.uint32((np.int64(1) << np.int64(lane())) - 1)
-                    readers[first + popc(np.uint32(listed & below))] = np.int32(other)
+                    readers[first + popc(np.uint32(listed & below))] = np.int32(neighbour)
             arc += 32
         place += np.int64(blocks() * threads() // 32)
 
@@ -177,7 +186,7 @@ def list_readers(
 @lean(56)
 @kernel
 def count_level(
-    ins: Any, columns: Any, state: Any, masks: Any, seen: Any, depth: Any, stamps: Any,
+    ins: Any, columns: Any, state: Any, masks: Any, reached: Any, depth: Any, stamps: Any,
     readers: Any, count: Any, listed: Any, longs: Any, many: Any, long: Any, bound: Any, sizes: Any,
 ) -> None:  # fmt: skip
     """Find the vertices of a next level, and the numbers of paths to them.
@@ -192,7 +201,7 @@ def count_level(
         Levels, −1 if not reached, and numbers of paths, by vertex, then column.  Updated.
     masks : tuple of two uint32[n]
         A bit for each source in whose level a vertex is: of this level; and of the next, written.
-    seen : uint32[n]
+    reached : uint32[n]
         A bit for each source that a vertex is reached from.
     depth : int
         The level.
@@ -224,7 +233,7 @@ def count_level(
                 row = np.int64(longs[item])
             elif listed == 1:
                 row = np.int64(readers[item])
-            wanted = np.uint32(every & ~seen[row])
+            wanted = np.uint32(every & ~reached[row])
             begin, end, step = np.int64(ins[0][row]), np.int64(ins[0][row + 1]), np.int64(32)
             if blocked == 1:
                 begin, step = begin + thread() // 32 * 32, np.int64(threads() // 32 * 32)
@@ -250,7 +259,7 @@ def count_level(
 
 @kernel
 def list_level(
-    outs: Any, masks: Any, seen: Any, stack: Any, spans: Any, readers: Any, count: Any, listed: Any,
+    outs: Any, masks: Any, reached: Any, stack: Any, spans: Any, readers: Any, count: Any, listed: Any,
     sizes: Any,
 ) -> None:  # fmt: skip
     """List the vertices that `count_level` found.
@@ -262,7 +271,7 @@ def list_level(
     masks : tuple of two uint32[n]
         A bit for each source in whose level a vertex is: of the new level; and of that two before,
         cleared.
-    seen : uint32[n]
+    reached : uint32[n]
         A bit for each source that a vertex is reached from.  Updated.
     stack : int32[n * columns]
         The vertices of each level, one level after the other.  Updated.
@@ -293,16 +302,16 @@ def list_level(
             if listed == 1:
                 row = np.int64(readers[row])
             fresh = masks[0][row]
-        found = ballot(FULL, fresh != 0)
-        if found != 0:
+        fresh_lanes = ballot(FULL, fresh != 0)
+        if fresh_lanes != 0:
             first = np.int64(0)
             if lane() == 0:
-                first = np.int64(atomic_add(sizes, FOUND, np.int64(popc(found))))
+                first = np.int64(atomic_add(sizes, FOUND, np.int64(popc(fresh_lanes))))
             first = spans[2] + shuffle(FULL, first, 0)
             if fresh != 0:
                 below = np.uint32((np.int64(1) << np.int64(lane())) - 1)
-                stack[first + popc(np.uint32(found & below))] = np.int32(row)
-                seen[row] = np.uint32(seen[row] | fresh)
+                stack[first + popc(np.uint32(fresh_lanes & below))] = np.int32(row)
+                reached[row] = np.uint32(reached[row] | fresh)
                 length = np.int64(outs[row + 1] - outs[row])
                 arcs, longest = arcs + length, max(longest, length)
         base += np.int64(blocks()) * threads()
@@ -357,17 +366,17 @@ def depend_level(
         else:
             row = np.int64(longs[item]) if blocked == 1 else np.int64(stack[item])
             begin, end, step = np.int64(outs[0][row]), np.int64(outs[0][row + 1]), np.int64(32)
-            here = False
+            is_in_level = False
             if lane() < columns and (blocked == 1 or end - begin <= long):
-                here = state[0][row * columns + lane()] == level
-            bits = ballot(FULL, here)
+                is_in_level = state[0][row * columns + lane()] == level
+            bits = ballot(FULL, is_in_level)
             if bits != 0:
                 if blocked == 1:
                     begin, step = begin + thread() // 32 * 32, np.int64(threads() // 32 * 32)
                 total = sum_of_bits(outs[1], begin, end, step, state[2], columns, masks[0], bits)
                 if blocked == 1:
                     total = sum_of_parts(total, parts)
-                if here and (blocked == 0 or thread() < 32):
+                if is_in_level and (blocked == 0 or thread() < 32):
                     entry = row * columns + lane()
                     value = product(state[1][entry], total)
                     state[3][entry] = value

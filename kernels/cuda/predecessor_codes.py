@@ -83,17 +83,17 @@ def count_codes(
 
 
 @inline
-def is_above(code: Any, other: Any, state: Any, constants: Any, values: Any) -> Any:
+def is_above(code: Any, other_code: Any, state: Any, constants: Any, values: Any) -> Any:
     """Return whether a state with one code is worse than a state with another, as far as codes show."""
-    own = load_coded(np.uint8(code), state, constants, np.int64(0))
-    source = load_coded(np.uint8(other), state, constants, np.int64(0))
-    return other == CODES - 1 or is_active(own, keep(source), values)
+    receiver = load_coded(np.uint8(code), state, constants, np.int64(0))
+    source = load_coded(np.uint8(other_code), state, constants, np.int64(0))
+    return other_code == CODES - 1 or is_active(receiver, keep(source), values)
 
 
 @kernel
 def weigh_codes(
     step: Any, counts: Any, giving: Any, worth: Any, vertices: Any, state: Any, constants: Any,
-    parameters: Any, sums: Any, number: Any, told: Any, control: Any,
+    parameters: Any, sums: Any, number: Any, roles: Any, control: Any,
 ) -> None:  # fmt: skip
     """Choose the codes of senders, which send their numbers along their arcs, and of receivers.
 
@@ -110,7 +110,7 @@ def weigh_codes(
     giving, worth : int
         The cost of sending a number along an arc, as a multiple of reading an arc; and how many arcs must
         be saved from being read for numbers to be sent.
-    told : uint8[SUMS + 1]
+    roles : uint8[SUMS + 1]
         Output: 1 for each sender's code, then for each receiver's code, then whether there are any.
     control : int64[32]
         That of `grow_forward`; set to begin with level -1.
@@ -119,17 +119,17 @@ def weigh_codes(
     rows, ahead = shared(CODES, np.float64), shared(CODES, np.int64)
     order, new = shared(CODES, np.int32), shared(2, np.int64)
     for code in range(thread(), CODES, threads()):
-        told[code] = told[CODES + code] = 0
+        roles[code] = roles[CODES + code] = 0
         order[code] = -1
         total, before = np.int64(0), np.int64(-1)
         into = counts[CODES + code] if code < CODES - 1 else np.int64(0)
         rows[code] = 0.0
         if into > 0:
             before = np.int64(0)
-            for other in range(CODES):
-                total += counts[other]
-                if is_above(code, other, state, constants, values):
-                    before += counts[other]
+            for other_code in range(CODES):
+                total += counts[other_code]
+                if is_above(code, other_code, state, constants, values):
+                    before += counts[other_code]
             missed = 1.0 - np.float64(before) / np.float64(total if total > 0 else 1)
             rows[code] = np.float64(into) * missed * missed * missed * missed
         ahead[code] = before
@@ -139,10 +139,10 @@ def weigh_codes(
     for code in range(thread(), CODES, threads()):
         if ahead[code] >= 0:
             place = 0
-            for other in range(CODES):
-                as_soon = ahead[other] == ahead[code] and other < code
-                sooner = ahead[other] < ahead[code] or as_soon
-                place += 1 if ahead[other] >= 0 and sooner else 0
+            for other_code in range(CODES):
+                as_soon = ahead[other_code] == ahead[code] and other_code < code
+                sooner = ahead[other_code] < ahead[code] or as_soon
+                place += 1 if ahead[other_code] >= 0 and sooner else 0
             order[place] = code
     sync_block()
     gained = 0.0
@@ -151,9 +151,9 @@ def weigh_codes(
         if code < 0:
             break
         arcs = np.int64(0)
-        for other in range(thread(), CODES, threads()):
-            if told[other] == 0 and is_above(code, other, state, constants, values):
-                arcs += counts[other]
+        for other_code in range(thread(), CODES, threads()):
+            if roles[other_code] == 0 and is_above(code, other_code, state, constants, values):
+                arcs += counts[other_code]
         arcs = sum_of_lanes(arcs)
         if lane() == 0:
             atomic_add(new, place % 2, arcs)
@@ -161,35 +161,35 @@ def weigh_codes(
         gives = np.float64(giving) * np.float64(new[place % 2]) < rows[code]
         if gives:
             gained += rows[code]
-            for other in range(thread(), CODES, threads()):
-                if is_above(code, other, state, constants, values):
-                    told[other] = 1
+            for other_code in range(thread(), CODES, threads()):
+                if is_above(code, other_code, state, constants, values):
+                    roles[other_code] = 1
             if code % threads() == thread():
-                told[CODES + code] = 1
+                roles[CODES + code] = 1
         sync_block()
         if thread() == 0:
             new[place % 2] = 0
     pays = gained > 0.0 and np.float64(step) * gained >= np.float64(worth)
     if not pays:
         for code in range(thread(), CODES, threads()):
-            told[code] = told[CODES + code] = 0
+            roles[code] = roles[CODES + code] = 0
     if thread() == 0:
-        told[SUMS] = np.uint8(pays)
+        roles[SUMS] = np.uint8(pays)
         control[STEPS] = -1
 
 
 @kernel
 def list_senders(
-    size: Any, codes: Any, told: Any, offsets: Any, listed: Any, control: Any
+    size: Any, codes: Any, roles: Any, offsets: Any, listed: Any, control: Any
 ) -> None:  # fmt: skip
     """List the vertices that have a sender's code, and count their out-arcs, for `grow_forward`."""
-    top = size if told[SUMS] != 0 else 0
+    top = size if roles[SUMS] != 0 else 0
     arcs = np.int64(0)
     for first in range(block() * threads() + thread() - lane(), top, blocks() * threads()):
         vertex = first + lane()
         sends = False
         if vertex < size:
-            sends = told[codes[vertex]] != 0
+            sends = roles[codes[vertex]] != 0
         arcs += add_to_list(sends, vertex, offsets, listed, control)
     arcs = sum_of_lanes(arcs)
     if lane() == 0 and arcs > 0:
@@ -212,14 +212,14 @@ def ask(
 @kernel
 def choose_of_least(
     wide: Any, owned: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any, state: Any,
-    constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any, codes: Any,
-    receivers: Any, least: Any, left: Any, control: Any,
+    constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, parents: Any, codes: Any,
+    receivers: Any, least: Any, undecided: Any, control: Any,
 ) -> None:  # fmt: skip
     """Find the least better in-neighbours of undecided vertices; from `wide` on, of all of them.
 
     Vertices with a receiver's code have received a number.  Others try the four in-neighbours in `least`;
     if none of them leads, a few lanes read the row.  A vertex that is decided gets level 0, others are
-    listed in `left`.  Positions below `wide` have long rows; of these only receivers are decided here.
+    listed in `undecided`.  Positions below `wide` have long rows; of these only receivers are decided here.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
@@ -227,19 +227,21 @@ def choose_of_least(
         vertex = min(first + lane(), owned - 1)
         waits = first + lane() < owned and levels[vertex] >= WAITING
         code = code_at(codes, True, vertex)
-        given = waits and receivers[code] != 0
-        best = np.int64(found[vertex] if given else NOBODY)
-        seeks = waits and not given and vertex >= wide
-        own = load_coded(code, state, constants, vertex)
-        before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
-        reads = vertex, own, before, numbers, edges, state, constants, values, codes
+        is_receiver = waits and receivers[code] != 0
+        best = np.int64(parents[vertex] if is_receiver else NOBODY)
+        seeks = waits and not is_receiver and vertex >= wide
+        own_state = load_coded(code, state, constants, vertex)
+        before = replace(own_state, initial(constants, vertex, np.int64(numbers[vertex]), values))
+        reads = vertex, own_state, before, numbers, edges, state, constants, values, codes
         if seeks:
             best = ask(least[0][vertex], *reads)
         more = False
         if seeks and best == NOBODY:
-            two, three, four = least[1][vertex], least[2][vertex], least[3][vertex]
-            best = min(ask(two, *reads), ask(three, *reads), ask(four, *reads))
-            more = best == NOBODY and four >= 0
+            position_1, position_2, position_3 = (
+                least[1][vertex], least[2][vertex], least[3][vertex],
+            )  # fmt: skip
+            best = min(ask(position_1, *reads), ask(position_2, *reads), ask(position_3, *reads))
+            more = best == NOBODY and position_3 >= 0
         mask = ballot(FULL, more)
         while mask != 0:
             group = np.int32(lane() // SEEKERS)
@@ -258,11 +260,13 @@ def choose_of_least(
             result = least_of_lanes(result, SEEKERS)
             for turn in range(32 // SEEKERS):
                 first_lane = np.int32(turn * SEEKERS)
-                told, of_lane = shuffle(FULL, result, first_lane), shuffle(FULL, place, first_lane)
+                group_least, of_lane = (
+                    shuffle(FULL, result, first_lane), shuffle(FULL, place, first_lane),
+                )  # fmt: skip
                 if lane() == of_lane:
-                    best = told
+                    best = group_least
         if waits and best < NOBODY:
-            found[vertex] = best
+            parents[vertex] = best
             levels[vertex] = 0
             waits = False
-        list_those(waits and vertex >= wide, vertex, left, control, WAITERS_LEFT)
+        list_those(waits and vertex >= wide, vertex, undecided, control, WAITERS_LEFT)

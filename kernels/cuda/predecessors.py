@@ -109,26 +109,26 @@ def number_if(leading: Any, position: Any, vertex: Any, numbers: Any) -> Any:
 
 @inline
 def four_along(
-    row: Any, one: Any, stride: Any, degree: Any, vertex: Any, indices: Any, codes: Any, coded: Any,
+    row: Any, place_0: Any, stride: Any, degree: Any, vertex: Any, indices: Any, codes: Any, coded: Any,
     state: Any, constants: Any,
 ) -> Any:  # fmt: skip
     """Return four places of a row, their vertices and states; all codes are read before a state."""
-    two = np.int32(one + stride)
-    three = np.int32(two + stride)
-    four = np.int32(three + stride)
-    at_one = source_along(row, one, degree, vertex, indices)
-    at_two = source_along(row, two, degree, vertex, indices)
-    at_three = source_along(row, three, degree, vertex, indices)
-    at_four = source_along(row, four, degree, vertex, indices)
-    code_one, code_two = code_at(codes, coded, at_one), code_at(codes, coded, at_two)
-    code_three, code_four = code_at(codes, coded, at_three), code_at(codes, coded, at_four)
+    place_1 = np.int32(place_0 + stride)
+    place_2 = np.int32(place_1 + stride)
+    place_3 = np.int32(place_2 + stride)
+    at_0 = source_along(row, place_0, degree, vertex, indices)
+    at_1 = source_along(row, place_1, degree, vertex, indices)
+    at_2 = source_along(row, place_2, degree, vertex, indices)
+    at_3 = source_along(row, place_3, degree, vertex, indices)
+    code_0, code_1 = code_at(codes, coded, at_0), code_at(codes, coded, at_1)
+    code_2, code_3 = code_at(codes, coded, at_2), code_at(codes, coded, at_3)
     return (
-        (one, two, three, four),
-        (at_one, at_two, at_three, at_four),
-        load_coded(code_one, state, constants, at_one),
-        load_coded(code_two, state, constants, at_two),
-        load_coded(code_three, state, constants, at_three),
-        load_coded(code_four, state, constants, at_four),
+        (place_0, place_1, place_2, place_3),
+        (at_0, at_1, at_2, at_3),
+        load_coded(code_0, state, constants, at_0),
+        load_coded(code_1, state, constants, at_1),
+        load_coded(code_2, state, constants, at_2),
+        load_coded(code_3, state, constants, at_3),
     )
 
 
@@ -143,32 +143,32 @@ def least_tight(
     in 25 for shortest paths.  The states of four arcs are loaded together, and the four are judged before
     the first number is read, so a warp waits for memory once per four arcs.
     """
-    own = load(state, constants, vertex)
-    before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
+    own_state = load(state, constants, vertex)
+    before = replace(own_state, initial(constants, vertex, np.int64(numbers[vertex]), values))
     least = np.int64(NOBODY)
-    for one in range(np.int32(begin), degree, np.int32(4 * stride)):
+    for place_0 in range(np.int32(begin), degree, np.int32(4 * stride)):
         places, ats, first, second, third, fourth = four_along(
-            row, one, stride, degree, vertex, indices, codes, coded, state, constants
+            row, place_0, stride, degree, vertex, indices, codes, coded, state, constants
         )
-        _, two, three, four = places
-        at_one, at_two, at_three, at_four = ats
-        given = own, before, edges
-        leads_one = leads(one < degree, first, *given, row + one, values)
-        leads_two = leads(two < degree, second, *given, row + two, values)
-        leads_three = leads(three < degree, third, *given, row + three, values)
-        leads_four = leads(four < degree, fourth, *given, row + four, values)
-        number_one = number_if(leads_one, at_one, vertex, numbers)
-        number_two = number_if(leads_two, at_two, vertex, numbers)
-        number_three = number_if(leads_three, at_three, vertex, numbers)
-        number_four = number_if(leads_four, at_four, vertex, numbers)
-        least = min(least, number_one, number_two, number_three, number_four)
+        _, place_1, place_2, place_3 = places
+        at_0, at_1, at_2, at_3 = ats
+        receiver = own_state, before, edges
+        leads_0 = leads(place_0 < degree, first, *receiver, row + place_0, values)
+        leads_1 = leads(place_1 < degree, second, *receiver, row + place_1, values)
+        leads_2 = leads(place_2 < degree, third, *receiver, row + place_2, values)
+        leads_3 = leads(place_3 < degree, fourth, *receiver, row + place_3, values)
+        number_0 = number_if(leads_0, at_0, vertex, numbers)
+        number_1 = number_if(leads_1, at_1, vertex, numbers)
+        number_2 = number_if(leads_2, at_2, vertex, numbers)
+        number_3 = number_if(leads_3, at_3, vertex, numbers)
+        least = min(least, number_0, number_1, number_2, number_3)
     return least
 
 
 @kernel
 def start_trees(
     size: Any, vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
-    number: Any, levels: Any, found: Any, codes: Any, control: Any,
+    number: Any, levels: Any, parents: Any, codes: Any, control: Any,
 ) -> None:  # fmt: skip
     """Set level 0 for the vertices, ghosts included, that are still in their first state.
 
@@ -177,13 +177,13 @@ def start_trees(
     values = with_sums(parameters, sums, vertices, number)
     without = np.int64(0)
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
-        own = load(state, constants, vertex)
+        own_state = load(state, constants, vertex)
         first = initial(constants, vertex, np.int64(numbers[vertex]), values)
-        begins = same(own, first)
+        begins = same(own_state, first)
         levels[vertex] = 0 if begins else WAITING
-        found[vertex] = NOBODY
+        parents[vertex] = NOBODY
         if CODED:
-            code = code_of(own)
+            code = code_of(own_state)
             codes[vertex] = code
             if not begins:
                 without += 1 if code == CODES - 1 else -1
@@ -194,36 +194,36 @@ def start_trees(
 
 
 @inline
-def list_those(waits: Any, vertex: Any, left: Any, control: Any, which: Any) -> None:
+def list_those(waits: Any, vertex: Any, undecided: Any, control: Any, which: Any) -> None:
     """List the undecided vertices of a warp's lanes."""
     if any_of(FULL, waits):
         slot = reserve(control, which, np.int32(waits))
         if waits:
-            left[slot] = vertex
+            undecided[slot] = vertex
 
 
 @kernel
 def choose(
     low: Any, high: Any, lanes: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
-    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, found: Any,
-    codes: Any, left: Any, control: Any,
+    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, parents: Any,
+    codes: Any, undecided: Any, control: Any,
 ) -> None:  # fmt: skip
     """Find the least better in-neighbour of the undecided vertices in [low, high).
 
     Each vertex has `lanes` threads: a power of two up to 32, or a whole block.  It gets level 0, or is
-    listed in `left`.  Codes of floats are compared first if most vertices have one.
+    listed in `undecided`.  Codes of floats are compared first if most vertices have one.
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
     coded = control[CODELESS] <= 0
-    lanes = np.int32(lanes)
-    here = np.int32(block() * threads() + thread())
-    first = (here - lane()) // lanes  # of the groups of threads in the warp
+    lanes = np.int32(min(lanes, threads()))  # of a whole block there may be fewer
+    thread_number = np.int32(block() * threads() + thread())
+    first = (thread_number - lane()) // lanes  # of the groups of threads in the warp
     for base in range(low + first, high, blocks() * threads() // lanes):
-        vertex = min(base + here // lanes - first, high - 1)
+        vertex = min(base + thread_number // lanes - first, high - 1)
         # Loaded together with its row, although it may not be needed
         row, end, level = offsets[vertex], offsets[vertex + 1], levels[vertex]
-        waits = base + here // lanes - first < high and level >= WAITING
+        waits = base + thread_number // lanes - first < high and level >= WAITING
         degree = np.int32(end - row if waits else 0)  # as in `frontier.py`: registers are scarce
         least = least_tight(
             vertex, row, degree, thread() % lanes, lanes, numbers, indices, edges, state,
@@ -232,41 +232,41 @@ def choose(
         least = least_of_lanes(least, min(lanes, 32))
         if lanes > 32:
             if waits and lane() == 0:
-                atomic_min(found, vertex, least)
+                atomic_min(parents, vertex, least)
             sync_block()
-            least = np.int64(load_fresh(found, vertex))
+            least = np.int64(load_fresh(parents, vertex))
         waits = waits and thread() % lanes == 0
         sync_warp(FULL)  # all have read the level
         if waits and least < NOBODY:
             if lanes <= 32:
-                found[vertex] = least
+                parents[vertex] = least
             levels[vertex] = 0
             waits = False
-        list_those(waits, vertex, left, control, WAITERS_LEFT)
+        list_those(waits, vertex, undecided, control, WAITERS_LEFT)
 
 
 @inline
 def attach_or_list(
-    first: Any, count: Any, vertex: Any, level: Any, levels: Any, found: Any, left: Any,
+    first: Any, count: Any, vertex: Any, level: Any, levels: Any, parents: Any, undecided: Any,
     control: Any, which: Any,
 ) -> Any:  # fmt: skip
     """Give `level` to a vertex that has found a predecessor, else list it; return 1 if it has, else 0."""
     attached = np.int64(0)
     waits = False
     if first + lane() < count and levels[vertex] == WAITING:
-        if found[vertex] < NOBODY:
+        if parents[vertex] < NOBODY:
             levels[vertex] = level
             attached += 1
         else:
             waits = True
-    list_those(waits, vertex, left, control, which)
+    list_those(waits, vertex, undecided, control, which)
     return attached
 
 
 @kernel
 def grow(
     vertices: Any, numbers: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
-    parameters: Any, sums: Any, number: Any, levels: Any, found: Any, queue: Any, lists: Any,
+    parameters: Any, sums: Any, number: Any, levels: Any, parents: Any, queue: Any, lists: Any,
     most: Any, control: Any,
 ) -> None:  # fmt: skip
     """Attach undecided vertices to equally good ones of an earlier level.  Cooperative.
@@ -284,9 +284,9 @@ def grow(
     going = True
     done, turn = 0, 0
     while count > 0 and going and done < most:
-        listed, left = lists[0], lists[1]
+        listed, undecided = lists[0], lists[1]
         if (grown + done) & 1:
-            listed, left = lists[1], lists[0]
+            listed, undecided = lists[1], lists[0]
         level = grown + done + 1
         if leads:
             for role in range(3):
@@ -309,14 +309,15 @@ def grow(
                     if at + lane() < total:
                         position = np.int64(indices[arc])
                         name = np.int64(numbers[position])
-                        if levels[position] < level and name < load_fresh(found, vertex):
-                            own = load(state, constants, vertex)
+                        if levels[position] < level and name < load_fresh(parents, vertex):
+                            own_state = load(state, constants, vertex)
                             before = replace(
-                                own, initial(constants, vertex, np.int64(numbers[vertex]), values)
+                                own_state,
+                                initial(constants, vertex, np.int64(numbers[vertex]), values),
                             )
                             source = load(state, constants, position)
-                            if is_tight(source, own, before, edges, arc, values):
-                                atomic_min(found, vertex, name)
+                            if is_tight(source, own_state, before, edges, arc, values):
+                                atomic_min(parents, vertex, name)
             sync_grid()
             size = control[PIECES_QUEUED + turn]
             if size == 0:
@@ -327,8 +328,9 @@ def grow(
             if first + lane() < count:
                 vertex = np.int64(listed[first + lane()])
             attached += attach_or_list(
-                first, count, vertex, level, levels, found, left, control, STILL_WAITING + turn
-            )
+                first, count, vertex, level, levels, parents, undecided, control,
+                STILL_WAITING + turn,
+            )  # fmt: skip
         attached = sum_of_lanes(attached)
         if lane() == 0 and attached > 0:
             atomic_add(control, ATTACHED + turn, attached)
@@ -344,8 +346,8 @@ def grow(
 
 
 @kernel
-def write_out(owned: Any, positions: Any, found: Any, predecessors: Any) -> None:
+def write_out(owned: Any, positions: Any, parents: Any, predecessors: Any) -> None:
     """Write each owned vertex's predecessor, a vertex number, −1 for none, in the order of `positions`."""
     for vertex in range(block() * threads() + thread(), owned, blocks() * threads()):
-        number = np.int64(found[positions[vertex]])
+        number = np.int64(parents[positions[vertex]])
         predecessors[vertex] = number if number < NOBODY else -1

@@ -1,8 +1,9 @@
 """What kernels are written with: lanes, warps, blocks, grids, and memory.
 
-The only module that knows Numba's CUDA target.  Kernels are launched in one dimension, in blocks of
-whole warps.  Array arguments are bare pointers (`CPointer`): an index is a displacement, never
-negative, and lengths are not known.  Names follow the CUDA C++ programming guide.
+The only module that uses what `runtime/cuda_target.py` has of Numba-CUDA's language.  Kernels are
+launched in one dimension, in blocks of whole warps.  Array arguments are bare pointers (`CPointer`):
+an index is a displacement, never negative, and lengths are not known.  Names follow the CUDA C++
+programming guide.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import cuda
-from numba.core import cgutils, types
-from numba.cuda.extending import intrinsic
+
+from cugraph_ws.runtime.cuda_target import cgutils, cuda, intrinsic, ir
+from cugraph_ws.runtime.cuda_target import numba_types as types
 
 __all__ = [
     "FULL",
@@ -318,7 +318,7 @@ def product(typing_context: Any, first: Any, second: Any) -> Any:
     """Return the product of two float64, rounded: never fused with a sum."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        operands = [(one, "d") for one in arguments]
+        operands = [(argument, "d") for argument in arguments]
         return _assembler(
             builder, "mul.rn.f64 $0, $1, $2;", "d", ir.DoubleType(), operands, pure=True
         )

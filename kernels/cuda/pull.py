@@ -99,13 +99,13 @@ def active_of_four(
     All four are loaded together, so a warp waits for memory once.
     """
     last = first + count - 1
-    one = np.int64(indices[begin + turned(first, length)])
-    two = np.int64(indices[begin + turned(min(first + 1, last), length)])
-    three = np.int64(indices[begin + turned(min(first + 2, last), length)])
-    four = np.int64(indices[begin + turned(last, length)])
-    found = np.int32(has(now, one)) | np.int32(has(now, two)) << 1
-    found |= np.int32(has(now, three)) << 2 | np.int32(has(now, four)) << 3
-    return np.int32(found & ((1 << count) - 1))
+    sender_0 = np.int64(indices[begin + turned(first, length)])
+    sender_1 = np.int64(indices[begin + turned(min(first + 1, last), length)])
+    sender_2 = np.int64(indices[begin + turned(min(first + 2, last), length)])
+    sender_3 = np.int64(indices[begin + turned(last, length)])
+    active_bits = np.int32(has(now, sender_0)) | np.int32(has(now, sender_1)) << 1
+    active_bits |= np.int32(has(now, sender_2)) << 2 | np.int32(has(now, sender_3)) << 3
+    return np.int32(active_bits & ((1 << count) - 1))
 
 
 @inline
@@ -128,13 +128,13 @@ def pull_first_arcs(
     while tried < most:
         looked = np.int32(1)
         if tried == 0:
-            found = np.int32(has(now, np.int64(indices[begin + skipped])))
+            active_bits = np.int32(has(now, np.int64(indices[begin + skipped])))
         else:
             looked = np.int32(min(int(most - tried), 4))
-            found = active_of_four(skipped + tried, looked, begin, length, indices, now)
-        while found != 0:
-            which = np.int32(ffs(found) - 1)
-            found = np.int32(found & (found - 1))
+            active_bits = active_of_four(skipped + tried, looked, begin, length, indices, now)
+        while active_bits != 0:
+            which = np.int32(ffs(active_bits) - 1)
+            active_bits = np.int32(active_bits & (active_bits - 1))
             arc = begin + turned(skipped + tried + which, length)
             sender = np.int64(indices[arc])
             received = message(glance(state, constants, sender), NO_TARGET, edges, arc, values)
@@ -144,7 +144,7 @@ def pull_first_arcs(
                 new = better
                 if is_settled(replace(own, new), values):
                     looked = np.int32(which + 1)
-                    found = most = np.int32(0)
+                    active_bits = most = np.int32(0)
         tried = np.int32(tried + looked)
     if not same(own, new):
         put(state, vertex, new)
@@ -156,9 +156,9 @@ def is_open(vertex: Any, hearers: Any, state: Any, constants: Any, values: Any) 
     """Return whether a vertex may receive a message: it is not settled."""
     if not SETTLES:
         return vertex < hearers
-    own = glance(state, constants, min(vertex, hearers - 1))
+    own_state = glance(state, constants, min(vertex, hearers - 1))
     # Without a branch, so that the loads that follow are issued at once
-    return np.int32(vertex < hearers) & np.int32(not is_settled(own, values)) != 0
+    return np.int32(vertex < hearers) & np.int32(not is_settled(own_state, values)) != 0
 
 
 @inline
@@ -197,13 +197,13 @@ def pull_alone(
     number = np.int64(number + done)
     picked = shared(PICKED, np.int16)
     offsets, indices = backward
-    now, after, left = bitmaps[0], bitmaps[1], lists[0][0]
+    now, after, unfinished = bitmaps[0], bitmaps[1], lists[0][0]
     if number & 1:
-        now, after, left = bitmaps[1], bitmaps[0], lists[1][0]
+        now, after, unfinished = bitmaps[1], bitmaps[0], lists[1][0]
     values = with_sums(parameters, sums, vertices, number)
     words = (vertices + 31) // 32
     mine = thread() // 32 * (32 * WORDS)
-    read, heirs, found = np.int64(0), np.int64(0), np.int64(0)
+    read, heirs, activations = np.int64(0), np.int64(0), np.int64(0)
     warp = (block() * threads() + thread()) // 32
     for word in range(WORDS * warp, words, blocks() * threads() // 32 * WORDS):
         first = 32 * word
@@ -212,14 +212,14 @@ def pull_alone(
             for half in range(2):  # four loads at once
                 place = np.int32(32 * (WORDS // 2) * half + lane())
                 at = first + place
-                one = is_open(at, hearers, state, constants, values)
-                two = is_open(at + 32, hearers, state, constants, values)
-                three = is_open(at + 64, hearers, state, constants, values)
-                four = is_open(at + 96, hearers, state, constants, values)
-                count = pick(one, place, mine, count, picked)
-                count = pick(two, np.int32(place + 32), mine, count, picked)
-                count = pick(three, np.int32(place + 64), mine, count, picked)
-                count = pick(four, np.int32(place + 96), mine, count, picked)
+                open_0 = is_open(at, hearers, state, constants, values)
+                open_1 = is_open(at + 32, hearers, state, constants, values)
+                open_2 = is_open(at + 64, hearers, state, constants, values)
+                open_3 = is_open(at + 96, hearers, state, constants, values)
+                count = pick(open_0, place, mine, count, picked)
+                count = pick(open_1, np.int32(place + 32), mine, count, picked)
+                count = pick(open_2, np.int32(place + 64), mine, count, picked)
+                count = pick(open_3, np.int32(place + 96), mine, count, picked)
         crowded = count > CROWDED
         heaps = np.int32(WORDS if crowded else (count + 31) // 32)
         if not crowded and lane() < WORDS and word + lane() < words:
@@ -233,20 +233,20 @@ def pull_alone(
             vertex = first + place
             activated, waits = False, False
             if takes and vertex < hearers:
-                own = glance(state, constants, vertex)
+                own_state = glance(state, constants, vertex)
                 if not SETTLES:
                     waits = True
-                elif not is_settled(own, values):
+                elif not is_settled(own_state, values):
                     begin = offsets[vertex]
                     length = offsets[vertex + 1] - begin
                     activated, tried, settled = pull_first_arcs(
-                        vertex, own, begin, length, lead, indices, edges, now, state, constants,
+                        vertex, own_state, begin, length, lead, indices, edges, now, state, constants,
                         values,
                     )  # fmt: skip
                     read += tried
                     waits = tried < length and not settled
             if activated:
-                found += 1
+                activations += 1
                 heirs += out_offsets[vertex + 1] - out_offsets[vertex]
             if crowded:
                 bits = ballot(FULL, activated)
@@ -257,11 +257,11 @@ def pull_alone(
             if any_of(FULL, waits):
                 slot = reserve(control, FILLED + turn, np.int32(waits))
                 if waits:
-                    left[slot] = vertex
+                    unfinished[slot] = vertex
         sync_warp(FULL)
-    read, heirs, found = sum_of_lanes(read), sum_of_lanes(heirs), sum_of_lanes(found)
+    read, heirs, activations = sum_of_lanes(read), sum_of_lanes(heirs), sum_of_lanes(activations)
     if lane() == 0 and read > 0:
         atomic_add(records, 3 * done + 1, read)
-    if lane() == 0 and found > 0:
-        atomic_add(control, LISTED + turn, found)
+    if lane() == 0 and activations > 0:
+        atomic_add(control, LISTED + turn, activations)
         atomic_add(control, DEGREES + turn, heirs)

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.frontier import aim, apply_message, is_large, judge, look
+from cugraph_ws.kernels.cuda.cooperative import clear_following, following, warps_of
+from cugraph_ws.kernels.cuda.frontier import is_large
 from cugraph_ws.kernels.cuda.interface import SETTLES, with_sums
 from cugraph_ws.kernels.cuda.layout import (
     AHEAD,
@@ -23,7 +24,6 @@ from cugraph_ws.kernels.cuda.layout import (
     LISTED,
     PIECE,
     QUEUED,
-    ROLES,
     STEPS,
     TURN,
     UNREAD,
@@ -48,6 +48,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.pull import is_pulled, limit_of
 from cugraph_ws.kernels.cuda.rows import queue_row, scan, sum_of_lanes, take_pieces
+from cugraph_ws.kernels.cuda.walk import aim, apply_message, judge, look
 
 __all__ = ["push_large"]
 
@@ -64,30 +65,28 @@ def push_shares(
     for at in range(np.int32(0), total, np.int32(64)):
         place = np.int32(at + lane())
         wide = at + 32 < total
-        row_one, one, arc_one = aim(place, total, ends, start, row, begin, indices)
-        row_two, two, arc_two = row_one, one, arc_one
+        row_0, target_0, arc_0 = aim(place, total, ends, start, row, begin, indices)
+        row_1, target_1, arc_1 = row_0, target_0, arc_0
         if wide:
-            row_two, two, arc_two = aim(
+            row_1, target_1, arc_1 = aim(
                 np.int32(place + 32), total, ends, start, row, begin, indices
             )
-        from_one, old_one, try_one = look(
-            place < total, row_one, one, False, after, state, constants
-        )
-        from_two, old_two, try_two = from_one, old_one, False
+        from_0, old_0, try_0 = look(place < total, row_0, target_0, False, after, state, constants)
+        from_1, old_1, try_1 = from_0, old_0, False
         if wide:
-            from_two, old_two, try_two = look(
-                place + 32 < total, row_two, two, False, after, state, constants
+            from_1, old_1, try_1 = look(
+                place + 32 < total, row_1, target_1, False, after, state, constants
             )
-        received_one, try_one = judge(try_one, from_one, old_one, edges, arc_one, values)
-        received_two = received_one
+        received_0, try_0 = judge(try_0, from_0, old_0, edges, arc_0, values)
+        received_1 = received_0
         if wide:
-            received_two, try_two = judge(try_two, from_two, old_two, edges, arc_two, values)
+            received_1, try_1 = judge(try_1, from_1, old_1, edges, arc_1, values)
         apply_message(
-            one, old_one, received_one, try_one, after, after, state, constants, values, 0.0
+            target_0, old_0, received_0, try_0, after, after, state, constants, values, 0.0
         )
         if wide:
             apply_message(
-                two, old_two, received_two, try_two, after, after, state, constants, values, 0.0
+                target_1, old_1, received_1, try_1, after, after, state, constants, values, 0.0
             )
 
 
@@ -126,7 +125,7 @@ def push_large(
     than the last of `settings`.
     """
     done, turn = control[STEPS], control[TURN]
-    count, ahead, unread, kept = control[COUNT], control[AHEAD], control[UNREAD], control[KEPT]
+    count, ahead, unread, list_form = control[COUNT], control[AHEAD], control[UNREAD], control[KEPT]
     if (
         count == 0
         or done >= limit_of(steps, control)
@@ -142,13 +141,12 @@ def push_large(
         now, after = bitmaps[1], bitmaps[0]
     values = with_sums(parameters, sums, vertices, number)
     words = (vertices + 31) // 32
-    if kept == 0:
+    if list_form == 0:
         for word in range(block() * threads() + thread(), words, blocks() * threads()):
             after[word] = np.uint32(0)
         sync_grid()
-    # Neighbouring warps are of different blocks, so that the longest rows, the first ones, are spread.
-    warp = np.int64(thread() // 32 * blocks() + block())
-    warps = np.int64(blocks() * threads() // 32)
+    warp, warps = warps_of(False)  # so that the longest rows, the first ones, are spread
+    warp, warps = np.int64(warp), np.int64(warps)
     for base in range(warp, words, 32 * warps):
         mine = np.uint32(0)
         if base + lane() * warps < words:
@@ -187,6 +185,5 @@ def push_large(
             control[UNREAD] = max(unread - ahead, 0)
         control[KEPT] = np.int64(0)
         control[STEPS] = done + 1
-        control[TURN] = (turn + 1) % 3
-        for role in range(ROLES):
-            control[LISTED + 3 * role + (turn + 1) % 3] = np.int64(0)
+        control[TURN] = following(turn)
+        clear_following(control, turn)

@@ -145,16 +145,16 @@ def mark_others(
         The bits, by number.
     """
     for first in range(block() * threads() + thread() - lane(), rows, blocks() * threads()):
-        row, number, other = first + lane(), np.int64(-1), False
+        row, number, has_no_place = first + lane(), np.int64(-1), False
         if row < rows:
             number = np.int64(load_once(numbers, row))
-            other = bool(number >= 0 and place_of(number, low, owned, words, ranks) < 0)
-        mask = ballot(FULL, other)
+            has_no_place = bool(number >= 0 and place_of(number, low, owned, words, ranks) < 0)
+        mask = ballot(FULL, has_no_place)
         if mask != 0:
             # Of labels nearly all are the same: one lane stands for all that have its number.
             lead = ffs(mask) - 1
             same = shuffle(FULL, number, lead)
-            if other and (lane() == lead or number != same):
+            if has_no_place and (lane() == lead or number != same):
                 word = np.int64(load_fresh(asked, number >> 5))
                 if (word >> (number & 31)) & 1 == 0:
                     add(asked, number)

@@ -28,14 +28,14 @@ PIECES = FOUND * WARPS
 
 
 @kernel
-def products(vectors: Any, count: Any, found: Any) -> None:
+def products(vectors: Any, count: Any, inner_products: Any) -> None:
     """Write each block's inner products, and its greatest x and absolute r.
 
     Parameters
     ----------
     vectors : tuple of six float64[count]
     count : int
-    found : float64[blocks * FOUND]
+    inner_products : float64[blocks * FOUND]
         xx, xr, xp, rr, rp, pp, xX, xR, xP, rR, rP, pP, the greatest x, the greatest absolute r.
     """
     x, r, p, x_image, r_image, p_image = vectors
@@ -83,7 +83,7 @@ def products(vectors: Any, count: Any, found: Any) -> None:
                 total += value
             else:
                 total = max(total, value)
-        found[block() * FOUND + thread()] = total
+        inner_products[block() * FOUND + thread()] = total
 
 
 @kernel

@@ -52,28 +52,28 @@ def sum_of_strides(
     total = 0.0
     arc = first
     while arc < last:
-        one = value_of(arc, last, indices, values, weights, weighted)
-        two = value_of(arc + stride, last, indices, values, weights, weighted)
-        three = value_of(arc + 2 * stride, last, indices, values, weights, weighted)
-        four = value_of(arc + 3 * stride, last, indices, values, weights, weighted)
-        total += (one + two) + (three + four)
+        value_0 = value_of(arc, last, indices, values, weights, weighted)
+        value_1 = value_of(arc + stride, last, indices, values, weights, weighted)
+        value_2 = value_of(arc + 2 * stride, last, indices, values, weights, weighted)
+        value_3 = value_of(arc + 3 * stride, last, indices, values, weights, weighted)
+        total += (value_0 + value_1) + (value_2 + value_3)
         arc += 4 * stride
     return total
 
 
 @inline
-def fold_window(window: Any, one: Any, start: Any, end: Any, longest: Any, total: Any) -> Any:
+def fold_window(window: Any, value: Any, start: Any, end: Any, longest: Any, total: Any) -> Any:
     """Add a window of 32 arcs up by segments; each lane adds its own row's part to `total`."""
-    here = np.int32(window + lane())
-    stop = min(shuffle(FULL, end, owner(end, here)), np.int32(window + 32))
+    place = np.int32(window + lane())
+    stop = min(shuffle(FULL, end, owner(end, place)), np.int32(window + 32))
     distance = np.int32(1)
     while distance < longest:
-        other = shuffle_down(FULL, one, distance)
-        if here + distance < stop:
-            one += other
+        later_value = shuffle_down(FULL, value, distance)
+        if place + distance < stop:
+            value += later_value
         distance = np.int32(distance << 1)
     head = max(start - window, 0)
-    part = shuffle(FULL, one, head & 31)
+    part = shuffle(FULL, value, head & 31)
     if head < min(end - window, 32):
         total += part
     return total
@@ -94,19 +94,19 @@ def sum_of_segments(
     while at < until:
         start = np.int32(min(max(first - at, 0), 128))
         end = np.int32(min(max(last - at, 0), 128))
-        here = owner(end, np.int32(0))
-        if shuffle(FULL, np.int32(1 if long else 0), here) == 1:
-            at = shuffle(FULL, last, here)
+        first_owner = owner(end, np.int32(0))
+        if shuffle(FULL, np.int32(1 if long else 0), first_owner) == 1:
+            at = shuffle(FULL, last, first_owner)
         else:
             arc = at + lane()
-            one = value_of(arc, until, indices, values, weights, weighted)
-            two = value_of(arc + 32, until, indices, values, weights, weighted)
-            three = value_of(arc + 64, until, indices, values, weights, weighted)
-            four = value_of(arc + 96, until, indices, values, weights, weighted)
-            total = fold_window(np.int32(0), one, start, end, longest, total)
-            total = fold_window(np.int32(32), two, start, end, longest, total)
-            total = fold_window(np.int32(64), three, start, end, longest, total)
-            total = fold_window(np.int32(96), four, start, end, longest, total)
+            value_0 = value_of(arc, until, indices, values, weights, weighted)
+            value_1 = value_of(arc + 32, until, indices, values, weights, weighted)
+            value_2 = value_of(arc + 64, until, indices, values, weights, weighted)
+            value_3 = value_of(arc + 96, until, indices, values, weights, weighted)
+            total = fold_window(np.int32(0), value_0, start, end, longest, total)
+            total = fold_window(np.int32(32), value_1, start, end, longest, total)
+            total = fold_window(np.int32(64), value_2, start, end, longest, total)
+            total = fold_window(np.int32(96), value_3, start, end, longest, total)
             at += 128
     return total
 
@@ -152,8 +152,8 @@ def sum_pieces(
         sync_block()
         if thread() == 0:
             total = 0.0
-            for other in range(threads() // 32):
-                total += shares[other]
+            for peer_warp in range(threads() // 32):
+                total += shares[peer_warp]
             parts[piece] = total
         sync_block()
         piece += blocks()

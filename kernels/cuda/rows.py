@@ -101,13 +101,13 @@ def long_scan(value: Any) -> Any:
 @inline
 def owner(ends: Any, place: Any) -> Any:
     """Return the lane whose share a place is in; `ends` is what `scan` gave for the shares' sizes."""
-    found = np.int32(0)
+    owning_lane = np.int32(0)
     step = np.int32(16)
     while step > 0:
-        if shuffle(FULL, ends, found + step - 1) <= place:
-            found = np.int32(found + step)
+        if shuffle(FULL, ends, owning_lane + step - 1) <= place:
+            owning_lane = np.int32(owning_lane + step)
         step = np.int32(step >> 1)
-    return found
+    return owning_lane
 
 
 @inline

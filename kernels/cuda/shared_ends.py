@@ -44,10 +44,10 @@ def end_of(word: Any, place: Any, halo: Any, begins: Any, rank: Any) -> Any:
     boundary, bounds, firsts, counts = halo
     peer = peer_of(word, begins)
     entry = 32 * (word - begins[peer]) + place
-    held, ghosts = bounds[peer + 1] - bounds[peer], np.int64(counts[peer])
-    before = held if rank < peer else ghosts
+    boundary_count, ghosts = bounds[peer + 1] - bounds[peer], np.int64(counts[peer])
+    before = boundary_count if rank < peer else ghosts
     position = np.int64(-1)
-    if entry < held + ghosts:
+    if entry < boundary_count + ghosts:
         among = entry if entry < before else entry - before
         if (entry < before) == (rank < peer):
             position = np.int64(boundary[bounds[peer] + among])
@@ -123,30 +123,32 @@ def list_labels(
 
 
 @kernel
-def join_ends(size: Any, here: Any, there: Any, counts: Any, counts_there: Any) -> None:
+def join_ends(
+    size: Any, local_bits: Any, remote_bits: Any, counts: Any, remote_counts: Any
+) -> None:
     """Set the bits that are set on either rank, and count them and those of the other rank, word by word.
 
     Parameters
     ----------
     size : int
-    here : uint32[size]
+    local_bits : uint32[size]
         This rank's; in place.
-    there : uint32[size]
+    remote_bits : uint32[size]
         The bits received.
-    counts, counts_there : int64[size]
+    counts, remote_counts : int64[size]
     """
     for word in range(block() * threads() + thread(), size, blocks() * threads()):
-        theirs = np.uint32(there[word])
-        either = np.uint32(np.uint32(here[word]) | theirs)
-        here[word] = either
+        theirs = np.uint32(remote_bits[word])
+        either = np.uint32(np.uint32(local_bits[word]) | theirs)
+        local_bits[word] = either
         counts[word] = popc(either)
-        counts_there[word] = popc(theirs)
+        remote_counts[word] = popc(theirs)
 
 
 @kernel
 def list_ends(
     size: Any, halo: Any, begins: Any, rank: Any, trees: Any, least: Any, words: Any, firsts: Any,
-    there: Any, firsts_there: Any, labels: Any, roots: Any, came: Any, shown: Any,
+    remote_bits: Any, remote_firsts: Any, labels: Any, roots: Any, remote_labels: Any, shown: Any,
 ) -> None:  # fmt: skip
     """List the ends with a bit on either rank: their roots here, and their labels there and here.
 
@@ -154,35 +156,35 @@ def list_ends(
     ----------
     size, halo, begins, rank, trees, least
         As for `mark_ends`.
-    words, there : uint32[size]
+    words, remote_bits : uint32[size]
         As `join_ends` leaves them.
-    firsts, firsts_there : int64[size]
+    firsts, remote_firsts : int64[size]
         How many bits of each are set before each word.
-    labels : int[bits of `there`]
+    labels : int[bits of `remote_bits`]
         The labels received.
     roots : int[bits]
         Gets the root of each end, of the dtype of `trees`.
-    came, shown : int[bits]
+    remote_labels, shown : int[bits]
         Get its label there, 0 without a bit there, and here.
     """
     for base in range(
         (block() * threads() + thread()) // 32 * 32, size, blocks() * threads() // 32 * 32
     ):
         mine, theirs = np.uint32(0), np.uint32(0)
-        first, first_there = np.int64(0), np.int64(0)
+        first, remote_first = np.int64(0), np.int64(0)
         if base + lane() < size:
-            mine, theirs = np.uint32(words[base + lane()]), np.uint32(there[base + lane()])
-            first, first_there = (
+            mine, theirs = np.uint32(words[base + lane()]), np.uint32(remote_bits[base + lane()])
+            first, remote_first = (
                 np.int64(firsts[base + lane()]),
-                np.int64(firsts_there[base + lane()]),
+                np.int64(remote_firsts[base + lane()]),
             )
         mask = ballot(FULL, mine != 0)
         while mask != 0:
             place = ffs(mask) - 1
             mask = np.uint32(mask & (mask - 1))
             word, slot = shuffle(FULL, np.int64(mine), place), shuffle(FULL, first, place)
-            other = shuffle(FULL, np.int64(theirs), place)
-            slot_there = shuffle(FULL, first_there, place)
+            remote_word = shuffle(FULL, np.int64(theirs), place)
+            remote_slot = shuffle(FULL, remote_first, place)
             if (word >> lane()) & 1 != 0:
                 lower = (np.int64(1) << lane()) - 1
                 at = slot + popc(np.uint32(word & lower))
@@ -190,6 +192,6 @@ def list_ends(
                 roots[at] = root
                 shown[at] = least[root]
                 received = np.int64(0)
-                if (other >> lane()) & 1 != 0:
-                    received = np.int64(labels[slot_there + popc(np.uint32(other & lower))])
-                came[at] = received
+                if (remote_word >> lane()) & 1 != 0:
+                    received = np.int64(labels[remote_slot + popc(np.uint32(remote_word & lower))])
+                remote_labels[at] = received

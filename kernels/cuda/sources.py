@@ -341,8 +341,13 @@ def choose_nearer(
             while offsets[row + 1] <= arc:
                 row += 1
             neighbour = np.int64(indices[arc])
-            here, there = distance[row * width + search], distance[neighbour * width + search]
-            if there < here and there + weights[arc * stride] == here:
+            row_distance, neighbour_distance = (
+                distance[row * width + search], distance[neighbour * width + search],
+            )  # fmt: skip
+            if (
+                neighbour_distance < row_distance
+                and neighbour_distance + weights[arc * stride] == row_distance
+            ):
                 number = numbers[neighbour]
                 # Where a smaller one is known, as mostly at hubs, nothing needs to be locked.
                 if number < load_fresh(before, row * width + search):
@@ -392,9 +397,9 @@ def list_decided(
         slot = reserve(control, LISTED, np.int32(decided != 0))
         if decided != 0:
             listed[slot] = vertex
-        found = popc(ballot(FULL, undecided != 0))
-        if lane() == 0 and found > 0:
-            atomic_add(control, UNDECIDED, found)
+        undecided_vertices = popc(ballot(FULL, undecided != 0))
+        if lane() == 0 and undecided_vertices > 0:
+            atomic_add(control, UNDECIDED, undecided_vertices)
 
 
 @kernel
@@ -463,9 +468,9 @@ def search_ties(
                     vertex = np.int64(indices[arc])
                     both = np.int64(spread[source]) & np.int64(waiting[vertex])
                     if (both >> search) & 1:
-                        here = distance[source * width + search]
+                        source_distance = distance[source * width + search]
                         target = vertex * width + search
-                        if here + weights[arc * stride] == distance[target]:
+                        if source_distance + weights[arc * stride] == distance[target]:
                             tight = True
                             atomic_min(before, target, numbers[source])
                 mark(marks, listed, control, turn, vertex, search, width, tight)

@@ -43,7 +43,7 @@ UNDONE = 2  # place among the counts: the first three of those; lengths of lists
 
 
 @inline
-def word_of(values: Any, form: Any, arc: Any, one: Any, other: Any) -> Any:
+def word_of(values: Any, form: Any, arc: Any, tail_number: Any, head_number: Any) -> Any:
     """Return the word of an edge: NaN is the greatest weight, and both zeros are equal."""
     weighted, low, infinity, scale = form
     word = np.int64(0)
@@ -56,7 +56,7 @@ def word_of(values: Any, form: Any, arc: Any, one: Any, other: Any) -> Any:
             elif word == -1:
                 word = np.int64(0)
     elif scale != 0:
-        word = other * scale + one
+        word = head_number * scale + tail_number
     return word
 
 
@@ -114,7 +114,7 @@ def list_edges(
         The edges are added to the first.
     """
     offsets, indices = rows
-    words, ones, others, arcs = edges
+    words, tails, heads, arcs = edges
     warp, warps = (block() * threads() + thread()) // 32, blocks() * threads() // 32
     for low in range(np.int64(ARCS) * warp, shape[1], np.int64(ARCS) * warps):
         high = np.int64(min(low + ARCS, shape[1]))
@@ -131,9 +131,11 @@ def list_edges(
             bits = np.uint32(bits & (bits - 1))
             if slot < room:
                 tail, head = np.int64(load_once(indices, arc)), row_between(offsets, *span, arc)
-                one, other = np.int64(load_once(numbers, tail)), np.int64(load_once(numbers, head))
-                words[slot] = word_of(values, form, arc, one, other)
-                ones[slot], others[slot], arcs[slot] = one, other, arc
+                tail_number, head_number = (
+                    np.int64(load_once(numbers, tail)), np.int64(load_once(numbers, head)),
+                )  # fmt: skip
+                words[slot] = word_of(values, form, arc, tail_number, head_number)
+                tails[slot], heads[slot], arcs[slot] = tail_number, head_number, arc
                 lists[0][slot] = slot
                 lists[1][slot], lists[2][slot] = load_once(label, tail), load_once(label, head)
             slot += 1
@@ -148,23 +150,23 @@ def lower(lowest: Any, tree: Any, word: Any) -> None:
 
 
 @inline
-def is_before(edges: Any, slot: Any, held: Any) -> Any:
+def is_before(edges: Any, slot: Any, other_slot: Any) -> Any:
     """Return whether an edge comes before another one with the same word."""
-    _, ones, others, arcs = edges
-    if others[slot] != others[held]:
-        return others[slot] < others[held]
-    if ones[slot] != ones[held]:
-        return ones[slot] < ones[held]
-    return arcs[slot] < arcs[held]
+    _, tails, heads, arcs = edges
+    if heads[slot] != heads[other_slot]:
+        return heads[slot] < heads[other_slot]
+    if tails[slot] != tails[other_slot]:
+        return tails[slot] < tails[other_slot]
+    return arcs[slot] < arcs[other_slot]
 
 
 @inline
 def offer(edges: Any, best: Any, tree: Any, slot: Any) -> None:
     """Make an edge, one of those with the tree's least word, its best edge if it is."""
-    held = np.int64(load_fresh(best, tree))
-    while held < 0 or is_before(edges, slot, held):
-        before = np.int64(atomic_compare_and_swap(best, tree, held, slot))
-        held = slot if before == held else before
+    best_slot = np.int64(load_fresh(best, tree))
+    while best_slot < 0 or is_before(edges, slot, best_slot):
+        before = np.int64(atomic_compare_and_swap(best, tree, best_slot, slot))
+        best_slot = slot if before == best_slot else before
 
 
 @inline
@@ -189,7 +191,7 @@ def climb(label: Any, vertex: Any, lowest: Any, best: Any) -> Any:
 
 @kernel
 def join_trees(
-    edges: Any, lists: Any, room: Any, label: Any, size: Any, lowest: Any, best: Any, found: Any,
+    edges: Any, lists: Any, room: Any, label: Any, size: Any, lowest: Any, best: Any, forest: Any,
     picked: Any, counts: Any,
 ) -> None:  # fmt: skip
     """Join trees along the first edge out of each, until no listed edge joins two.  Cooperative.
@@ -207,25 +209,25 @@ def join_trees(
         Vertices.
     lowest, best : int64[size]
         The greatest int64, and −1; afterwards again for every vertex that is a tree's label.
-    found : tuple of (int64[size], int64[size], int64[size], int64[size])
+    forest : tuple of (int64[size], int64[size], int64[size], int64[size])
         Written: arc, numbers and word of the edges of the forest.
     picked : int64[1]
         How many those are; added to.
     counts : int64[5]
         The number of edges, at most `room`, and 0.
     """
-    words, ones, others, arcs = edges
+    words, tails, heads, arcs = edges
     slots, nears, fars = lists
     first, step = np.int64(block() * threads() + thread()), np.int64(blocks() * threads())
     for place in range(first, load_fresh(counts, 0), step):
         word = words[load_fresh(slots, place)]
         lower(lowest, np.int64(load_fresh(nears, place)), word)
         lower(lowest, np.int64(load_fresh(fars, place)), word)
-    left = np.int64(load_fresh(counts, 0))
+    remaining = np.int64(load_fresh(counts, 0))
     turn, base, cell = np.int64(0), np.int64(0), np.int64(0)
     sync_grid()
-    while left > 0:
-        for place in range(base + first, base + left, step):
+    while remaining > 0:
+        for place in range(base + first, base + remaining, step):
             slot = np.int64(load_fresh(slots, place))
             near, far = np.int64(load_fresh(nears, place)), np.int64(load_fresh(fars, place))
             word = words[slot]
@@ -236,9 +238,9 @@ def join_trees(
         if first == 0:
             store_fresh(counts, 1 - turn, 0)
         sync_grid()
-        for start in range(first - lane(), left, step):
+        for start in range(first - lane(), remaining, step):
             slot = np.int64(-1)
-            if start + lane() < left:
+            if start + lane() < remaining:
                 place = base + start + lane()
                 slot = np.int64(load_fresh(slots, place))
                 near, far = np.int64(load_fresh(nears, place)), np.int64(load_fresh(fars, place))
@@ -252,8 +254,8 @@ def join_trees(
                     slot = np.int64(-1)
             to = reserve(picked, 0, np.int32(slot >= 0))
             if slot >= 0:
-                found[0][to], found[1][to] = arcs[slot], ones[slot]
-                found[2][to], found[3][to] = others[slot], words[slot]
+                forest[0][to], forest[1][to] = arcs[slot], tails[slot]
+                forest[2][to], forest[3][to] = heads[slot], words[slot]
         sync_grid()
         undone = np.int64(1)
         while undone > 0:
@@ -261,18 +263,18 @@ def join_trees(
             later = cell + 1 if cell < 2 else np.int64(0)
             if first == 0:
                 store_fresh(counts, UNDONE + later, 0)
-            own = np.int64(0)
+            unfinished = np.int64(0)
             for vertex in range(first, size, step):
-                own += climb(label, vertex, lowest, best)
-            own = sum_of_lanes(own)
-            if lane() == 0 and own > 0:
-                atomic_add(counts, UNDONE + cell, own)
+                unfinished += climb(label, vertex, lowest, best)
+            unfinished = sum_of_lanes(unfinished)
+            if lane() == 0 and unfinished > 0:
+                atomic_add(counts, UNDONE + cell, unfinished)
             sync_grid()
             undone = np.int64(load_fresh(counts, UNDONE + cell))
             cell = later
-        for start in range(first - lane(), left, step):
+        for start in range(first - lane(), remaining, step):
             slot, near, far = np.int64(0), np.int64(0), np.int64(0)
-            if start + lane() < left:
+            if start + lane() < remaining:
                 place = base + start + lane()
                 slot = np.int64(load_fresh(slots, place))
                 near = np.int64(load_cached(label, load_fresh(nears, place)))
@@ -284,4 +286,4 @@ def join_trees(
                 lower(lowest, far, words[slot])
         sync_grid()
         turn, base = 1 - turn, room - base
-        left = np.int64(load_fresh(counts, turn))
+        remaining = np.int64(load_fresh(counts, turn))

@@ -67,9 +67,9 @@ def find_range(column: Any, rows: Any, bounds: Any) -> None:
     least = np.int64(0x7FFFFFFFFFFFFFFF)
     greatest = -least - 1
     for row in range(worker(), rows, workers()):
-        here = np.int64(load_once(column, row))
-        least = min(least, here)
-        greatest = max(greatest, here)
+        value = np.int64(load_once(column, row))
+        least = min(least, value)
+        greatest = max(greatest, value)
     least, greatest = least_of_lanes(least, 32), greatest_of_lanes(greatest)
     if lane() == 0 and least <= greatest:
         atomic_min(bounds, 0, least)
@@ -181,21 +181,25 @@ def strip_marks(tails: Any, arcs: Any, ways: Any) -> None:
 @kernel
 def mark_given(
     heads: Any, tails: Any, ways: Any, arcs: Any, positions: Any, first_row: Any, offsets: Any,
-    indices: Any, given: Any,
+    indices: Any, marks: Any,
 ) -> None:  # fmt: skip
     """Mark, for each pair of vertices with several edges, in which directions they were given.
 
     Arcs lead to the rows from the position `first_row` on; their ends are ids less the least, which index
-    `positions`.  At the pair's first arc in the row of the larger id, `given` has a byte for either of `ways`.
+    `positions`.  At the pair's first arc in the row of the larger id, `marks` has a byte for either of `ways`.
     """
     for arc in range(worker(), arcs, workers()):
         head, tail = np.int64(load_once(heads, arc)), np.int64(load_once(tails, arc))
         if tail < head:
             row = np.int64(positions[head]) - first_row
-            other = np.int64(positions[tail])
+            neighbour = np.int64(positions[tail])
             begin, end = offsets[row], offsets[row + 1]
-            first = begin + first_from(other, indices, begin, end - begin)
+            first = begin + first_from(neighbour, indices, begin, end - begin)
             place = 2 * first + np.int64(load_once(ways, arc))
             # Many threads may store to one place, but all of them the same.
-            if first + 1 < end and indices[first + 1] == other and load_fresh(given, place) == 0:
-                store_fresh(given, place, np.uint8(1))
+            if (
+                first + 1 < end
+                and indices[first + 1] == neighbour
+                and load_fresh(marks, place) == 0
+            ):
+                store_fresh(marks, place, np.uint8(1))

@@ -162,15 +162,17 @@ def follow(
                         mode, source >> 1, target, way, stamp, keys, values, stamps
                     )
                 if any_of(FULL, reached):
-                    other = np.int64(0)
-                    while other < ways:
+                    next_way = np.int64(0)
+                    while next_way < ways:
                         # A trimmed vertex is followed both ways, a marked one the way it was found.
-                        wanted = reached and (mode == TRIM or other == way)
+                        wanted = reached and (mode == TRIM or next_way == way)
                         low, high = np.int64(0), np.int64(0)
                         if wanted:
-                            low, high = row_along(ins, outs, target, other)
-                        queue_entry(sizes, then, queue, room - base, 2 * target + other, high - low)
-                        other += 1
+                            low, high = row_along(ins, outs, target, next_way)
+                        queue_entry(
+                            sizes, then, queue, room - base, 2 * target + next_way, high - low
+                        )
+                        next_way += 1
                 at = np.int32(at + 32)
             first += 32 * np.int64(warps)
         if warp == 0 and lane() == 0:
@@ -194,7 +196,7 @@ def own_loops(offsets: Any, indices: Any, count: Any, loops: Any) -> None:
     vertex = np.int64(block() * threads() + thread())
     while vertex < count:
         low, high = np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])
-        end, found = high, np.int32(0)
+        end, loop_count = high, np.int32(0)
         while low < high:
             middle = (low + high) >> 1
             if indices[middle] < vertex:
@@ -202,7 +204,7 @@ def own_loops(offsets: Any, indices: Any, count: Any, loops: Any) -> None:
             else:
                 high = middle
         while low < end and indices[low] == vertex:
-            found = np.int32(found + 1)
+            loop_count = np.int32(loop_count + 1)
             low += 1
-        loops[vertex] = found
+        loops[vertex] = loop_count
         vertex += blocks() * threads()

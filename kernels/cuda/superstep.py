@@ -105,7 +105,7 @@ def fetch(
     outbox: Any, flags: Any, values: Any,
 ) -> Any:  # fmt: skip
     """Return the message along an arc to a vertex, and whether there is one."""
-    one = nothing()
+    received = nothing()
     live = arc < last
     if live:
         source = load_once(indices, arc)
@@ -113,21 +113,21 @@ def fetch(
             live = flags[source] != 0
         if live:
             if OUTBOX:
-                one = take_message(outbox, source)
+                received = take_message(outbox, source)
             else:
                 target = load_target(state, constants, vertex)
-                one = message(load(state, constants, source), target, edges, arc, values)
-    return one, live
+                received = message(load(state, constants, source), target, edges, arc, values)
+    return received, live
 
 
 @inline
-def owner_of(here: Any, end: Any) -> Any:
+def owner_of(place: Any, end: Any) -> Any:
     """Return the lane whose row an arc is in: the first that ends after it."""
     owner = np.int32(0)
     step = np.int32(16)
     while step > 0:
         ends = shuffle(FULL, end, owner + step - 1)
-        if ends <= here:
+        if ends <= place:
             owner = np.int32(owner + step)
         step = np.int32(step >> 1)
     return owner
@@ -146,31 +146,32 @@ def receiver(window: Any, vertex: Any, end: Any) -> Any:
 
 @inline
 def fold_segments(
-    window: Any, one: Any, live: Any, start: Any, end: Any, longest: Any, gathered: Any, found: Any
-) -> Any:
+    window: Any, received: Any, live: Any, start: Any, end: Any, longest: Any, gathered: Any,
+    has_message: Any,
+) -> Any:  # fmt: skip
     """Combine a window of 32 arcs by segments; each lane adds its own row's part to `gathered`.
 
-    `start` and `end` are the lane's row, `one` the message of arc `window + lane()`.
+    `start` and `end` are the lane's row, `received` the message of arc `window + lane()`.
     """
-    here = np.int32(window + lane())
-    owner = owner_of(here, end)
+    place = np.int32(window + lane())
+    owner = owner_of(place, end)
     stop = min(shuffle(FULL, end, owner), np.int32(window + 32))
     distance = np.int32(1)
     while distance < longest:
-        other = shuffle_message_down(FULL, one, distance)
-        if here + distance < stop:
-            one = merge(one, other)
+        later_message = shuffle_message_down(FULL, received, distance)
+        if place + distance < stop:
+            received = merge(received, later_message)
         distance = np.int32(distance << 1)
     head = max(start - window, 0)
-    part = shuffle_message(FULL, one, head & 31)
+    part = shuffle_message(FULL, received, head & 31)
     tail = min(end - window, 32)
     if head < tail:
         gathered = merge(gathered, part)
     if FRONTIER:
-        sent = ballot(FULL, live)
-        if head < tail and (np.int64(sent) >> head) & ((np.int64(1) << (tail - head)) - 1):
-            found = True
-    return gathered, found
+        live_lanes = ballot(FULL, live)
+        if head < tail and (np.int64(live_lanes) >> head) & ((np.int64(1) << (tail - head)) - 1):
+            has_message = True
+    return gathered, has_message
 
 
 @inline
@@ -192,39 +193,46 @@ def gather_segments(
     size = np.int32(until - begin)
     longest = min(shuffle(FULL, np.int32(end - start), 0), np.int32(32))  # rows fall in length
     gathered = nothing()
-    found = (not FRONTIER) and not (KEEPS and first == last)
+    has_message = (not FRONTIER) and not (KEEPS and first == last)
     window = np.int32(0)
     while window < size:
         arc = begin + window + lane()
         to = receiver(window, vertex, end)
-        one, live = fetch(arc, until, to, indices, edges, state, constants, outbox, flags, values)
+        received_0, live_0 = fetch(
+            arc, until, to, indices, edges, state, constants, outbox, flags, values
+        )
         to = receiver(np.int32(window + 32), vertex, end)
-        two, live_two = fetch(
+        received_1, live_1 = fetch(
             arc + 32, until, to, indices, edges, state, constants, outbox, flags, values
         )
         to = receiver(np.int32(window + 64), vertex, end)
-        three, live_three = fetch(
+        received_2, live_2 = fetch(
             arc + 64, until, to, indices, edges, state, constants, outbox, flags, values
         )
         to = receiver(np.int32(window + 96), vertex, end)
-        four, live_four = fetch(
+        received_3, live_3 = fetch(
             arc + 96, until, to, indices, edges, state, constants, outbox, flags, values
         )
-        gathered, found = fold_segments(window, one, live, start, end, longest, gathered, found)
+        gathered, has_message = fold_segments(
+            window, received_0, live_0, start, end, longest, gathered, has_message
+        )
         if window + 32 < size:
-            gathered, found = fold_segments(
-                np.int32(window + 32), two, live_two, start, end, longest, gathered, found
-            )
+            gathered, has_message = fold_segments(
+                np.int32(window + 32), received_1, live_1, start, end, longest, gathered,
+                has_message,
+            )  # fmt: skip
         if window + 64 < size:
-            gathered, found = fold_segments(
-                np.int32(window + 64), three, live_three, start, end, longest, gathered, found
-            )
+            gathered, has_message = fold_segments(
+                np.int32(window + 64), received_2, live_2, start, end, longest, gathered,
+                has_message,
+            )  # fmt: skip
         if window + 96 < size:
-            gathered, found = fold_segments(
-                np.int32(window + 96), four, live_four, start, end, longest, gathered, found
-            )
+            gathered, has_message = fold_segments(
+                np.int32(window + 96), received_3, live_3, start, end, longest, gathered,
+                has_message,
+            )  # fmt: skip
         window = np.int32(window + 128)
-    return gathered, found
+    return gathered, has_message
 
 
 @inline
@@ -234,25 +242,27 @@ def gather_strided(
 ) -> Any:  # fmt: skip
     """Combine a vertex's messages along every `stride`-th arc of [first, last), four at a time."""
     gathered = nothing()
-    found = False
+    has_message = False
     arc = first
     while arc < last:
-        one, live_one = fetch(
+        received_0, live_0 = fetch(
             arc, last, vertex, indices, edges, state, constants, outbox, flags, values
         )
-        two, live_two = fetch(
+        received_1, live_1 = fetch(
             arc + stride, last, vertex, indices, edges, state, constants, outbox, flags, values
         )
-        three, live_three = fetch(
+        received_2, live_2 = fetch(
             arc + 2 * stride, last, vertex, indices, edges, state, constants, outbox, flags, values
         )
-        four, live_four = fetch(
+        received_3, live_3 = fetch(
             arc + 3 * stride, last, vertex, indices, edges, state, constants, outbox, flags, values
         )
-        found = found or live_one or live_two or live_three or live_four
-        gathered = merge(gathered, merge(merge(one, two), merge(three, four)))
+        has_message = has_message or live_0 or live_1 or live_2 or live_3
+        gathered = merge(
+            gathered, merge(merge(received_0, received_1), merge(received_2, received_3))
+        )
         arc += 4 * stride
-    return gathered, found
+    return gathered, has_message
 
 
 @inline
@@ -267,7 +277,7 @@ def fold_lanes(gathered: Any, lanes: Any) -> Any:
 
 @inline
 def finish(
-    vertex: Any, gathered: Any, found: Any, edges: Any, memory: Any, values: Any, tally: Any
+    vertex: Any, gathered: Any, has_message: Any, edges: Any, memory: Any, values: Any, tally: Any
 ) -> Any:
     """Give a vertex its new state, and add it to the tally."""
     state, fresh, constants, outbox, flags = memory
@@ -275,10 +285,10 @@ def finish(
     old = load_own(state, constants, vertex)
     new = keep(old)
     if SETTLES:
-        found = found and not is_settled(old, values)
-    if found:
+        has_message = has_message and not is_settled(old, values)
+    if has_message:
         new = update(old, gathered, values)
-    news = found and is_active(old, new, values)
+    news = has_message and is_active(old, new, values)
     if FRONTIER:
         news = news and not (CHANGES and same(old, new))
         flags[vertex] = np.uint8(1) if news else np.uint8(0)
@@ -311,9 +321,9 @@ def fold_tally(tally: Any) -> Any:
     while bits > 0:
         active += shuffle_xor(FULL, active, bits)
         total += shuffle_xor(FULL, total, bits)
-        other = shuffle_xor(FULL, greatest, bits)
-        if other > greatest or other != other:
-            greatest = other
+        peer_greatest = shuffle_xor(FULL, greatest, bits)
+        if peer_greatest > greatest or peer_greatest != peer_greatest:
+            greatest = peer_greatest
         if TERMS:
             sums = add_terms(sums, shuffle_terms_xor(FULL, sums, bits))
         bits = np.int32(bits >> 1)
@@ -339,9 +349,9 @@ def add_row(array: Any, row: Any, tally: Any) -> Any:
     place = row * (FIGURES + TERMS)
     active += np.int64(array[place + ACTIVE])
     total += array[place + TOTAL]
-    other = array[place + GREATEST]
-    if other > greatest or other != other:
-        greatest = other
+    row_greatest = array[place + GREATEST]
+    if row_greatest > greatest or row_greatest != row_greatest:
+        greatest = row_greatest
     if TERMS:
         sums = add_terms(sums, take_terms(array, place + FIGURES))
     return active, total, greatest, sums
@@ -438,16 +448,16 @@ def take_stock(
     zero = no_tally()
     active, total, greatest, added = zero
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
-        own = load(state, constants, vertex)
+        own_state = load(state, constants, vertex)
         counts = vertex < owned
         if FRONTIER:
             counts = counts and flags[vertex] != 0
         if counts:
             active += 1
         if OUTBOX:
-            put_message(outbox, vertex, message(own, NO_TARGET, edges, 0, values))
+            put_message(outbox, vertex, message(own_state, NO_TARGET, edges, 0, values))
         if TERMS and vertex < owned:
-            added = add_terms(added, terms(own, values))
+            added = add_terms(added, terms(own_state, values))
     tally = (active, total, greatest, added)
     conclude(tally, zero, (0, False), control, tallies, sums, records, norm, 0.0)
 
@@ -485,22 +495,22 @@ def superstep(
         turn = shared(1, np.int32)
         for chunk in range(block(), count, hub_blocks):
             hub = np.int64(chunks[chunk])
-            gathered, found = gather_strided(
+            gathered, has_message = gather_strided(
                 hub, chunk_first[chunk] + thread(), chunk_last[chunk], threads(), indices, edges,
                 state, constants, outbox, before, values,
             )  # fmt: skip
             gathered = fold_lanes(gathered, 32)
-            found = any_of(FULL, found)
+            has_message = any_of(FULL, has_message)
             if lane() == 0:
                 put_message(pieces, warp, gathered)
-                pieces_found[warp] = 1 if found else 0
+                pieces_found[warp] = 1 if has_message else 0
             sync_block()
             if thread() == 0:
-                for other in range(1, threads() // 32):
-                    gathered = merge(gathered, take_message(pieces, other))
-                    found = found or pieces_found[other] != 0
+                for peer_warp in range(1, threads() // 32):
+                    gathered = merge(gathered, take_message(pieces, peer_warp))
+                    has_message = has_message or pieces_found[peer_warp] != 0
                 put_message(parts, chunk, gathered)
-                parts_found[chunk] = 1 if found else 0
+                parts_found[chunk] = 1 if has_message else 0
                 fence()
                 of_hub = first_chunks[hub + 1] - first_chunks[hub]
                 turn[0] = 1 if atomic_add(done, hub, 1) == of_hub - 1 else 0
@@ -509,25 +519,25 @@ def superstep(
                 fence()
                 atomic_exchange(done, hub, 0)
                 gathered = nothing()
-                found = not FRONTIER
-                for one in range(first_chunks[hub], first_chunks[hub + 1]):
-                    gathered = merge(gathered, take_message(parts, one))
-                    found = found or parts_found[one] != 0
-                tally = finish(hub, gathered, found, edges, memory, values, tally)
+                has_message = not FRONTIER
+                for part in range(first_chunks[hub], first_chunks[hub + 1]):
+                    gathered = merge(gathered, take_message(parts, part))
+                    has_message = has_message or parts_found[part] != 0
+                tally = finish(hub, gathered, has_message, edges, memory, values, tally)
     elif block() < hub_blocks + middle_blocks:
         first_warp = (block() - hub_blocks) * (threads() // 32) + warp
         for vertex in range(middle + first_warp, low, middle_blocks * (threads() // 32)):
-            gathered, found = gather_strided(
+            gathered, has_message = gather_strided(
                 vertex, offsets[vertex] + lane(), offsets[vertex + 1], 32, indices, edges, state,
                 constants, outbox, before, values,
             )  # fmt: skip
             gathered = fold_lanes(gathered, 32)
             if FRONTIER:
-                found = any_of(FULL, found)
+                has_message = any_of(FULL, has_message)
             else:
-                found = True
+                has_message = True
             if lane() == 0:
-                tally = finish(vertex, gathered, found, edges, memory, values, tally)
+                tally = finish(vertex, gathered, has_message, edges, memory, values, tally)
     else:
         begun = hub_blocks + middle_blocks
         first_warp = (block() - begun) * (threads() // 32) + warp
@@ -535,11 +545,11 @@ def superstep(
             vertex = base + lane()
             first = load_once(offsets, min(vertex, end))
             last = load_once(offsets, min(vertex + 1, end))
-            gathered, found = gather_segments(
+            gathered, has_message = gather_segments(
                 vertex, first, last, adjacency, edges, state, constants, outbox, before, values
             )
             if vertex < end:
-                tally = finish(vertex, gathered, found, edges, memory, values, tally)
+                tally = finish(vertex, gathered, has_message, edges, memory, values, tally)
     conclude(tally, zero, (earlier, more), control, tallies, sums, records, norm, tol)
 
 
@@ -566,16 +576,16 @@ def virtual_warps(
         vertex = base + lane() // LANES
         first = offsets[min(vertex, owned)]
         last = offsets[min(vertex + 1, owned)]
-        gathered, found = gather_strided(
+        gathered, has_message = gather_strided(
             vertex, first + place, last, LANES, indices, edges, state, constants, outbox, before,
             values,
         )  # fmt: skip
         gathered = fold_lanes(gathered, LANES)
         if FRONTIER:
-            bits = np.int64(ballot(FULL, found))
-            found = ((bits >> (lane() - place)) & ((1 << LANES) - 1)) != 0
+            bits = np.int64(ballot(FULL, has_message))
+            has_message = ((bits >> (lane() - place)) & ((1 << LANES) - 1)) != 0
         else:
-            found = not (KEEPS and first == last)
+            has_message = not (KEEPS and first == last)
         if place == 0 and vertex < owned:
-            tally = finish(vertex, gathered, found, edges, memory, values, tally)
+            tally = finish(vertex, gathered, has_message, edges, memory, values, tally)
     conclude(tally, zero, (0, False), control, tallies, sums, records, norm, tol)

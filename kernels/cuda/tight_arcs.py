@@ -95,34 +95,36 @@ def list_tight_arcs(
     """
     offsets, indices = adjacency
     values = with_sums(parameters, sums, vertices, number)
-    here = np.int32(block() * threads() + thread())
+    thread_number = np.int32(block() * threads() + thread())
     slot, limit = np.int64(0), np.int64(0)  # of the warp's share
     low = np.int64(0)
     for turn in range(turns):
-        high, lanes = np.int64(ends[turn]), np.int32(lanes_of[turn])
-        first = (here - lane()) // lanes  # of the groups of threads in the warp
+        high, lanes = np.int64(ends[turn]), np.int32(min(lanes_of[turn], threads()))
+        first = (thread_number - lane()) // lanes  # of the groups of threads in the warp
         for base in range(low + first, high, blocks() * threads() // lanes):
-            place = base + here // lanes - first
+            place = base + thread_number // lanes - first
             vertex = np.int64(waiting[min(place, high - 1)])
             row, end = offsets[vertex], offsets[vertex + 1]
             degree = np.int32(end - row if place < high else 0)
-            own = load(state, constants, vertex)
-            before = replace(own, initial(constants, vertex, np.int64(numbers[vertex]), values))
+            own_state = load(state, constants, vertex)
+            before = replace(
+                own_state, initial(constants, vertex, np.int64(numbers[vertex]), values)
+            )
             longest = greatest_of_lanes(degree)
             for window in range(np.int32(0), longest, np.int32(4 * lanes)):
-                one = np.int32(window + thread() % lanes)
-                places, ats, of_one, of_two, of_three, of_four = four_along(
-                    row, one, lanes, degree, vertex, indices, codes, coded, state, constants
+                place_0 = np.int32(window + thread() % lanes)
+                places, ats, source_0, source_1, source_2, source_3 = four_along(
+                    row, place_0, lanes, degree, vertex, indices, codes, coded, state, constants
                 )
-                _, two, three, four = places
-                at_one, at_two, at_three, at_four = ats
-                given = own, before, edges
-                tied_one = holds(one < degree, of_one, *given, row + one, values)
-                tied_two = holds(two < degree, of_two, *given, row + two, values)
-                tied_three = holds(three < degree, of_three, *given, row + three, values)
-                tied_four = holds(four < degree, of_four, *given, row + four, values)
-                mine = np.int32(tied_one) + np.int32(tied_two) + np.int32(tied_three)
-                mine = np.int32(mine + np.int32(tied_four))
+                _, place_1, place_2, place_3 = places
+                at_0, at_1, at_2, at_3 = ats
+                receiver = own_state, before, edges
+                tied_0 = holds(place_0 < degree, source_0, *receiver, row + place_0, values)
+                tied_1 = holds(place_1 < degree, source_1, *receiver, row + place_1, values)
+                tied_2 = holds(place_2 < degree, source_2, *receiver, row + place_2, values)
+                tied_3 = holds(place_3 < degree, source_3, *receiver, row + place_3, values)
+                mine = np.int32(tied_0) + np.int32(tied_1) + np.int32(tied_2)
+                mine = np.int32(mine + np.int32(tied_3))
                 after = scan(mine)
                 total = shuffle(FULL, after, 31)
                 if slot + total > limit:
@@ -131,11 +133,11 @@ def list_tight_arcs(
                     slot = shuffle(FULL, slot, 0)
                     limit = slot + TIGHT_SHARE
                 at = slot + after - mine
-                kept = room, sources, targets, degrees
-                at = keep_tight_arc(tied_one, at, at_one, vertex, *kept)
-                at = keep_tight_arc(tied_two, at, at_two, vertex, *kept)
-                at = keep_tight_arc(tied_three, at, at_three, vertex, *kept)
-                at = keep_tight_arc(tied_four, at, at_four, vertex, *kept)
+                output = room, sources, targets, degrees
+                at = keep_tight_arc(tied_0, at, at_0, vertex, *output)
+                at = keep_tight_arc(tied_1, at, at_1, vertex, *output)
+                at = keep_tight_arc(tied_2, at, at_2, vertex, *output)
+                at = keep_tight_arc(tied_3, at, at_3, vertex, *output)
                 slot += total
         low = high
 

@@ -17,6 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.kernels.cuda.cooperative import (
+    advance,
+    clear_following,
+    clear_local,
+    counters_of,
+    rows_of_warp,
+    sync_workers,
+    warps_of,
+)
 from cugraph_ws.kernels.cuda.interface import (
     code_at,
     initial,
@@ -33,11 +42,9 @@ from cugraph_ws.kernels.cuda.layout import (
     COUNT,
     DEGREES,
     FRONTIER_BLOCK,
-    LEAST_ROWS,
     LISTED,
     NOBODY,
     QUEUED,
-    ROLES,
     STEPS,
     WAITING,
     WOKEN,
@@ -58,7 +65,6 @@ from cugraph_ws.kernels.cuda.primitives import (
     load_once,
     shared,
     shuffle,
-    sync_block,
     sync_grid,
     thread,
     threads,
@@ -109,23 +115,23 @@ def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control
     Each lane has four vertices, so a warp waits once for the counter that it adds 128 vertices to.
     """
     arcs = np.int64(0)
-    here = block() * threads() + thread() - lane()
-    for first in range(4 * here, vertices, 4 * blocks() * threads()):
-        one = first + lane()
-        two, three, four = one + 32, one + 64, one + 96
-        of_one = arcs_if_attached(one, vertices, levels, offsets)
-        of_two = arcs_if_attached(two, vertices, levels, offsets)
-        of_three = arcs_if_attached(three, vertices, levels, offsets)
-        of_four = arcs_if_attached(four, vertices, levels, offsets)
-        wanted = np.int32(of_one > 0) + np.int32(of_two > 0) + np.int32(of_three > 0)
-        wanted = np.int32(wanted + np.int32(of_four > 0))
+    first_thread = block() * threads() + thread() - lane()
+    for first in range(4 * first_thread, vertices, 4 * blocks() * threads()):
+        vertex_0 = first + lane()
+        vertex_1, vertex_2, vertex_3 = vertex_0 + 32, vertex_0 + 64, vertex_0 + 96
+        arcs_0 = arcs_if_attached(vertex_0, vertices, levels, offsets)
+        arcs_1 = arcs_if_attached(vertex_1, vertices, levels, offsets)
+        arcs_2 = arcs_if_attached(vertex_2, vertices, levels, offsets)
+        arcs_3 = arcs_if_attached(vertex_3, vertices, levels, offsets)
+        wanted = np.int32(arcs_0 > 0) + np.int32(arcs_1 > 0) + np.int32(arcs_2 > 0)
+        wanted = np.int32(wanted + np.int32(arcs_3 > 0))
         if any_of(FULL, wanted > 0):
             slot = reserve(control, COUNT, wanted)
-            slot = list_if(of_one, slot, one, listed)
-            slot = list_if(of_two, slot, two, listed)
-            slot = list_if(of_three, slot, three, listed)
-            slot = list_if(of_four, slot, four, listed)
-            arcs += of_one + of_two + of_three + of_four
+            slot = list_if(arcs_0, slot, vertex_0, listed)
+            slot = list_if(arcs_1, slot, vertex_1, listed)
+            slot = list_if(arcs_2, slot, vertex_2, listed)
+            slot = list_if(arcs_3, slot, vertex_3, listed)
+            arcs += arcs_0 + arcs_1 + arcs_2 + arcs_3
     arcs = sum_of_lanes(arcs)
     if lane() == 0 and arcs > 0:
         atomic_add(control, AHEAD, arcs)
@@ -133,7 +139,7 @@ def list_attached(vertices: Any, levels: Any, offsets: Any, listed: Any, control
 
 @kernel
 def pack_attached(
-    positions: Any, count: Any, bits: Any, found: Any, marked: Any, control: Any, attached: Any,
+    positions: Any, count: Any, bits: Any, parents: Any, marked: Any, control: Any, attached: Any,
     slot: Any,
 ) -> None:  # fmt: skip
     """Mark which of some vertices the last launch, of one level, attached; write how many it attached in all.
@@ -146,7 +152,7 @@ def pack_attached(
     if block() == 0 and thread() == 0:
         attached[slot] = number
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
-        marked[place] = np.uint8(found[positions[place]] >> bits == level)
+        marked[place] = np.uint8(parents[positions[place]] >> bits == level)
 
 
 @kernel
@@ -173,7 +179,7 @@ def unpack_attached(
 
 @inline
 def lead(
-    place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any, found: Any,
+    place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any, parents: Any,
     key: Any, numbers: Any,
 ) -> Any:  # fmt: skip
     """Return an arc's target and source, the arc, its word, and whether that is less than the target's.
@@ -182,58 +188,126 @@ def lead(
     no other array is read.
     """
     mine, arc = arc_at(place, ends, start, row, begin, 1)
-    other, word = np.int64(0), np.int64(NOBODY)
+    target, word = np.int64(0), np.int64(NOBODY)
     if place < total:
-        other = np.int64(load_once(indices, arc))
+        target = np.int64(load_once(indices, arc))
         word = key + np.int64(numbers[mine])
-    return other, mine, arc, word, word < load_fresh(found, other)
+    return target, mine, arc, word, word < load_fresh(parents, target)
 
 
 @inline
 def give(
-    other: Any, source: Any, arc: Any, number: Any, less: Any, codes: Any, receivers: Any,
-    numbers: Any, edges: Any, state: Any, constants: Any, values: Any, found: Any,
+    target: Any, source: Any, arc: Any, number: Any, less: Any, codes: Any, receivers: Any,
+    numbers: Any, edges: Any, state: Any, constants: Any, values: Any, parents: Any,
 ) -> None:  # fmt: skip
     """Keep the number of a better in-neighbour if it is less, and its arc is tight and leads to a receiver."""
     code = np.uint8(0)
     if less:
-        code = np.uint8(code_at(codes, True, other))
+        code = np.uint8(code_at(codes, True, target))
     if less and receivers[code] != 0:
-        own = load_coded(code, state, constants, other)
-        before = replace(own, initial(constants, other, np.int64(numbers[other]), values))
+        own_state = load_coded(code, state, constants, target)
+        before = replace(own_state, initial(constants, target, np.int64(numbers[target]), values))
         sender = load_coded(code_at(codes, True, source), state, constants, source)
-        better = is_active(own, keep(sender), values) and not same(own, before)
-        if better and is_tight(sender, own, before, edges, arc, values):
-            atomic_min(found, other, number)
+        better = is_active(own_state, keep(sender), values) and not same(own_state, before)
+        if better and is_tight(sender, own_state, before, edges, arc, values):
+            atomic_min(parents, target, number)
 
 
 @inline
 def attach(
-    other: Any, source: Any, arc: Any, word: Any, less: Any, sure: Any, levels: Any, numbers: Any,
-    edges: Any, state: Any, constants: Any, values: Any, found: Any, offsets: Any,
+    target: Any, source: Any, arc: Any, word: Any, less: Any, sure: Any, levels: Any, numbers: Any,
+    edges: Any, state: Any, constants: Any, values: Any, parents: Any, offsets: Any,
 ) -> Any:  # fmt: skip
     """Keep a word if it is less and its arc is tight; return whether it is the first, and then the out-degree."""
     first, degree = False, np.int64(0)
     tight = less and sure != 0
     waits = False
     if less and not tight:
-        waits = levels[other] != 0  # or it is a root
+        waits = levels[target] != 0  # or it is a root
     if waits:
-        own = load(state, constants, other)
-        before = replace(own, initial(constants, other, np.int64(numbers[other]), values))
-        tight = is_tight(load(state, constants, source), own, before, edges, arc, values)
+        own_state = load(state, constants, target)
+        before = replace(own_state, initial(constants, target, np.int64(numbers[target]), values))
+        tight = is_tight(load(state, constants, source), own_state, before, edges, arc, values)
     if tight:
-        first = atomic_min(found, other, word) == NOBODY
+        first = atomic_min(parents, target, word) == NOBODY
     if first:
-        degree = offsets[other + 1] - offsets[other]
+        degree = offsets[target + 1] - offsets[target]
     return first, degree
+
+
+@inline
+def grow_along(
+    share: Any, row: Any, begin: Any, level: Any, key: Any, sure: Any, indices: Any, trees: Any,
+    program: Any, listing: Any,
+) -> Any:  # fmt: skip
+    """Offer the lanes' rows, `share` arcs of each, to their targets; return the out-arcs of those attached.
+
+    `trees` are levels, parents, codes, receivers and numbers; `program` is what it reads.  `listing` is where
+    attached vertices are listed: the next list, the counters, which of them, and the offsets of the out-arcs.
+    """
+    levels, parents, codes, receivers, numbers = trees
+    following_list, counters, which, offsets = listing
+    ends = scan(share)
+    start = np.int32(ends - share)
+    total = shuffle(FULL, ends, 31)
+    ahead = np.int64(0)
+    for window in range(np.int32(0), total, np.int32(64)):
+        place = np.int32(window + lane())
+        target_0, source_0, arc_0, word_0, less_0 = lead(
+            place, total, ends, start, row, begin, indices, parents, key, numbers
+        )
+        target_1, source_1, arc_1, word_1, less_1 = lead(
+            np.int32(place + 32), total, ends, start, row, begin, indices, parents, key, numbers
+        )
+        if level < 0:
+            give(
+                target_0,
+                source_0,
+                arc_0,
+                word_0,
+                less_0,
+                codes,
+                receivers,
+                numbers,
+                *program,
+                parents,
+            )
+            give(
+                target_1,
+                source_1,
+                arc_1,
+                word_1,
+                less_1,
+                codes,
+                receivers,
+                numbers,
+                *program,
+                parents,
+            )
+        elif any_of(FULL, less_0 or less_1):
+            new_0, degree_0 = attach(
+                target_0, source_0, arc_0, word_0, less_0, sure, levels, numbers, *program, parents,
+                offsets,
+            )  # fmt: skip
+            new_1, degree_1 = attach(
+                target_1, source_1, arc_1, word_1, less_1, sure, levels, numbers, *program, parents,
+                offsets,
+            )  # fmt: skip
+            ahead += degree_0 + degree_1
+            wanted = np.int32(new_0) + np.int32(new_1)
+            slot = reserve(counters, which, np.int32(wanted))
+            if new_0:
+                following_list[slot] = target_0
+            if new_1:
+                following_list[slot + np.int32(new_0)] = target_1
+    return ahead
 
 
 @kernel
 @bounded(FRONTIER_BLOCK)
 def grow_forward(
     vertices: Any, bits: Any, numbers: Any, forward: Any, edges: Any, state: Any, constants: Any,
-    parameters: Any, sums: Any, number: Any, levels: Any, found: Any, codes: Any, receivers: Any,
+    parameters: Any, sums: Any, number: Any, levels: Any, parents: Any, codes: Any, receivers: Any,
     sure: Any, queue: Any, lists: Any, most: Any, few: Any, few_arcs: Any, control: Any,
 ) -> None:  # fmt: skip
     """Attach undecided vertices to equals that the last level attached, up to `most` levels.  Cooperative.
@@ -255,7 +329,7 @@ def grow_forward(
         What the program reads.
     levels : int32[vertices]
         0 for vertices attached before, and for roots.
-    found : int64[vertices]
+    parents : int64[vertices]
         For the others, the level in the high bits and the least in-neighbour's number in the low ones;
         `NOBODY` while undecided.
     codes, receivers : uint8[vertices], uint8[256]
@@ -304,25 +378,16 @@ def grow_forward(
                 continue
             alone = True
             beat = np.int32(0)
-            if thread() < 32:
-                local[thread()] = 0
-            sync_block()
-        counters, at = control, turn
-        warp = np.int32(thread() // 32 * blocks() + block())
-        warps = np.int32(blocks() * threads() // 32)
-        if alone:
-            counters, at = local, beat
-            warp, warps = np.int32(thread() // 32), np.int32(threads() // 32)
-        listed, following = lists[0], lists[1]
+            clear_local(local)
+        counters, at = counters_of(alone, control, turn, local, beat)
+        warp, warps = warps_of(alone)
+        listed, next_listed = lists[0], lists[1]
         if level & 1:
-            listed, following = lists[1], lists[0]
+            listed, next_listed = lists[1], lists[0]
         key = (level + 1) << bits
         if leads:
-            for role in range(ROLES):
-                counters[LISTED + 3 * role + (at + 1) % 3] = 0
-        rows = 32
-        while rows > LEAST_ROWS and count <= rows // 2 * warps:
-            rows //= 2
+            clear_following(counters, at)
+        rows = rows_of_warp(count, warps)
         size, ahead = np.int64(0), np.int64(0)
         top, pace = np.int32((count + rows - 1) // rows), warps
         for stage in range(2):
@@ -333,59 +398,21 @@ def grow_forward(
                     stage, listed, count, base, rows, offsets, queue, size, warps, counters,
                     QUEUED + at,
                 )  # fmt: skip
-                ends = scan(share)
-                start = np.int32(ends - share)
-                total = shuffle(FULL, ends, 31)
-                for window in range(np.int32(0), total, np.int32(64)):
-                    place = np.int32(window + lane())
-                    one, from_one, arc_one, word_one, less_one = lead(
-                        place, total, ends, start, row, begin, indices, found, key, numbers
-                    )
-                    two, from_two, arc_two, word_two, less_two = lead(
-                        np.int32(place + 32), total, ends, start, row, begin, indices, found, key,
-                        numbers,
-                    )  # fmt: skip
-                    if level < 0:
-                        give(
-                            one, from_one, arc_one, word_one, less_one, codes, receivers, numbers,
-                            edges, state, constants, values, found,
-                        )  # fmt: skip
-                        give(
-                            two, from_two, arc_two, word_two, less_two, codes, receivers, numbers,
-                            edges, state, constants, values, found,
-                        )  # fmt: skip
-                    elif any_of(FULL, less_one or less_two):
-                        new_one, degree_one = attach(
-                            one, from_one, arc_one, word_one, less_one, sure, levels, numbers,
-                            edges, state, constants, values, found, offsets,
-                        )  # fmt: skip
-                        new_two, degree_two = attach(
-                            two, from_two, arc_two, word_two, less_two, sure, levels, numbers,
-                            edges, state, constants, values, found, offsets,
-                        )  # fmt: skip
-                        ahead += degree_one + degree_two
-                        wanted = np.int32(new_one) + np.int32(new_two)
-                        slot = reserve(counters, LISTED + at, np.int32(wanted))
-                        if new_one:
-                            following[slot] = one
-                        if new_two:
-                            following[slot + np.int32(new_one)] = two
+                ahead += grow_along(
+                    share, row, begin, level, key, sure, indices,
+                    (levels, parents, codes, receivers, numbers), (edges, state, constants, values),
+                    (next_listed, counters, LISTED + at, offsets),
+                )  # fmt: skip
             ahead = sum_of_lanes(ahead)
             if lane() == 0 and ahead > 0:
                 atomic_add(counters, DEGREES + at, ahead)
             ahead = np.int64(0)
-            if alone:
-                sync_block()
-            else:
-                sync_grid()
+            sync_workers(alone)
             size = counters[QUEUED + at]
             if size == 0:
                 break
         count, work = counters[LISTED + at], counters[DEGREES + at]
-        if alone:
-            beat = np.int32((beat + 1) % 3)
-        else:
-            turn = np.int32((turn + 1) % 3)
+        turn, beat = advance(alone, turn, beat)
         level += 1
     if leads and level > begun:  # otherwise others may still read what no block has changed
         control[COUNT] = count
@@ -394,10 +421,10 @@ def grow_forward(
 
 
 @kernel
-def mark_levels(vertices: Any, bits: Any, levels: Any, found: Any) -> None:
+def mark_levels(vertices: Any, bits: Any, levels: Any, parents: Any) -> None:
     """Unpack the words: the level and the predecessor's number of each vertex that was found."""
     for vertex in range(block() * threads() + thread(), vertices, blocks() * threads()):
-        word = found[vertex]
+        word = parents[vertex]
         if levels[vertex] == WAITING and word < NOBODY:
             levels[vertex] = word >> bits
-            found[vertex] = word & ((np.int64(1) << bits) - 1)
+            parents[vertex] = word & ((np.int64(1) << bits) - 1)

@@ -88,14 +88,16 @@ def drop_edges(
             mine = owner(sums, at + lane())
             element = shuffle(FULL, begin, mine) + at + lane()
             bottom, top = shuffle(FULL, low, mine), shuffle(FULL, high, mine)
-            own = shuffle(FULL, edge, mine)
+            falling_edge = shuffle(FULL, edge, mine)
             if at + lane() < total:
                 near = np.int64(edges[element])
-                if marks[near] != REMOVED and not (marks[near] == FALLING and near < own):
+                if marks[near] != REMOVED and not (marks[near] == FALLING and near < falling_edge):
                     place = find(indices, bottom, top, indices[element])
                     if place >= 0:
                         far = np.int64(edges[place])
-                        if marks[far] != REMOVED and not (marks[far] == FALLING and far < own):
+                        if marks[far] != REMOVED and not (
+                            marks[far] == FALLING and far < falling_edge
+                        ):
                             if marks[near] == LEFT:
                                 lower_support(supports, near, level, queue, control)
                             if marks[far] == LEFT:

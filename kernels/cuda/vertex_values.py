@@ -28,9 +28,9 @@ OUTSIDE, UNKNOWN, NANS = 0, 1, 2  # places among the counts
 @inline
 def place_from(guess: Any, wanted: Any, ids: Any, size: Any) -> Any:
     """Return where an id is among ascending ones, −1 if nowhere; `guess` is read first, if it is a place."""
-    found = np.int64(-1)
+    place = np.int64(-1)
     if guess >= 0 and guess < size and np.int64(ids[max(guess, 0)]) == wanted:
-        found = np.int64(guess)
+        place = np.int64(guess)
     else:
         low, high = np.int64(0), np.int64(size)
         while low < high:
@@ -40,14 +40,14 @@ def place_from(guess: Any, wanted: Any, ids: Any, size: Any) -> Any:
             else:
                 high = middle
         if low < size and np.int64(ids[low]) == wanted:
-            found = low
-    return found
+            place = low
+    return place
 
 
 @kernel
 def place_values(
     wanted: Any, rows: Any, low: Any, least: Any, most: Any, ids: Any, size: Any, bits: Any,
-    sign: Any, infinity: Any, placed: Any, given: Any, counts: Any,
+    sign: Any, infinity: Any, placed: Any, is_given: Any, counts: Any,
 ) -> None:  # fmt: skip
     """Write each row's number to the place of the vertex whose id it has, and mark that place.
 
@@ -70,7 +70,7 @@ def place_values(
         The sign bit, and the bits of infinity, so that NaN can be told; for integers 0 and all bits.
     placed : uint[size]
         Numbers by place, written.
-    given : uint8[size]
+    is_given : uint8[size]
         Set to 1 where a number is written.
     counts : int64[3]
         Added to: rows with ids not between `least` and `most`, rows with other ids without a place, and
@@ -97,7 +97,7 @@ def place_values(
                 unknown += 1
             else:
                 store_fresh(placed, place, number)
-                store_fresh(given, place, np.uint8(1))
+                store_fresh(is_given, place, np.uint8(1))
     outside, unknown, nans = sum_of_lanes(outside), sum_of_lanes(unknown), sum_of_lanes(nans)
     if lane() == 0:
         if outside > 0:

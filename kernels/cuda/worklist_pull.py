@@ -26,27 +26,20 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import add, drop, list_words
+from cugraph_ws.kernels.cuda.cooperative import (
+    advance,
+    clear_following,
+    clear_local,
+    counters_of,
+    sync_workers,
+    warps_of,
+)
 from cugraph_ws.kernels.cuda.interface import (
-    ANY,
-    CHANGES,
-    SETTLES,
     TERMS,
-    is_active,
-    is_enough,
-    is_settled,
     keep,
     load,
-    load_target,
-    merge,
-    message,
-    nothing,
     put,
-    put_message,
-    same,
-    take_message,
     terms,
-    update,
     with_sums,
 )
 from cugraph_ws.kernels.cuda.layout import (
@@ -57,308 +50,45 @@ from cugraph_ws.kernels.cuda.layout import (
     COUNT,
     DEGREES,
     ENTRIES,
-    FIRST_ARCS,
     FRONTIER_BLOCK,
     KEPT,
-    LEAST_ROWS,
     LISTED,
-    PIECE,
     PULL,
     QUEUED,
-    ROLES,
     STEPS,
     WOKEN,
 )
 from cugraph_ws.kernels.cuda.primitives import (
-    FULL,
-    any_of,
-    atomic_add,
-    ballot,
     block,
     blocks,
     bounded,
-    ffs,
     inline,
     kernel,
     lane,
-    load_fresh,
-    load_once,
-    popc,
     shared,
-    shuffle,
-    sync_block,
     sync_grid,
     thread,
     threads,
-)
-from cugraph_ws.kernels.cuda.rows import (
-    arc_at,
-    greatest_of_lanes,
-    queue_row,
-    reserve,
-    scan,
-    sum_of_lanes,
-    take_pieces,
 )
 from cugraph_ws.kernels.cuda.superstep import (
     WARP_FIGURES,
     add_row,
     add_terms,
-    fetch,
     fold_block,
-    fold_lanes,
-    fold_segments,
-    gather_strided,
     no_tally,
     put_tally,
     put_terms,
 )
+from cugraph_ws.kernels.cuda.worklist_calls import call_neighbours, list_flagged, list_in_order
+from cugraph_ws.kernels.cuda.worklist_gathers import answer_pieces, gather_pieces, gather_rows
 
 __all__ = ["pull_worklist"]
-
-
-@inline
-def meet(alone: Any) -> None:
-    """Wait at a barrier: of the grid, or of the single block that works."""
-    if alone:
-        sync_block()
-    else:
-        sync_grid()
-
-
-@inline
-def rows_a_warp(entries: Any, warps: Any) -> Any:
-    """Return how many rows of a list a warp takes: fewer if some warps would get none."""
-    rows = 32
-    while rows > LEAST_ROWS and entries <= rows // 2 * warps:
-        rows //= 2
-    return rows
 
 
 @inline
 def is_over(count: Any, work: Any, done: Any, steps: Any, leave: Any) -> Any:
     """Return whether a launch ends before a superstep's marking."""
     return count == 0 or done == steps or (done > 0 and work > leave)
-
-
-@inline
-def list_flagged(
-    vertices: Any, flags: Any, others: Any, listed: Any, offsets: Any, control: Any, turn: Any
-) -> None:
-    """List flagged vertices, count their out-arcs, and clear the flags of the superstep after."""
-    arcs = np.int64(0)
-    for first in range(block() * threads() + thread() - lane(), vertices, blocks() * threads()):
-        vertex = first + lane()
-        active = False
-        if vertex < vertices:
-            active = flags[vertex] != 0
-            others[vertex] = np.uint8(0)
-        if any_of(FULL, active):
-            slot = reserve(control, LISTED + turn, np.int32(active))
-            if active:
-                listed[slot] = vertex
-                arcs += offsets[vertex + 1] - offsets[vertex]
-    arcs = sum_of_lanes(arcs)
-    if lane() == 0 and arcs > 0:
-        atomic_add(control, DEGREES + turn, arcs)
-
-
-@inline
-def call(place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any) -> Any:
-    """Return the vertex that an arc leads to, and whether there is an arc."""
-    _, arc = arc_at(place, ends, start, row, begin, 1)
-    other = np.int64(0)
-    if place < total:
-        other = np.int64(load_once(indices, arc))
-    return other, place < total
-
-
-@inline
-def enter(other: Any, there: Any, marks: Any) -> Any:
-    """Mark a vertex if `there`; return whether this thread was the first to set its bit."""
-    if there and (np.int64(load_fresh(marks, other >> 5)) >> (other & 31)) & 1 == 0:
-        return add(marks, other)
-    return False
-
-
-@inline
-def write_down(first: Any, other: Any, slot: Any, room: Any, listed: Any, offsets: Any) -> Any:
-    """List a vertex when it is `first` marked, if there is room; return its in-degree, 0 later."""
-    degree = np.int64(0)
-    if first:
-        degree = offsets[other + 1] - offsets[other]
-        if slot < room:
-            listed[slot] = other
-    return degree
-
-
-@inline
-def call_all(
-    share: Any, row: Any, begin: Any, indices: Any, marks: Any, listed: Any, room: Any,
-    counters: Any, which: Any, offsets: Any,
-) -> Any:  # fmt: skip
-    """Mark the vertices that the arcs of the lanes' rows lead to; return the in-arcs of the lane's new ones."""
-    ends = scan(share)
-    start = np.int32(ends - share)
-    total = shuffle(FULL, ends, 31)
-    degrees = np.int64(0)
-    for at in range(np.int32(0), total, np.int32(64)):
-        place = np.int32(at + lane())
-        one, try_one = call(place, total, ends, start, row, begin, indices)
-        two, try_two = call(np.int32(place + 32), total, ends, start, row, begin, indices)
-        try_one = enter(one, try_one, marks)
-        try_two = enter(two, try_two, marks)
-        wanted = np.int32(try_one) + np.int32(try_two)
-        if any_of(FULL, wanted > 0):
-            slot = reserve(counters, which, np.int32(wanted))
-            degrees += write_down(try_one, one, slot, room, listed, offsets)
-            slot += np.int32(try_one)
-            degrees += write_down(try_two, two, slot, room, listed, offsets)
-    return degrees
-
-
-@inline
-def list_in_order(
-    words: Any, warp: Any, warps: Any, marks: Any, listed: Any, offsets: Any, shares: Any
-) -> None:
-    """List marked vertices by position, and clear the bits; each warp takes a range of the bitmap."""
-    span = (words + warps - 1) // warps
-    begin = min(np.int64(warp) * span, words)
-    end = min(begin + span, words)
-    count = np.int64(0)
-    for word in range(begin + lane(), end, 32):
-        count += np.int64(popc(marks[word]))
-    count = sum_of_lanes(count)
-    if lane() == 0:
-        shares[warp] = count
-    sync_grid()
-    below = np.int64(0)
-    for other in range(lane(), warp, 32):
-        below += shares[other]
-    below = sum_of_lanes(below)
-    for first in range(begin, end, 32):
-        mine = np.uint32(0)
-        if first + lane() < end:
-            mine = marks[first + lane()]
-            marks[first + lane()] = np.uint32(0)
-        wanted = np.int32(popc(mine))
-        ends = scan(wanted)
-        if any_of(FULL, wanted > 0):
-            list_words(mine, first, np.int64(below + ends - wanted), (listed,), offsets)
-        below += np.int64(shuffle(FULL, ends, 31))
-
-
-@inline
-def ask(
-    place: Any, total: Any, ends: Any, start: Any, row: Any, begin: Any, indices: Any, edges: Any,
-    state: Any, constants: Any, flags: Any, values: Any,
-) -> Any:  # fmt: skip
-    """Return the message along an arc of the lanes' rows, and whether there is one."""
-    receiver, arc = arc_at(place, ends, start, row, begin, 1)
-    last = arc
-    if place < total:
-        last = arc + 1
-    return fetch(arc, last, receiver, indices, edges, state, constants, (), flags, values)
-
-
-@inline
-def ask_all(
-    gathered: Any, found: Any, share: Any, row: Any, begin: Any, indices: Any, edges: Any,
-    state: Any, constants: Any, flags: Any, values: Any,
-) -> Any:  # fmt: skip
-    """Combine the messages along the lanes' rows, each into its lane's; lanes share out all arcs."""
-    ends = scan(share)
-    start = np.int32(ends - share)
-    total = shuffle(FULL, ends, 31)
-    longest = min(greatest_of_lanes(np.int32(share)), np.int32(32))
-    window = np.int32(0)
-    while window < total:
-        place = np.int32(window + lane())
-        one, live_one = ask(
-            place, total, ends, start, row, begin, indices, edges, state, constants, flags, values
-        )
-        two, live_two = ask(
-            np.int32(place + 32), total, ends, start, row, begin, indices, edges, state, constants,
-            flags, values,
-        )  # fmt: skip
-        gathered, found = fold_segments(
-            window, one, live_one, start, ends, longest, gathered, found
-        )
-        if window + 32 < total:
-            gathered, found = fold_segments(
-                np.int32(window + 32), two, live_two, start, ends, longest, gathered, found
-            )
-        window = np.int32(window + 64)
-    return gathered, found
-
-
-@inline
-def ask_in_haste(
-    row: Any, begin: Any, length: Any, indices: Any, edges: Any, state: Any, constants: Any,
-    flags: Any, values: Any,
-) -> Any:  # fmt: skip
-    """Read the first few in-arcs of a row until one has a message; for `any` one is enough.
-
-    For flags only a message that is set counts; if the first few have none, the whole row is read.
-    """
-    gathered = nothing()
-    found, enough = False, False
-    tried = np.int64(0)
-    while not enough and tried < min(length, FIRST_ARCS):
-        arc = begin + tried
-        sender = np.int64(indices[arc])
-        if flags[sender] != 0:
-            target = load_target(state, constants, row)
-            one = message(load(state, constants, sender), target, edges, arc, values)
-            gathered = merge(gathered, one)
-            found = True
-            enough = is_enough(gathered)
-        tried += 1
-    if not enough and length > FIRST_ARCS:
-        gathered, found = nothing(), False
-    return gathered, found, tried
-
-
-@inline
-def answer(
-    row: Any, gathered: Any, found: Any, state: Any, fresh: Any, constants: Any, values: Any,
-    flags: Any, listed: Any, counters: Any, which: Any, offsets: Any,
-) -> Any:  # fmt: skip
-    """Write the new state of a vertex with messages, if it has changed, and list it.
-
-    Returns
-    -------
-    (int64, int64)
-        Whether it has become active; and its out-degree if so, else 0.
-    """
-    written, activated = False, False
-    if found:
-        old = load(state, constants, row)
-        new = update(old, gathered, values)
-        written = not same(old, new)
-        if written or not CHANGES:
-            activated = is_active(old, new, values)
-        written = written or activated
-        if written:
-            put(fresh, row, new)
-    degree = np.int64(0)
-    if any_of(FULL, written):
-        slot = reserve(counters, which, np.int32(written))
-        if written:
-            listed[slot] = row
-        if activated:
-            flags[row] = np.uint8(1)
-            degree = offsets[row + 1] - offsets[row]
-    return np.int64(activated), degree
-
-
-@inline
-def count_in(value: Any, counters: Any, which: Any) -> None:
-    """Add all lanes' numbers to a counter."""
-    if any_of(FULL, value > 0):
-        total = sum_of_lanes(value)
-        if lane() == 0:
-            atomic_add(counters, which, total)
 
 
 @inline
@@ -380,6 +110,37 @@ def add_up(vertices: Any, state: Any, constants: Any, values: Any, sums: Any, ta
         if thread() == 0:
             put_terms(sums, 0, everyone[3])
     sync_grid()
+
+
+@inline
+def hand_over(
+    control: Any, entries: Any, count: Any, work: Any, before: Any, done: Any, calling: Any, listed: Any
+) -> None:  # fmt: skip
+    """Store what the single block knows, for the blocks that have waited for it."""
+    control[WOKEN] = entries
+    control[WOKEN + 1] = count
+    control[WOKEN + 2] = work
+    control[WOKEN + 3] = before
+    control[WOKEN + 4] = done
+    control[WOKEN + 5] = np.int64(calling)
+    control[WOKEN + 6] = np.int64(listed)
+
+
+@inline
+def take_over_from_block(control: Any) -> Any:
+    """Return what `hand_over` has stored."""
+    entries, count, work = control[WOKEN], control[WOKEN + 1], control[WOKEN + 2]
+    before, done = control[WOKEN + 3], np.int32(control[WOKEN + 4])
+    return entries, count, work, before, done, control[WOKEN + 5] != 0, control[WOKEN + 6] != 0
+
+
+@inline
+def put_in_place(changed: Any, entries: Any, first: Any, step: Any, memory: Any) -> None:
+    """Put the new states of changed vertices in place."""
+    state, fresh, constants, _ = memory
+    for place in range(first, entries, step):
+        row = np.int64(changed[place])
+        put(state, row, keep(load(fresh, constants, row)))
 
 
 @kernel
@@ -430,8 +191,8 @@ def pull_worklist(
         For each superstep the active vertices, the arcs read, and the direction.
     """
     pull_above, room, few, few_arcs, most_arcs = settings
-    out_offsets, out_indices = forward
-    in_offsets, in_indices = backward
+    out_offsets = forward[0]
+    in_offsets = backward[0]
     called = lists[2]
     words = np.int64((vertices + 31) // 32)
     local = shared(32, np.int64)
@@ -454,20 +215,11 @@ def pull_worklist(
         over = calling and (is_over(count, work, done, steps, leave) or spent > most_arcs)
         small = listed and entries <= few and work <= few_arcs
         if asleep or (alone and (over or not small)):
-            # The single block releases the others.
             if alone and leads:
-                control[WOKEN] = entries
-                control[WOKEN + 1] = count
-                control[WOKEN + 2] = work
-                control[WOKEN + 3] = before
-                control[WOKEN + 4] = done
-                control[WOKEN + 5] = np.int64(calling)
-                control[WOKEN + 6] = np.int64(listed)
+                hand_over(control, entries, count, work, before, done, calling, listed)
             sync_grid()
             if asleep:
-                entries, count, work = control[WOKEN], control[WOKEN + 1], control[WOKEN + 2]
-                before, done = control[WOKEN + 3], np.int32(control[WOKEN + 4])
-                calling, listed = control[WOKEN + 5] != 0, control[WOKEN + 6] != 0
+                entries, count, work, before, done, calling, listed = take_over_from_block(control)
                 everyone = False
                 over = calling and (is_over(count, work, done, steps, leave) or spent > most_arcs)
                 small = False
@@ -480,27 +232,19 @@ def pull_worklist(
                 continue
             alone = True
             beat = np.int32(0)
-            if thread() < 32:
-                local[thread()] = 0
-            sync_block()
-        counters, at = control, turn
-        # Neighbouring warps are of different blocks, so that few rows are spread over many.
-        warp = np.int32(thread() // 32 * blocks() + block())
-        warps = np.int32(blocks() * threads() // 32)
-        if alone:
-            counters, at = local, beat
-            warp, warps = np.int32(thread() // 32), np.int32(threads() // 32)
+            clear_local(local)
+        counters, at = counters_of(alone, control, turn, local, beat)
+        warp, warps = warps_of(alone)
+        team = warp, warps, alone, counters, at
         now, after, changed, next_changed = flags[0], flags[1], lists[0], lists[1]
         if done & 1:
             now, after, changed, next_changed = flags[1], flags[0], lists[1], lists[0]
         values = with_sums(parameters, sums, vertices, np.int64(number + done))
+        memory = state, fresh, constants, values
         if leads:
-            for role in range(ROLES):
-                counters[LISTED + 3 * role + (at + 1) % 3] = 0
+            clear_following(counters, at)
         if not alone:
             spent = np.float32(spent + np.float32(work))
-        size = np.int64(0)
-        rows = rows_a_warp(entries, warps)
         if calling:
             everyone = work > pull_above and not alone
             if leads:
@@ -509,41 +253,10 @@ def pull_worklist(
                 records[3 * done + 2] = (PULL if everyone else 0) + (ALONE if alone else 0)
             for place in range(32 * warp + lane(), before, 32 * warps):
                 after[next_changed[place]] = np.uint8(0)
-            degrees = np.int64(0)
-            top, pace = np.int32((entries + rows - 1) // rows), warps
-            for stage in range(2):
-                if stage == 1:
-                    top, pace = np.int32(size), np.int32(32 * warps)
-                for base in range(warp, top, pace):
-                    row, begin, share = np.int64(0), np.int64(0), np.int32(0)
-                    if stage == 1:
-                        row, begin, share = take_pieces(out_offsets, queue, size, base, warps)
-                    else:
-                        length = np.int64(0)
-                        if lane() < rows and rows * base + lane() < entries:
-                            row = np.int64(changed[rows * base + lane()])
-                            if done > 0:
-                                put(state, row, keep(load(fresh, constants, row)))
-                            if not everyone and now[row] != 0:
-                                begin = out_offsets[row]
-                                length = out_offsets[row + 1] - begin
-                        if any_of(FULL, length > PIECE):
-                            queue_row(
-                                counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
-                                length if length > PIECE else 0,
-                            )  # fmt: skip
-                        share = np.int32(0 if length > PIECE else length)
-                    if any_of(FULL, share > 0):
-                        degrees += call_all(
-                            share, row, begin, out_indices, marks, called, room, counters,
-                            LISTED + at, in_offsets,
-                        )  # fmt: skip
-                count_in(degrees, counters, DEGREES + at)
-                degrees = np.int64(0)
-                meet(alone)
-                size = counters[QUEUED + at]
-                if size == 0:
-                    break
+            call_neighbours(
+                team, changed, entries, everyone, done, now, memory, forward, in_offsets, queue, marks,
+                called, room,
+            )  # fmt: skip
             before = entries
             entries, work = counters[LISTED + at], counters[DEGREES + at]
             listed = everyone or entries <= room
@@ -556,118 +269,37 @@ def pull_worklist(
                 if leads:
                     records[3 * done + 2] += BALLOT
                 sync_grid()
-            if everyone:
-                rows = 32
-            read, woken, ahead = np.int64(0), np.int64(0), np.int64(0)
-            for base in range(warp, np.int32((entries + rows - 1) // rows), warps):
-                row, begin, length = np.int64(0), np.int64(0), np.int64(0)
-                if lane() < rows and rows * base + lane() < entries:
-                    if everyone:
-                        row = np.int64(rows * base + lane())
-                    else:
-                        row = np.int64(called[rows * base + lane()])
-                        if listed:
-                            drop(marks, row)
-                    if not (SETTLES and is_settled(load(state, constants, row), values)):
-                        begin = in_offsets[row]
-                        length = in_offsets[row + 1] - begin
-                gathered, found = nothing(), False
-                if ANY:
-                    gathered, found, tried = ask_in_haste(
-                        row, begin, length, in_indices, edges, state, constants, now, values
-                    )
-                    read += tried
-                    if found or length <= FIRST_ARCS:
-                        length = np.int64(0)
-                if any_of(FULL, length > PIECE):
-                    queue_row(
-                        counters, QUEUED + at, queue[0], queue[1], np.int64(0), row,
-                        length if length > PIECE else 0,
-                    )  # fmt: skip
-                share = np.int32(0 if length > PIECE else length)
-                read += length
-                if any_of(FULL, share > 0):
-                    gathered, found = ask_all(
-                        gathered, found, share, row, begin, in_indices, edges, state, constants,
-                        now, values,
-                    )  # fmt: skip
-                one, degree = answer(
-                    row, gathered, found, state, fresh, constants, values, after, next_changed,
-                    counters, LISTED + at, out_offsets,
-                )  # fmt: skip
-                woken += one
-                ahead += degree
-            count_in(read, records, 3 * done + 1)
-            count_in(woken, counters, ACTIVATED + at)
-            count_in(ahead, counters, DEGREES + at)
-            meet(alone)
+            listing = next_changed, after, out_offsets
+            gather_rows(
+                team, called, entries, listed, everyone, marks, backward, edges, memory, now, queue,
+                listing, records, done,
+            )  # fmt: skip
+            sync_workers(alone)
             size = counters[QUEUED + at]
             if size > 0:
-                for slot in range(warp, np.int32(size), warps):
-                    row = np.int64(queue[0][slot])
-                    begin = in_offsets[row] + np.int64(queue[1][slot]) * PIECE
-                    gathered, found = gather_strided(
-                        row, begin + lane(), min(begin + PIECE, in_offsets[row + 1]), 32,
-                        in_indices, edges, state, constants, (), now, values,
-                    )  # fmt: skip
-                    gathered = fold_lanes(gathered, 32)
-                    found = any_of(FULL, found)
-                    if lane() == 0:
-                        put_message(parts[0], slot, gathered)
-                        parts[1][slot] = np.uint8(1) if found else np.uint8(0)
-                meet(alone)
-                woken, ahead = np.int64(0), np.int64(0)
-                for base in range(warp, np.int32((size + 31) // 32), warps):
-                    begins = False
-                    if 32 * base + lane() < size:
-                        begins = queue[1][32 * base + lane()] == 0
-                    mask = ballot(FULL, begins)
-                    while mask != 0:  # a row whose pieces begin here
-                        head = np.int64(32 * base + ffs(mask) - 1)
-                        mask = np.uint32(mask & (mask - 1))
-                        row = np.int64(queue[0][head])
-                        pieces = (in_offsets[row + 1] - in_offsets[row] + PIECE - 1) // PIECE
-                        gathered, found = nothing(), False
-                        for piece in range(head + lane(), head + pieces, 32):
-                            gathered = merge(gathered, take_message(parts[0], piece))
-                            found = found or parts[1][piece] != 0
-                        gathered = fold_lanes(gathered, 32)
-                        found = any_of(FULL, found)
-                        one, degree = answer(
-                            row, gathered, found and lane() == 0, state, fresh, constants, values,
-                            after, next_changed, counters, LISTED + at, out_offsets,
-                        )  # fmt: skip
-                        woken += one
-                        ahead += degree
-                count_in(woken, counters, ACTIVATED + at)
-                count_in(ahead, counters, DEGREES + at)
-                meet(alone)
+                gather_pieces(team, size, backward, edges, memory, now, queue, parts)
+                sync_workers(alone)
+                answer_pieces(team, size, in_offsets, memory, queue, parts, listing)
+                sync_workers(alone)
             entries, count, work = (
                 counters[LISTED + at],
                 counters[ACTIVATED + at],
                 counters[DEGREES + at],
             )
             if TERMS:  # all blocks work
-                for place in range(32 * warp + lane(), entries, 32 * warps):
-                    row = np.int64(next_changed[place])
-                    put(state, row, keep(load(fresh, constants, row)))
+                put_in_place(next_changed, entries, 32 * warp + lane(), 32 * warps, memory)
                 sync_grid()
                 add_up(vertices, state, constants, values, sums, tallies)
             calling, listed, everyone = True, True, False
             done = np.int32(done + 1)
-        if alone:
-            beat = np.int32((beat + 1) % 3)
-        else:
-            turn = np.int32((turn + 1) % 3)
-    first, pace = block() * threads() + thread(), blocks() * threads()
+        turn, beat = advance(alone, turn, beat)
+    first, step = block() * threads() + thread(), blocks() * threads()
     after, changed, next_changed = flags[1], lists[0], lists[1]
     if done & 1:
         after, changed, next_changed = flags[0], lists[1], lists[0]
     if done > 0:
-        for place in range(first, entries, pace):
-            row = np.int64(changed[place])
-            put(state, row, keep(load(fresh, constants, row)))
-        for place in range(first, before, pace):
+        put_in_place(changed, entries, first, step, (state, fresh, constants, ()))
+        for place in range(first, before, step):
             after[next_changed[place]] = np.uint8(0)
     if leads:
         control[COUNT] = count

@@ -222,13 +222,13 @@ def test_out_weights_are_added_up_once_for_a_graph(weighted, monkeypatch):
         first = ws.pagerank(graph)
         kept = graph.weight_sums("weight" if weighted else None, incoming=False)
         assert kept is graph.weight_sums("weight" if weighted else None, incoming=False)
-        assert graph.degrees(incoming=True) is graph.degrees(incoming=True)
+        assert graph.degree_array(incoming=True) is graph.degree_array(incoming=True)
         again = ws.pagerank(graph)
     assert counted == (["weight_sums"] if weighted else [])
     assert first.equals(again)
     assert graph._sums == {}  # the graph is closed
     with pytest.raises(ws.InputError, match="closed"):
-        graph.degrees(incoming=True)
+        graph.degree_array(incoming=True)
 
 
 def test_out_weights_are_added_up_once_on_a_gpu(monkeypatch):
@@ -255,12 +255,12 @@ def test_sums_cached_on_a_gpu_are_not_needed_after_it_is_freed():
     with build(SHAPES["random"]) as graph:
         with emulated():
             graph.weight_sums("weight", incoming=True, on_device=True)
-            graph.degrees(incoming=True, on_device=True)
+            graph.degree_array(incoming=True, on_device=True)
         sums = np.bincount(
             SHAPES["random"].destination, SHAPES["random"].weight, graph.number_of_vertices
         )
         assert graph.weight_sums("weight", incoming=True).tolist() == sums.tolist()
-        assert graph.degrees(incoming=True).sum() == graph.number_of_edges
+        assert graph.degree_array(incoming=True).sum() == graph.number_of_edges
 
 
 @pytest.mark.parametrize("scale", [1.0, 123.0])

@@ -20,8 +20,8 @@ from cugraph_ws.backends.cuda.codegen import (
     Variant,
     interface_source,
     module_source,
-    sent_fields,
 )
+from cugraph_ws.backends.cuda.fields_read import sent_fields
 from cugraph_ws.backends.cuda.lists import ListedRows
 from cugraph_ws.program.binding import bind
 from cugraph_ws.runtime.generated import kernel_file

@@ -22,7 +22,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import graph as device_graph
 from cugraph_ws.backends.cuda import predecessors, schedule
-from cugraph_ws.backends.cuda.codegen import reads_states_alone
+from cugraph_ws.backends.cuda.fields_read import reads_states_alone
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.kernels.cuda.layout import CODES, COUNT, STEPS
 from cugraph_ws.runtime.device import device

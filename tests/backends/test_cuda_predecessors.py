@@ -208,13 +208,16 @@ def test_levels_of_any_kind(case, ranks):
     assert found.iterations > 3
 
 
+@pytest.mark.parametrize("block", [64, 128], ids=["whole blocks", "blocks cut to half"])
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("tied", [False, True])
-def test_rows_of_all_lengths(tied, ranks, monkeypatch):
+def test_rows_of_all_lengths(tied, ranks, block, monkeypatch):
     """Each class of in-degrees has its number of threads; of each row the least number is chosen.
 
     By levels everyone in a row is better than who has it, by widths that are all alike everyone is as good.
+    Blocks have 64 threads; if 128 are asked for, that is as if a kernel took too many registers.
     """
+    monkeypatch.setattr(schedule, "BLOCK", block)
     degrees = np.r_[1:36, 62:67, 126:131, 138:143]
     for name, value in {"WIDEST": 140, **(ALONG_TIES if tied else {})}.items():
         monkeypatch.setattr(predecessors, name, value)

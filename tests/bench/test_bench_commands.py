@@ -21,6 +21,7 @@ from ci_scripts import ROOT, numpy_as_cupy, of
 from emulator.device import emulated
 from fuzz import functions
 from shapes import build, rmat
+from stand_in_pynvml import Gpu, Nvml
 from verify import Edges
 
 import cugraph_ws as ws
@@ -83,18 +84,23 @@ class TestPackage:
     @pytest.mark.parametrize(
         ("visible", "gpus"), [(None, 4), ("2,3", 2), ("0", 1), ("0,1,2,3,4", 4)]
     )
-    def test_only_visible_gpus_count(self, monkeypatch, tmp_path, visible, gpus):
-        tool = tmp_path / "nvidia-smi"
-        tool.write_text(
-            "#!/bin/sh\nfor gpu in 0 1 2 3; do echo 'NVIDIA H200, 143771, 580.1'; done\n"
-        )
-        tool.chmod(0o700)
-        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    def test_only_visible_gpus_count(self, monkeypatch, visible, gpus):
+        nvml = Nvml([Gpu(f"GPU-{number}", number) for number in range(4)])
+        monkeypatch.setitem(sys.modules, "pynvml", nvml)
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         if visible is not None:
             monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
         facts = of("machine").machine()
         assert (facts["gpu"], facts["gpus"]) == ("NVIDIA H200", gpus)
+        assert (facts["memory"], facts["driver"], nvml.users) == ("143771", "580.1", 0)
+
+    @pytest.mark.parametrize(
+        "nvml", [None, Nvml([]), Nvml([Gpu("GPU-0", 0)], driver="")],
+        ids=["no package", "no GPU", "no driver"],
+    )  # fmt: skip
+    def test_a_machine_without_a_gpu(self, monkeypatch, nvml):
+        monkeypatch.setitem(sys.modules, "pynvml", nvml)
+        assert "gpu" not in of("machine").machine()
 
     @pytest.mark.parametrize(
         ("words", "said"),

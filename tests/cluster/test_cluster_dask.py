@@ -451,6 +451,32 @@ def test_a_frame_a_graph_and_a_method_are_alike(crowd):
     assert_same(both, ws.bfs(frame, 3, **names, directed=False))
 
 
+def test_a_graph_on_a_cluster_explains_itself(pair):
+    edges = SKEWED
+    whole = ws.Graph(edge_frame(edges), weight="weight")
+    with ws.Graph(spread_edges(edges, 4), weight="weight") as graph:
+        assert len(graph) == len(whole)
+        assert 0 in graph
+        assert edges.n + 5 not in graph
+        assert "no id" not in graph
+        assert "yes" in graph._repr_html_()
+        pd.testing.assert_frame_equal(
+            graph.vertices.compute().reset_index(drop=True), whole.vertices
+        )
+        pd.testing.assert_frame_equal(graph.edges.compute().reset_index(drop=True), whole.edges)
+        pd.testing.assert_frame_equal(graph.bfs(0).compute().reset_index(drop=True), whole.bfs(0))
+        unweighted = graph.sssp(1, weight=None).compute().reset_index(drop=True)
+        pd.testing.assert_frame_equal(unweighted, whole.sssp(1, weight=None))
+        result = graph.run(ws.PageRank, max_iter=3)
+        assert len(result.head(2)) == 2
+        assert len(result.to_pandas()) == len(whole)
+        assert "pagerank" in result._repr_html_()
+        assert result["vertex"].compute().tolist() == whole.vertices["vertex"].tolist()
+        with pytest.raises(AttributeError, match="no 'to_scipy'"):
+            graph.to_scipy  # noqa: B018
+        assert "to_scipy" not in dir(graph)
+
+
 def test_ids_of_text_and_of_several_columns(crowd):
     source, destination = SKEWED.source, SKEWED.destination
     frame = pd.DataFrame(

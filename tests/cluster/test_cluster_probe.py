@@ -18,7 +18,6 @@ from thread_ranks import over_links
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import schedule
 from cugraph_ws.backends.cuda.exchange import times_over
-from cugraph_ws.dask import gpu_topology as wires
 from cugraph_ws.dask import probe as scan
 from cugraph_ws.dask import rank_probe
 from cugraph_ws.dask import worker as worker_module
@@ -334,44 +333,3 @@ def test_links_between_gpus_are_kept_by_what_all_ranks_found(monkeypatch):
         for hub, window in ((None, object()), (object(), None), (None, None))
     )
     assert peers < by_host < by_network
-
-
-LISTED = "0, GPU-aaaa\n1, GPU-bbbb\n2, GPU-cccc\n"
-MATRIX = """\
-\t\x1b[4mGPU0\tGPU1\tGPU2\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m
-GPU0\t X \tNV18\tSYS\tPIX\t0-47\t0\t\tN/A
-GPU1\tNV18\t X \tPHB\tSYS\t0-47\t0\t\tN/A
-GPU2\tSYS\tPHB\t X \tSYS\t48-95\t1\t\tN/A
-NIC0\tPIX\tSYS\tSYS\t X
-
-Legend:
-
-  X    = Self
-  NV#  = Connection traversing a bonded set of # NVLinks
-"""
-
-
-def test_wires_between_gpus():
-    assert wires.links_of("GPU-aaaa", LISTED, MATRIX) == {
-        "GPU-bbbb": "NVLink, 18 lanes", "GPU-cccc": "PCIe (SYS)",
-    }  # fmt: skip
-    assert wires.links_of("GPU-cccc", LISTED, MATRIX)["GPU-bbbb"] == "PCIe (PHB)"
-    assert wires.links_of("GPU-dddd", LISTED, MATRIX) == {}
-    assert wires.links_of("GPU-aaaa", "", "") == {}
-
-
-def test_the_tool_is_asked(tmp_path, monkeypatch):
-    tool = tmp_path / "nvidia-smi"
-    (tmp_path / "matrix").write_text(MATRIX)
-    (tmp_path / "listed").write_text(LISTED)
-    tool.write_text(
-        f'#!/bin/sh\nif [ "$1" = topo ]; then cat {tmp_path}/matrix; else cat {tmp_path}/listed; fi\n'
-    )
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert wires.gpu_links("GPU-bbbb")["GPU-aaaa"] == "NVLink, 18 lanes"
-    assert wires.gpu_links("") == {}
-    tool.write_text("#!/bin/sh\nexit 9\n")
-    assert wires.gpu_links("GPU-bbbb") == {}
-    monkeypatch.setenv("PATH", "/nonexistent")
-    assert wires.gpu_links("GPU-bbbb") == {}

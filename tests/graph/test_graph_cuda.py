@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import numbered_ids
 from cugraph_ws.backends.cuda import numbering as device_numbering
 from cugraph_ws.backends.cuda import order as device_order
 from cugraph_ws.backends.cuda import vertices as device_vertices
@@ -127,7 +128,10 @@ def check_same(host, made):
             assert made.edge_values(name, order).tolist() == host.edge_values(name, order).tolist()
             assert made.edge_dtype(name) == host.edge_dtype(name) == made.edge_values(name).dtype
     for incoming in (True, False):
-        assert made.degrees(incoming=incoming).tolist() == host.degrees(incoming=incoming).tolist()
+        assert (
+            made.degree_array(incoming=incoming).tolist()
+            == host.degree_array(incoming=incoming).tolist()
+        )
         for name in host.edge_attributes:
             sums = [one.weight_sums(name, incoming=incoming) for one in (host, made)]
             assert np.allclose(*sums, rtol=1e-13)
@@ -198,7 +202,8 @@ def test_functions_return_narrow_ids_as_they_came(dtype):
 @pytest.mark.parametrize("chunk", [7, 1 << 26])
 @pytest.mark.parametrize(("low", "high"), [(0, 10**12), (-(10**12), 10**12), (-40, -3)])
 def test_integers_of_large_ranges(monkeypatch, low, high, chunk):
-    monkeypatch.setattr(device_numbering, "_CHUNK", chunk)
+    monkeypatch.setattr(device_numbering, "CHUNK", chunk)
+    monkeypatch.setattr(numbered_ids, "CHUNK", chunk)
     frame = edges_of(np.random.default_rng(1), low, high)
     check_same(Graph(frame, weight="w"), Graph(cudf(frame), weight="w"))
 
@@ -705,7 +710,7 @@ def test_only_small_numbers_pass_through_the_host(gpu, monkeypatch):
         assert graph.report.edges == graph.number_of_edges
         graph.numbers(graph.vertex_frame({})["vertex"], "start", on_device=True)
         graph.weight_sums("w", incoming=True, on_device=True)
-        graph.degrees(incoming=False, on_device=True)
+        graph.degree_array(incoming=False, on_device=True)
     assert max(copied) <= 100  # tables of a few numbers; columns have hundreds
     assert stand_in_cudf.Series.copies == 0
 
@@ -772,7 +777,7 @@ def test_closed_graphs_are_refused():
         lambda: graph.edge_values("w"),
         lambda: graph.edge_dtype("w"),
         lambda: graph.weight_sums("w", incoming=True),
-        lambda: graph.degrees(incoming=True),
+        lambda: graph.degree_array(incoming=True),
         lambda: graph.least_edge_value("w"),
         lambda: graph.describe_edge(0),
         graph.on_device,
@@ -790,7 +795,7 @@ def test_a_graph_of_the_host_is_copied_once():
         copy = graph.on_device()
         assert graph.on_device() is copy
         assert copy.arcs == 2
-        assert graph.degrees(incoming=True, on_device=True).tolist() == [1, 1]
+        assert graph.degree_array(incoming=True, on_device=True).tolist() == [1, 1]
         assert graph.weight_sums("w", incoming=True, on_device=True).tolist() == [2, 1]
         assert graph.numbers([1], "start", on_device=True).tolist() == [1]
         assert graph.numbers(OnDevice([1, 0]), "start").tolist() == [1, 0]

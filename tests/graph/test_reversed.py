@@ -40,7 +40,7 @@ def rows_of(graph: Any) -> dict[str, Any]:
         for name in graph.edge_attributes:
             found[f"{order} {name}"] = graph.edge_values(name, order)
     for incoming in (True, False):
-        found[f"degrees {incoming}"] = graph.degrees(incoming=incoming)
+        found[f"degrees {incoming}"] = graph.degree_array(incoming=incoming)
         found[f"weights {incoming}"] = graph.weight_sums("weight", incoming=incoming)
     return found
 
@@ -129,7 +129,7 @@ def test_a_shard_has_the_arcs_out_of_its_vertices(name: str, ranks: int) -> None
             assert reversed_view(shard).csc is view.csc
             own = slice(0, view.owned)
             return {
-                "degrees": view.degrees(incoming=True)[own],
+                "degrees": view.degree_array(incoming=True)[own],
                 "weights": view.weight_sums("weight", incoming=False)[own],
                 "indices": view.positions[view.csc.indices],
                 **{name: view.edge_values(name) for name in view.edge_attributes},

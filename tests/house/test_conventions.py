@@ -155,10 +155,16 @@ def test_a_named_column_that_is_missing_is_refused(name):
 
 
 @pytest.mark.parametrize("name", of("read", "required"))
-def test_a_weighted_graph_is_not_read_as_an_unweighted_one(name):
+def test_no_weights_are_read_of_a_weighted_graph_if_that_is_asked(name):
     function, given = ALL[name]
-    with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
-        function(graph, **given, weight=None)
+    with ws.Graph(EDGES) as graph:
+        if name in of("required"):
+            with pytest.raises(ws.InputError, match="weight"):
+                function(graph, **given, weight=None)
+        else:
+            plain = function(EDGES[["source", "destination"]], **given)
+            same(function(graph, **given, weight=None), plain)
+            assert graph.weight == "weight"
 
 
 def test_run_follows_the_rule():
@@ -171,8 +177,9 @@ def test_run_follows_the_rule():
         same(found, ws.pagerank(EDGES, weight=None))
     searches = ws.MultiSource(ws.SSSP, "start", ["a"])
     same(ws.run(searches, EDGES).frame, ws.multi_source_sssp(EDGES, ["a"]))
-    with ws.Graph(EDGES) as graph, pytest.raises(ws.InputError, match="weight=None"):
-        ws.run(ws.PageRank, graph, weight_column=None)
+    with ws.Graph(EDGES) as graph:
+        unweighted = ws.run(ws.PageRank, graph, weight_column=None).frame
+        same(unweighted, ws.pagerank(EDGES, weight=None))
     with pytest.raises(ws.InputError, match="name the same column"):
         ws.run(ws.PageRank, EDGES, weight="weight", weight_column="weight")
 

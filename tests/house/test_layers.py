@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -56,3 +57,25 @@ def test_own_files_are_imported_by_name_in_few_places() -> None:
         "cugraph_ws/runtime/device",
         "cugraph_ws/runtime/dispatch",
     ]
+
+
+def _names_of_imports(path: Path) -> set[str]:
+    """Return the modules that a file imports, inside functions too, and what it takes of each."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def test_one_file_imports_the_compiler_of_kernels() -> None:
+    """So that another compiler, or another release, is a matter of that file."""
+    importers = [
+        path.relative_to(HOME).as_posix()
+        for folder in ("cugraph_ws", "kernels")
+        for path in (HOME / folder).rglob("*.py")
+        if any(re.match(r"numba\.cuda\b|numba_cuda\b", name) for name in _names_of_imports(path))
+    ]
+    assert importers == ["cugraph_ws/runtime/cuda_target.py"]

@@ -100,6 +100,13 @@ def calls(roads: pd.DataFrame, lanes: pl.DataFrame, many: dd.DataFrame, rows: An
         assert_type(result.frame, pd.DataFrame)
         assert_type(result.iterations, int)
         assert_type(ws.shortest_path(result, ["munich"]), pd.DataFrame)
+        assert_type(ws.shortest_path(graph, "berlin", "munich"), pd.DataFrame)
+        assert_type(graph.run(WidestPath, start="berlin"), ws.Result[pd.DataFrame])
+        assert_type(graph.vertices, pd.DataFrame)
+        assert_type(graph.reverse(), ws.Graph[pd.DataFrame])
+        assert_type(graph.pagerank(alpha=0.9), pd.DataFrame)
+        graph.pagerank(alhpa=0.9)  # type: ignore[call-arg]
+        graph.connected_components()  # type: ignore[attr-defined]
     assert_type(ws.Graph.from_arrays([0], [1]), ws.Graph[Any])
     assert_type(ws.run(Strict, lanes, alpha=0.9, plan=ws.Plan(direction="gather")).trace, pl.DataFrame)
     assert_type(ws.run(ws.PageRank, many, alpha=0.9).frame, dd.DataFrame)

@@ -143,8 +143,8 @@ def compare(frame: pd.DataFrame, comm: Any, options: dict[str, Any]) -> None:
             )
     for incoming in (True, False):
         assert_same_arrays(
-            found.degrees(incoming=incoming, on_device=True),
-            expected.degrees(incoming=incoming),
+            found.degree_array(incoming=incoming, on_device=True),
+            expected.degree_array(incoming=incoming),
         )
         for column in expected.edge_attributes:
             np.testing.assert_allclose(

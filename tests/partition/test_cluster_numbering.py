@@ -254,7 +254,7 @@ def test_ids_on_a_gpu(dtype):
 @pytest.mark.parametrize("kept", [1, 3, 4, 100])
 def test_an_id_alone_is_looked_for_by_the_host(dtype, kept, monkeypatch):
     """Between the ids that it keeps, whatever their distance."""
-    monkeypatch.setattr("cugraph_ws.backends.cuda.numbering.KEPT_IDS", kept)
+    monkeypatch.setattr("cugraph_ws.backends.cuda.numbered_ids.KEPT_IDS", kept)
     limits = np.iinfo(dtype)
     ids = np.array(sorted({limits.min, 3, 5, 6, 9, 10, limits.max}), dtype)
     with emulated():

@@ -25,10 +25,10 @@ from cugraph_ws.partition.exchange_times import (
     HOST,
     LEAST,
     MARGIN,
+    ExchangeSeconds,
     ExchangeTimes,
     LastingTimes,
     Offer,
-    Parts,
     Rates,
     names_of,
 )  # fmt: skip
@@ -97,9 +97,9 @@ class TestCorrections:
         count, entry = 10**6, Entry(8)
         for _ in range(24):
             thought, really = (one.whole(count, entry, 0) for one in (times, true))
-            predicted = [Parts(HOST.latency, thought.sending, thought.handling)] * 2
+            predicted = [ExchangeSeconds(HOST.latency, thought.sending, thought.handling)] * 2
             took = [
-                Parts(0.0, HOST.latency + really.sending * wait, really.handling / 3)
+                ExchangeSeconds(0.0, HOST.latency + really.sending * wait, really.handling / 3)
                 for wait in (1, 9)
             ]
             times.learn(predicted, took)
@@ -108,13 +108,13 @@ class TestCorrections:
 
     def test_not_by_little(self):
         times = ExchangeTimes(HOST)
-        times.learn([Parts(1e-3, 9e-4, 9e-5)], [Parts(0.0, 5.0, 5.0)])
+        times.learn([ExchangeSeconds(1e-3, 9e-4, 9e-5)], [ExchangeSeconds(0.0, 5.0, 5.0)])
         assert (times.sending, times.handling) == (1.0, 1.0)
 
     def test_never_below_nothing(self):
         times = ExchangeTimes(HOST)
         for _ in range(99):
-            times.learn([Parts(1e-4, 1.0, 1.0)], [Parts(0.0, 0.0, 0.0)])
+            times.learn([ExchangeSeconds(1e-4, 1.0, 1.0)], [ExchangeSeconds(0.0, 0.0, 0.0)])
         assert (times.sending, times.handling) == (LEAST, LEAST)
 
     def test_ways_that_were_used_count_by_their_times(self):

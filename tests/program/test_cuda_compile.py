@@ -162,7 +162,8 @@ WIDTH = 4
 
 @inline
 def half(x):
-    return x // 2
+    quotient = x // 2
+    return quotient
 
 @inline
 def other(x):
@@ -184,6 +185,10 @@ def main(x):
         ("x + WIDTH", "x - WIDTH", False),
         ("WIDTH = 4", "WIDTH = 5", False),
         ("Say something", "Say something else", False),
+        ("quotient", "result", False),
+        ("def half(x):\n    quotient = x //", "def half(y):\n    quotient = y //", False),
+        ("def half(x):\n    quotient = x //", "def half(y):\n    quotient = WIDTH //", True),
+        ("return quotient", "return x", True),
     ],
 )
 def test_a_digest_is_of_what_a_kernel_uses(old, new, changes):

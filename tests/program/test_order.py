@@ -22,7 +22,7 @@ from zoo import Entry, remembering
 from zoo_meetings import HYPOTHESES, MEETINGS, write
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda.planner import CudaPlanner
+from cugraph_ws.backends.cuda.planner import Wanted, plan_of
 from cugraph_ws.program import (
     binding,
     combines,
@@ -382,12 +382,12 @@ def test_programs_of_the_library_and_of_the_tests_keep_their_ways() -> None:
             )
             bound = bind(program, graph, given)
             assert bound.accumulates, program
-            plan = CudaPlanner(bound, 10**9)
+            plan = plan_of(bound, 10**9, Wanted())
             assert plan.strategy.schedule in ("frontier", "worklist"), program
             gathers = program.combine in ("min", "max")
             assert bound.may_gather_from_all is gathers, program
             if plan.strategy.schedule == "frontier":
-                assert (plan._heavy > 0) is gathers, program
+                assert (plan.heavy > 0) is gathers, program
         assert bind(ws.BFS, graph, {"start": [0]}).goes_by_levels
         assert not bind(ws.SSSP, graph, {"start": [0]}).goes_by_levels
         whole = ws.Graph(frame.assign(weight=[1, 2]), weight="weight")

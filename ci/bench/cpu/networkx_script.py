@@ -28,10 +28,12 @@ CALLS: dict[str, dict[str, Any]] = {
 
 def networkx_script(case: Case, section: Section, repeats: int) -> None:
     """Time each call on the simple undirected graph of a case."""
-    kept = case.source != case.destination
+    no_loop = case.source != case.destination
     graph = networkx.Graph()
     graph.add_nodes_from(range(case.n))
-    graph.add_edges_from(np.stack([case.source[kept], case.destination[kept]], axis=1).tolist())
+    graph.add_edges_from(
+        np.stack([case.source[no_loop], case.destination[no_loop]], axis=1).tolist()
+    )
     with networkx.config(warnings_to_ignore={"cache"}):
         for name, arguments in CALLS.items():
             call = partial(getattr(networkx, name), graph, **arguments)

@@ -161,7 +161,7 @@ class CoalescingLoop(Loop):
         if self._number == 0 or self._number % PATIENCE or not quiet:
             return False
         graph = self._graph
-        degrees = graph.degrees(incoming=True, on_device=graph.binds_on_device)
+        degrees = graph.degree_array(incoming=True, on_device=graph.binds_on_device)
         own_degrees = degrees[: graph.owned]
         facts = [int(own_degrees.max()) if len(own_degrees) else 0]
         if self._comm.rank == 0:

@@ -184,7 +184,7 @@ class CpuPlanner:
         self._sent = 0  # arcs of the last frontier
         self._last: Direction = "push"
 
-    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+    def choose(self, counts: Counts, number: int, remaining: int) -> Choice:
         """Return what to run next.
 
         Parameters
@@ -193,7 +193,7 @@ class CpuPlanner:
             Counts of the last superstep.
         number : int
             Number of the next superstep, from 0.
-        left : int
+        remaining : int
             How many supersteps are still allowed.
 
         Returns
@@ -208,7 +208,7 @@ class CpuPlanner:
         self._sent = counts.arcs
         self._last = self._direction(counts)
         if self._last == "fused":
-            return Choice("fused", left, number, FUSED_ARCS)
+            return Choice("fused", remaining, number, FUSED_ARCS)
         return Choice(self._last, number=number)
 
     def _direction(self, counts: Counts) -> Direction:

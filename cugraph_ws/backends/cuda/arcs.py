@@ -16,11 +16,10 @@ import numpy as np
 from cugraph_ws.backends.cuda.columns import first_true
 from cugraph_ws.backends.cuda.graph import DeviceGraph, Order
 from cugraph_ws.backends.cuda.masks import chosen
-from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
-from cugraph_ws.runtime.arrays import any_true, count_true
+from cugraph_ws.runtime.arrays import any_true, count_true, read_scalars
 from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
 
@@ -76,16 +75,16 @@ class DeviceArcs:
         """Return a copy on the host, made when first requested, then kept."""
         with self._lock:
             if self._host is None:
-                here = device()
+                gpu = device()
                 rows, columns, order = self.ordered()
                 degrees = bin_counts(rows, self.graph.size)
                 offsets = np.zeros(self.graph.size + 1, np.int64)
-                np.cumsum(here.to_host(degrees), out=offsets[1:])
+                np.cumsum(gpu.to_host(degrees), out=offsets[1:])
                 values = {
-                    name: here.to_host(self.graph.values(name, "csc")[order])
+                    name: gpu.to_host(self.graph.values(name, "csc")[order])
                     for name in self._carried
                 }
-                csc = Adjacency(offsets, here.to_host(columns))
+                csc = Adjacency(offsets, gpu.to_host(columns))
                 directed = not self.graph.undirected
                 self._host = Arcs.of_csc(csc, values, directed=directed, mirrored=self._mirrored)
             return self._host
@@ -172,10 +171,10 @@ class DeviceArcs:
             among = xp.asarray(among)
             marks.append(among[sources] & among[destinations])
         if marks:
-            kept = marks[0]
+            chosen = marks[0]
             for mark in marks[1:]:
-                kept = kept & mark
-            which = xp.flatnonzero(kept)
+                chosen = chosen & mark
+            which = xp.flatnonzero(chosen)
             destinations, sources, order = destinations[which], sources[which], order[which]
         if not sorted_first:
             places = sort_ends(destinations, sources, size)

@@ -37,10 +37,10 @@ def borders_of(part: Part) -> Borders:
     name, learned, xp = "borders", part.graph.learned, part.xp
     if name not in learned:
         boundaries = part.halo.boundaries
-        held = [one for one in boundaries if len(one)]
-        entries = held[0] if len(held) == 1 else part.halo.ends
+        filled = [boundary for boundary in boundaries if len(boundary)]
+        entries = filled[0] if len(filled) == 1 else part.halo.ends
         bounds = np.cumsum([0, *map(len, boundaries)], dtype=np.int64)
         firsts, lasts = np.array(part.ghosts, np.int64).T
         learned[name] = Borders(entries, *map(xp.asarray, (bounds, firsts.copy(), lasts - firsts)))
-    found: Borders = learned[name]
-    return found
+    borders: Borders = learned[name]
+    return borders

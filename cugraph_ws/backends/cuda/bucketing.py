@@ -147,9 +147,9 @@ def fill_rows(
     slots = len(columns[0]) << int(both)
     kind = values[0].dtype if carry else np.dtype(np.int32)
     bits = np.int32 if kind.itemsize == 4 else np.int64  # of a value, whatever it means
-    given = values.pop().view(bits) if carry else xp.empty(1, bits)
+    carried = values.pop().view(bits) if carry else xp.empty(1, bits)
     longest = _longest(device, keep)
-    lengths = [one for one in LENGTHS if one < longest] + [longest]
+    lengths = [limit for limit in LENGTHS if limit < longest] + [longest]
     firsts, arcs = _classes(device, offsets, size, lengths)
     source_bits, buckets = bits_for(size), -(-arcs // SPAN)
     begins = xp.empty(buckets + 1, np.int64)
@@ -174,10 +174,10 @@ def fill_rows(
     step = bits_for(group) if group > 1 else 0
     module.launch(
         "spread_columns", _blocks(device, -(-slots // TILE)), BLOCK, columns, int(both), slots, low,
-        starts, positions, source_bits, shift + step, coarse, CURSOR, TILE, cursors, given,
+        starts, positions, source_bits, shift + step, coarse, CURSOR, TILE, cursors, carried,
         int(keep), int(carry), *spread, shared=12 * (TILE + coarse),
     )  # fmt: skip
-    del starts, cursors, given
+    del starts, cursors, carried
     if group > 1:
         tiles = xp.zeros(coarse + 1, np.int64)
         sizes = xp.diff(xp.append(begins[:-1:group], begins[-1:]))
@@ -190,15 +190,54 @@ def fill_rows(
         )  # fmt: skip
         spread = again
         del again, tiles, sizes
-    keys, order, carried = spread
-    del spread
     filled = Filled(
         xp.empty(arcs, np.int32),
         xp.empty(arcs if keep and not carry else 1, np.int32),
         xp.empty(arcs if carry else 1, bits),
     )
+    ruler = _Ruler(begins, firsts, lengths, source_bits)
+    _sort_buckets(device, spread, ruler, filled, both=both, keep=keep, carry=carry)
+    if carry:
+        return Filled(filled.indices, None, filled.values.view(kind))
+    return Filled(filled.indices, filled.order if keep else None, None)
+
+
+class _Ruler(NamedTuple):
+    """Where the buckets of sorted keys begin, and the classes of buckets.
+
+    Attributes
+    ----------
+    begins : device array of int64, shape (buckets + 1,)
+        Where each bucket begins.
+    firsts : list of int
+        The first bucket without a row above each length, longest first; and the end.
+    lengths : list of int
+        The longest row of each class, ascending.
+    source_bits : int
+        Bits of a neighbour in a key.
+    """
+
+    begins: DeviceArray
+    firsts: list[int]
+    lengths: list[int]
+    source_bits: int
+
+
+def _sort_buckets(
+    device: Device,
+    spread: tuple[DeviceArray, DeviceArray, DeviceArray],
+    ruler: _Ruler,
+    filled: Filled,
+    *,
+    both: bool,
+    keep: bool,
+    carry: bool,
+) -> None:
+    """Sort the keys of each bucket in shared memory, and write the rows."""
+    (keys, order, carried), (begins, firsts, _, source_bits) = spread, ruler
+    module = device.module("arc_buckets")
     # Rows get shorter, so the longest come first; the class before has those longer still
-    for length, first, last in zip(lengths[::-1], firsts, firsts[1:], strict=False):
+    for length, first, last in zip(ruler.lengths[::-1], firsts, firsts[1:], strict=False):
         if first == last:
             continue
         most, room, shared = _room(length, keep)
@@ -215,22 +254,19 @@ def fill_rows(
             )  # fmt: skip
     if firsts[0]:
         end = int(device.to_host(begins[firsts[0] : firsts[0] + 1])[0])
-        given_long = keys[:end], order[:end] if keep else None, carried[:end] if carry else None
-        _sort_long(device, given_long, source_bits, int(both), filled)
-    if carry:
-        return Filled(filled.indices, None, filled.values.view(kind))
-    return Filled(filled.indices, filled.order if keep else None, None)
+        longest_rows = keys[:end], order[:end] if keep else None, carried[:end] if carry else None
+        _sort_long(device, longest_rows, source_bits, int(both), filled)
 
 
 def _sort_long(
     device: Device,
-    given: tuple[DeviceArray, DeviceArray, DeviceArray],
+    spread: tuple[DeviceArray, DeviceArray, DeviceArray],
     source_bits: int,
     both: int,
     filled: Filled,
 ) -> None:
     """Sort the first rows, of which some are longer than a bucket."""
-    xp, (keys, order, values) = device.xp, given
+    xp, (keys, order, values) = device.xp, spread
     count = len(keys)
     if order is None:
         keys.sort()

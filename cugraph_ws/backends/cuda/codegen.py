@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from cugraph_ws.backends.cuda.layouts import layout_of
+from cugraph_ws.backends.cuda.fields_read import fields_read, sent_fields
+from cugraph_ws.backends.cuda.schedule import layout_of
 from cugraph_ws.backends.cuda.user_min_max import spelling_of
 from cugraph_ws.kernels.cuda.layout import CODES
 from cugraph_ws.program.codegen import (
@@ -44,8 +45,6 @@ __all__ = [
     "interface_source",
     "module_source",
     "program_kernels",
-    "reads_states_alone",
-    "sent_fields",
     "shuffle_text",
     "source_fields",
 ]  # fmt: skip
@@ -62,17 +61,20 @@ LOOPS = (
 # For states changed by compare-and-swap, and for vertices that only their own thread changes
 FRONTIER_LOOPS = (
     *LOOPS,
+    "cooperative",
     "tree_growth",
     "tight_arcs",
     "predecessor_codes",
     "pull",
+    "walk",
+    "priorities",
     "frontier",
     "push",
     "partitioned_frontier",
     "linked_exchange",
     "linked_frontier",
 )
-WORKLIST_LOOPS = (*LOOPS, "worklist_pull")
+WORKLIST_LOOPS = (*LOOPS, "cooperative", "worklist_calls", "worklist_gathers", "worklist_pull")
 EDGE_STATE_LOOPS = ("edge_state",)  # of programs that keep state on edges
 FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of a state without a code
 
@@ -254,68 +256,6 @@ def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def sent_fields(program: VertexProgram) -> tuple[int, ...]:
-    """Return which state fields of a ghost are read, and so must be sent.
-
-    Parameters
-    ----------
-    program : VertexProgram
-        The checked program.
-
-    Returns
-    -------
-    tuple of int
-        Places among the state fields: those that `compute` and `update_edge` read.  All fields if predecessors are
-        requested, since these compare states.
-    """
-    everything = tuple(range(len(program.state)))
-    reads = _fields_read(program, "compute", ("src",))
-    if program.edge_state and reads is not None:
-        more = _fields_read(program, "update_edge", ("src",))
-        reads = None if more is None else reads | more
-    if program.predecessor is not None or reads is None:
-        return everything
-    return tuple(place for place, name in enumerate(program.state) if name in reads)
-
-
-def _fields_read(
-    program: VertexProgram, function: str, parameters: tuple[str, ...]
-) -> frozenset[str] | None:
-    """Return the fields that a function reads of some parameters; None if they cannot be known."""
-    return _fields_in(program.sources[function].text, parameters)
-
-
-@lru_cache
-def _fields_in(text: str, parameters: tuple[str, ...]) -> frozenset[str] | None:
-    tree = parse(text)
-    names = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id in parameters]
-    reads = [
-        one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.value in names
-    ]
-    return frozenset(reads) if len(reads) == len(names) else None
-
-
-def reads_states_alone(program: VertexProgram, function: str) -> bool:
-    """Return whether one of a program's functions reads only states of vertices, no constants.
-
-    Parameters
-    ----------
-    program : VertexProgram
-        The checked program.
-    function : str
-        Its parameters are vertices, and the run's parameters.  A missing function reads nothing.
-
-    Returns
-    -------
-    bool
-        False also if the fields that the function reads cannot be known.
-    """
-    if function not in program.sources:
-        return True
-    reads = _fields_read(program, function, tuple(program.sources[function].parameters))
-    return reads is not None and reads.isdisjoint(program.constants)
-
-
 def has_codes(types: Types) -> bool:
     """Return whether states may have one-byte codes, of which more fit the GPU's cache.
 
@@ -334,18 +274,18 @@ def has_codes(types: Types) -> bool:
 @lru_cache
 def _loop_text(loop: str) -> str:
     tree = parse(kernel_file("cuda", loop).read_text("utf-8"))
-    kept = [
+    statements = [
         node
         for node in without_interface(tree)
         if not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cugraph_ws"))
     ]
-    return "\n\n".join(ast.unparse(node) for node in kept)
+    return "\n\n".join(ast.unparse(node) for node in statements)
 
 
 def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> str:
     """Write the names that `kernels/cuda/interface.py` adds to the CPU's."""
     terms = range(len(program.aggregates))
-    given = range(len(types.parameters))
+    arguments = range(len(types.parameters))
 
     def row(items: list[str]) -> str:
         return "(" + "".join(f"{item}, " for item in items) + ")"
@@ -358,9 +298,11 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         ]  # fmt: skip
         return row(parts) if types.tuple_message else parts[0]
 
-    sent = range(len(types.message) if variant.outbox else len(sent_fields(program)))
-    compared = " or ".join(f"old[{place}][vertex] != new[{place}][vertex]" for place in sent)
-    held = row([f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message])
+    fields_sent = range(len(types.message) if variant.outbox else len(sent_fields(program)))
+    compared = " or ".join(f"old[{place}][vertex] != new[{place}][vertex]" for place in fields_sent)
+    shared_arrays = row(
+        [f"shared(32, np.{'uint8' if kind == 'bool' else kind})" for kind in types.message]
+    )
     lines = [
         *_codes(program, types, variant),
         "@inline\ndef message_near(source, target, edges, arc, values):",
@@ -372,13 +314,13 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         f"TARGETS = {program.reads_target}",
         f"TERMS = {len(program.aggregates)}",
         "@inline\ndef copy_sent(source, place, target, to):",
-        *([f"    target[{one}][to] = source[{one}][place]" for one in sent] or ["    pass"]),
+        *([f"    target[{field}][to] = source[{field}][place]" for field in fields_sent] or ["    pass"]),
         "@inline\ndef differs(old, new, vertex):",
         f"    return {'True' if variant.in_place else compared or 'False'}",
         "@inline\ndef with_sums(parameters, sums, vertices, number):",
         "    return "
         + row([
-            *[f"parameters[{place}]" for place in given],
+            *[f"parameters[{place}]" for place in arguments],
             *[f"sums[{place}]" for place in terms],
             "vertices",
             "number",
@@ -402,18 +344,18 @@ def _lane_adaptors(program: VertexProgram, types: Types, variant: Variant) -> st
         "@inline\ndef shuffle_message_xor(mask, gathered, bits):",
         f"    return {shuffled('shuffle_xor', 'bits')}",
         "@inline\ndef shared_messages():",
-        f"    return {held}",
+        f"    return {shared_arrays}",
     ]  # fmt: skip
     lines += layout_of(variant.layout).adaptors(program, types, variant)
     if variant.swaps:
         cached = DeviceAccess(variant, cached=True)
         narrow = program.infinite and types.state[0] == "int32"
-        seen = "stored_int32(old[0])" if narrow else "old[0]"
+        expected = "stored_int32(old[0])" if narrow else "old[0]"
         lines += [
             "@inline\ndef glance(state, constants, vertex):",
             f"    return {vertex_text(program, types, cached)}",
             "@inline\ndef swap(state, vertex, old, new):",
-            f"    return atomic_compare_and_swap(state[0], vertex, {seen}, new[0]) == {seen}",
+            f"    return atomic_compare_and_swap(state[0], vertex, {expected}, new[0]) == {expected}",
         ]
     return "\n".join(lines)
 
@@ -436,13 +378,25 @@ def source_fields(
     list of (str, int, str)
         Role, place among the arrays of the role, and NumPy dtype name of the array.
     """
+    key = "source fields", types, outbox
+    if key not in program.memory:
+        program.memory[key] = _source_fields(program, types, outbox=outbox)
+    fields: list[tuple[str, int, str]] = program.memory[key]
+    return fields
+
+
+def _source_fields(
+    program: VertexProgram, types: Types, *, outbox: bool
+) -> list[tuple[str, int, str]]:
     if outbox:
         return [("outbox", place, _stored(kind)) for place, kind in enumerate(types.message)]
-    reads = _fields_read(program, "compute", ("src",))
+    reads = fields_read(program, "compute", ("src",))
     states = enumerate(zip(program.state, types.state, strict=True))
     constants = enumerate(zip(program.constants, types.constants, strict=True))
-    fields = [("state", place, *one) for place, one in states]
-    fields += [("constants", place, *one) for place, one in constants if not types.uniform[place]]
+    fields = [("state", place, *field) for place, field in states]
+    fields += [
+        ("constants", place, *field) for place, field in constants if not types.uniform[place]
+    ]
     return [
         (role, place, _stored(kind))
         for role, place, name, kind in fields
@@ -459,7 +413,7 @@ def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
     """Write functions that read states by their codes, or directly if states have none."""
     coded = has_codes(types)
     code = at = f"np.uint8({UNCODED})"
-    known = whole = "load(state, constants, vertex)"
+    known = uncoded = "load(state, constants, vertex)"
     if coded:
         kind = types.state[0]
         far = INFINITY if program.infinite else STORED.get(kind, "np.inf")
@@ -471,7 +425,7 @@ def _codes(program: VertexProgram, types: Types, variant: Variant) -> list[str]:
             at = f"codes[vertex] if worth else np.uint8({UNCODED})"
         code = f"np.uint8(vertex[0]) if {small} else np.uint8({beyond})"
         vertex = vertex_text(program, types, _CodedAccess(variant))
-        known = f"{whole} if code == {UNCODED} else {vertex}"
+        known = f"{uncoded} if code == {UNCODED} else {vertex}"
     return [
         f"CODED = {coded}",
         "@inline\ndef code_of(vertex):",

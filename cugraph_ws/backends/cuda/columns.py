@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from cugraph_ws.backends.cuda.cudf_series import coded, missing, no_text, time_counts
-from cugraph_ws.backends.cuda.numbering import read_scalars
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column
-from cugraph_ws.runtime.arrays import any_true
+from cugraph_ws.runtime.arrays import any_true, read_scalars
 from cugraph_ws.runtime.device import device
 
 __all__ = [

@@ -19,7 +19,7 @@ import pyarrow.types as pt
 from cugraph_ws.backends.cuda.columns import DeviceColumn
 from cugraph_ws.backends.cuda.cudf_series import Coded, coded, cudf_module, own_rules
 from cugraph_ws.backends.cuda.grouping import run
-from cugraph_ws.backends.cuda.numbering import DeviceNumbered
+from cugraph_ws.backends.cuda.numbered_ids import DeviceNumbered
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Below, Column, Frame, FrameKind, Ids, Masked
 from cugraph_ws.frames.ids import IdType
@@ -123,8 +123,8 @@ class SortedText:
             return xp.full(len(wanted), -1, np.int64)
         values = wanted.values.astype(self.ids.dtype)
         places = xp.minimum(xp.asarray(self.ids.searchsorted(values)), self.size - 1)
-        found = self.ids.take(places).reset_index(drop=True)
-        same = xp.asarray(found == values.reset_index(drop=True))
+        candidates = self.ids.take(places).reset_index(drop=True)
+        same = xp.asarray(candidates == values.reset_index(drop=True))
         return xp.where(same, places, -1)[wanted.codes].astype(np.int64)
 
     def decode(self, numbers: DeviceArray) -> list[Any]:
@@ -210,18 +210,18 @@ def number_text(columns: Sequence[Coded]) -> DeviceNumbered:
     cudf, xp = cudf_module(), device().xp
     with own_rules():
         places = [column.used() for column in columns]
-        used = [column.values.take(one) for column, one in zip(columns, places, strict=True)]
+        used = [column.values.take(rows) for column, rows in zip(columns, places, strict=True)]
         every = coded(cudf.concat(used, ignore_index=True))
         ids = every.values.sort_values()
         ranks = xp.empty(len(ids), index_dtype(len(ids)))
         ranks[xp.asarray(ids.index.values)] = xp.arange(len(ids))
         ranks = ranks[every.codes]
         numbers, first = [], 0
-        for column, one in zip(columns, places, strict=True):
+        for column, rows in zip(columns, places, strict=True):
             number = xp.zeros(len(column.values), ranks.dtype)  # no row has a value without one
-            number[one] = ranks[first : first + len(one)]
+            number[rows] = ranks[first : first + len(rows)]
             numbers.append(number[column.codes])
-            first += len(one)
+            first += len(rows)
         ids = ids.reset_index(drop=True)
     return DeviceNumbered(numbers, 0, None, SortedText(ids))
 
@@ -346,7 +346,7 @@ def join_categories(dtypes: Sequence[Any]) -> Any:
     """
     cudf = cudf_module()
     with own_rules():
-        every = cudf.concat([cudf.Series(one.categories) for one in dtypes], ignore_index=True)
+        every = cudf.concat([cudf.Series(dtype.categories) for dtype in dtypes], ignore_index=True)
         return cudf.CategoricalDtype(every.drop_duplicates(), ordered=False)
 
 
@@ -363,14 +363,16 @@ def make_frame(columns: Mapping[str, Any]) -> Any:
     cudf.DataFrame
     """
     with own_rules():
-        made = {name: _column(column) for name, column in columns.items()}
-        if any(isinstance(one, cudf_module().Series) for one in made.values()):
-            return cudf_module().DataFrame({name: as_series(one) for name, one in made.items()})
+        results = {name: _column(column) for name, column in columns.items()}
+        if any(isinstance(result, cudf_module().Series) for result in results.values()):
+            return cudf_module().DataFrame(
+                {name: as_series(result) for name, result in results.items()}
+            )
         from pylibcudf import Table
 
         # cuDF's constructor from a dict of Series is slower than many searches.
-        table = Table(list(made.values()))
-        return cudf_module().DataFrame.from_pylibcudf(table, {"columns": list(made)})
+        table = Table(list(results.values()))
+        return cudf_module().DataFrame.from_pylibcudf(table, {"columns": list(results)})
 
 
 def as_series(column: Any) -> Series:

@@ -89,11 +89,11 @@ def coded(series: Series) -> Coded:
         values = cudf.Series(series.dtype.categories)
         return Coded(xp.asarray(series.cat.codes).astype(np.int64), values)
     with own_rules():
-        found = _coded_by_hash(series)
-        if found is None:
+        result = _coded_by_hash(series)
+        if result is None:
             codes, values = series.factorize()
-            found = Coded(xp.asarray(codes), cudf.Series(values), all_used=True)
-        return found
+            result = Coded(xp.asarray(codes), cudf.Series(values), all_used=True)
+        return result
 
 
 def _coded_by_hash(series: Series) -> Coded | None:

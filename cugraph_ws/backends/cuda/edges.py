@@ -16,7 +16,8 @@ from cugraph_ws.backends.cuda.columns import first_true
 from cugraph_ws.backends.cuda.cudf_frames import move_to_device, number_text
 from cugraph_ws.backends.cuda.graph import build
 from cugraph_ws.backends.cuda.grouping import Ends
-from cugraph_ws.backends.cuda.numbering import DeviceNumbered, number_device_rows, read_scalars
+from cugraph_ws.backends.cuda.numbered_ids import DeviceNumbered
+from cugraph_ws.backends.cuda.numbering import number_device_rows
 from cugraph_ws.backends.cuda.order import sort_ends
 from cugraph_ws.backends.cuda.vertices import DeviceVertices
 from cugraph_ws.errors import InputError
@@ -31,7 +32,7 @@ from cugraph_ws.graph.edges import (
     refuse_loops,
     refuse_repeated,
 )
-from cugraph_ws.runtime.arrays import count_true
+from cugraph_ws.runtime.arrays import count_true, read_scalars
 from cugraph_ws.runtime.device import device
 
 __all__ = ["read_device_edges"]
@@ -128,16 +129,16 @@ def _refuse_or_drop_loops(
 ) -> int:
     """Apply the self-loop policy to columns and values, in place; return how many there were."""
     sources, destinations = numbered.columns
-    kept = sources != destinations
-    loops = len(kept) - count_true(kept)
+    not_loops = sources != destinations
+    loops = len(not_loops) - count_true(not_loops)
     if loops and policy == "error":
-        row = first_true(~kept)
+        row = first_true(~not_loops)
         number = int(device().to_host(numbered.numbers(0)[row : row + 1])[0])
         refuse_loops(row, numbered_vertices.describe(number), loops)
     if loops:
-        numbered.columns, numbered.counts = [sources[kept], destinations[kept]], None
+        numbered.columns, numbered.counts = [sources[not_loops], destinations[not_loops]], None
         for name, array in values.items():
-            values[name] = array[kept]
+            values[name] = array[not_loops]
     return loops
 
 
@@ -170,17 +171,17 @@ def _merge(
         described = (numbered_vertices.describe(int(number)) for number in pair)
         refuse_repeated(surplus, " to ".join(described))
     if surplus:
-        kept = order[starts[:-1]]
-        ends[:] = [sources[kept], destinations[kept]]
+        first_rows = order[starts[:-1]]
+        ends[:] = [sources[first_rows], destinations[first_rows]]
         for name, array in values.items():
-            one = policy_of(policy, name)
-            values[name] = _reduce(name, array, order, starts, one)
+            column_policy = policy_of(policy, name)
+            values[name] = _reduce(name, array, order, starts, column_policy)
             bad = None if name != weight else DeviceArcs.first_infinite(values[name])
             if bad is not None:  # the frame had no infinite values
                 numbers = device().to_host(xp.stack([end[bad] for end in ends]))
                 value = float(device().to_host(values[name][bad : bad + 1])[0])
                 edge = " to ".join(numbered_vertices.describe(int(number)) for number in numbers)
-                refuse_infinite(str(one), name, value, edge)
+                refuse_infinite(str(column_policy), name, value, edge)
     return surplus
 
 
@@ -192,15 +193,15 @@ def _changes(ends: DeviceArray, order: DeviceArray) -> DeviceArray:
 def _reduce(
     name: str, values: DeviceArray, order: DeviceArray, starts: DeviceArray, policy: Duplicates
 ) -> DeviceArray:
-    here, runs = device(), len(starts) - 1
+    gpu, runs = device(), len(starts) - 1
     if policy == "first":
         return values[order[starts[:-1]]]
-    values = here.xp.ascontiguousarray(values)
+    values = gpu.xp.ascontiguousarray(values)
 
     def launch(kernel: str, dtype: Any, *zero: Any) -> DeviceArray:
-        out = here.xp.empty(runs, dtype)
-        grid = here.blocks_for(runs, _BLOCK)
-        here.module("merge").launch(
+        out = gpu.xp.empty(runs, dtype)
+        grid = gpu.blocks_for(runs, _BLOCK)
+        gpu.module("merge").launch(
             kernel, grid, _BLOCK, values, order, starts, np.int64(runs), *zero, out
         )
         return out

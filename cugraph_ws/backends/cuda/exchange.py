@@ -65,8 +65,8 @@ def _extents(shard: ShardGraph, part: ProgramPart, *, outward: bool) -> npt.NDAr
     name = f"extents {outward}"
     if name not in shard.learned:
         sending = int(part.laid.csr.offsets[part.owned]) if outward and part.arcs else part.arcs
-        own = [part.owned, part.arcs, sending, *map(len, part.boundaries)]
-        shard.learned[name] = np.array(shard.comm.allgather(own), np.int64)
+        extents = [part.owned, part.arcs, sending, *map(len, part.boundaries)]
+        shard.learned[name] = np.array(shard.comm.allgather(extents), np.int64)
     learned: npt.NDArray[np.int64] = shard.learned[name]
     return learned
 
@@ -143,14 +143,14 @@ class DeviceRankExchange(RankExchange):
         self._apart = False  # whether the others have been sent already
 
     def _most(
-        self, held: npt.NDArray[np.int64], owned: npt.NDArray[np.int64]
+        self, counts: npt.NDArray[np.int64], owned: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return how many vertices may be sent, and the place of their length, by sender and receiver."""
         if not self._sender.everything:
-            return held, np.maximum(np.cumsum(held > 0, axis=1) - 1, 0)
-        whole = np.repeat(owned, len(held), axis=1)
-        np.fill_diagonal(whole, 0)
-        return whole, np.zeros_like(held)
+            return counts, np.maximum(np.cumsum(counts > 0, axis=1) - 1, 0)
+        limits = np.repeat(owned, len(counts), axis=1)
+        np.fill_diagonal(limits, 0)
+        return limits, np.zeros_like(counts)
 
     def _leaving(self, sizes: npt.NDArray[np.int64]) -> int:
         """Return the bytes that leave all GPUs, of messages' bytes by sender and receiver."""
@@ -158,8 +158,8 @@ class DeviceRankExchange(RankExchange):
 
     def _by_rank(self, sizes: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return what each rank sends, of messages by sender and receiver."""
-        found: npt.NDArray[Any] = sizes.sum(axis=1)
-        return found
+        totals: npt.NDArray[Any] = sizes.sum(axis=1)
+        return totals
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Store which ranks send which others changed vertices only."""
@@ -185,7 +185,8 @@ class DeviceRankExchange(RankExchange):
         if self._heads is None:
             cut = device().xp.asarray([executor.cut])
             heads = [
-                int(one.searchsorted(cut.astype(one.dtype))[0]) for one in self._sender.boundaries
+                int(boundary.searchsorted(cut.astype(boundary.dtype))[0])
+                for boundary in self._sender.boundaries
             ]
             self._heads = np.array(self._comm.allgather(heads), np.int64)
         executor.midway = partial(self._send_tails, executor)
@@ -254,27 +255,30 @@ class DeviceRankExchange(RankExchange):
         executor.finish_linked(steps)
         width = executor.refinement.width
         each = sum(self._chosen.entry(width)[:2])
-        whole = steps.history[: len(steps.history) - steps.pending]
-        history, sent, modes, ways = [], [], [], []
-        for one in whole:
-            history.append((self._active, one.read))
-            sent.append((one.listed * each + one.nbytes, (one.listed + one.marked) * width))
-            modes.append(("pull", "bitmap") if one.pulling else ("push", "online"))
-            ways.append(bool(one.listed) * bit_of("vr") | bool(one.nbytes) * bit_of("bits"))
-            self._active = one.active
+        finished = steps.history[: len(steps.history) - steps.pending]
+        history, bytes_sent, modes, ways = [], [], [], []
+        for step in finished:
+            history.append((self._active, step.read))
+            bytes_sent.append(
+                (step.listed * each + step.nbytes, (step.listed + step.marked) * width)
+            )
+            modes.append(("pull", "bitmap") if step.pulling else ("push", "online"))
+            ways.append(bool(step.listed) * bit_of("vr") | bool(step.nbytes) * bit_of("bits"))
+            self._active = step.active
         counts = Counts(active=self._active, sums=np.zeros(0))
-        if whole:
-            counts.arcs = whole[-1].arcs * self._arcs // max(1, self._inner)
+        if finished:
+            counts.arcs = finished[-1].arcs * self._arcs // max(1, self._inner)
         if steps.pending:
             counts, traffic = self._exchange_one(executor, choice)
             history += counts.history
-            sent.append((traffic.sent, traffic.useful))
+            bytes_sent.append((traffic.sent, traffic.useful))
             modes += counts.modes
             ways.append(traffic.ways)
             counts.unlike = choice.rounds > 0
-        counts.history, counts.modes, counts.ways, counts.exchanges = history, modes, ways, sent
+        counts.history, counts.modes = history, modes
+        counts.ways, counts.exchanges = ways, bytes_sent
         counts.read = sum(read for _, read in history)
-        total, useful = map(sum, zip(*sent, strict=True))
+        total, useful = map(sum, zip(*bytes_sent, strict=True))
         return counts, Traffic(total, useful, 0)
 
     def _exchange_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
@@ -312,10 +316,10 @@ class DeviceRankExchange(RankExchange):
         if not self._known:
             self._swap(executor, packed, np.where(self._listed, useful, self._whole))
         if_listed = times.listed(useful, self._whole, entry).or_else(in_bits, self._bits)
-        sent = if_whole.or_else(if_listed, self._listed)
-        predicted = self._price(executor, sent, self._listed)
+        offer = if_whole.or_else(if_listed, self._listed)
+        predicted = self._price(executor, offer, self._listed)
         traffic = Traffic(
-            self._leaving(sent.nbytes),
+            self._leaving(offer.nbytes),
             self._leaving(useful * self._flows) * width,
             self._ways(),
             float(predicted.sending),
@@ -354,12 +358,12 @@ class DeviceRankExchange(RankExchange):
         """Return what messages consist of, as `names_of` reads it."""
         if self._sender.everything:
             return bit_of("all")
-        found: dict[Way, npt.NDArray[np.bool_]] = {
+        used: dict[Way, npt.NDArray[np.bool_]] = {
             "bits": self._bits,
             "vr": self._listed & ~self._bits,
             "ms": self._flows & ~self._listed,
         }
-        return sum(bit_of(way) for way, where in found.items() if bool(where.any()))
+        return sum(bit_of(way) for way, where in used.items() if bool(where.any()))
 
     def _price(self, executor: CudaExecutor, offers: Offer, listed: npt.NDArray[np.bool_]) -> Offer:
         """Return all bytes of an exchange, and the seconds of the rank that takes longest."""
@@ -392,15 +396,15 @@ class DeviceRankExchange(RankExchange):
         none: npt.NDArray[np.bool_] = np.zeros_like(listed)
         if not listed.any():
             return none
-        whole = self._price(executor, if_whole, none)
+        unlisted = self._price(executor, if_whole, none)
         mixed = self._price(executor, if_whole.or_else(if_listed, listed), listed)
-        if abs(whole.sending - mixed.sending) > CLOSE:
+        if abs(unlisted.sending - mixed.sending) > CLOSE:
             now = bool(self._listed.any())
-            whole, mixed = (
-                one._replace(sending=self._lasting.estimate(way, one.sending, now))
-                for way, one in ((False, whole), (True, mixed))
+            unlisted, mixed = (
+                offer._replace(sending=self._lasting.estimate(way, offer.sending, now))
+                for way, offer in ((False, unlisted), (True, mixed))
             )
-        return listed if mixed.beats(whole) else none
+        return listed if mixed.beats(unlisted) else none
 
     def update_trees(self, executor: Executor) -> None:
         """Send which boundary vertices have been attached to the predecessor forest.
@@ -480,14 +484,14 @@ class DeviceRankExchange(RankExchange):
         going: list[list[Any]] = [[] for _ in range(size)]
         coming: list[list[Any]] = [[] for _ in range(size)]
         first = rank * self._words + self._figures
-        own = self._table[first : first + size]
+        own_lengths = self._table[first : first + size]
         for peer, update in packed.items():
             if not self._listed[rank, peer]:
                 going[peer] = update.arrays
             elif in_bits is not None and self._bits[rank, peer]:
                 going[peer] = in_bits.in_bits(update).arrays
             elif lengths[rank, peer]:
-                going[peer] = refinement.cut(update, own).arrays
+                going[peer] = refinement.cut(update, own_lengths).arrays
         come = [(peer, count) for peer, count in enumerate(lengths[:, rank].tolist()) if count]
         straight = not self._frontier and not self._sender.everything
         for peer, ghosts in enumerate(self._ghosts):

@@ -25,22 +25,22 @@ from cugraph_ws.backends.cuda.codegen import (
     has_codes,
     interface_source,
     program_kernels,
-    sent_fields,
     source_fields,
 )
+from cugraph_ws.backends.cuda.edge_state import EdgeState
+from cugraph_ws.backends.cuda.fields_read import sent_fields
 from cugraph_ws.backends.cuda.graph import Order
-from cugraph_ws.backends.cuda.layouts import layout_of
 from cugraph_ws.backends.cuda.lists import ListedRows
 from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
-from cugraph_ws.backends.cuda.rows import expand_rows
-from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape
+from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape, layout_of
 from cugraph_ws.backends.cuda.start import mark_starters
 from cugraph_ws.contract import BoundaryUpdate, Choice, ChooseWay, Counts
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.program.codegen import Types
 from cugraph_ws.runtime.device import Device, Prepared, device
 
 __all__ = ["CudaExecutor", "counts_of"]
@@ -116,21 +116,12 @@ class CudaExecutor:
         self._bound = bound
         self._part = part
         self._graph = part.laid
-        self._in_place = in_place
+        self._frontier, self._in_place = frontier, in_place
         self._lanes = _METHODS[method]
         self._sizes = {} if shard_bytes is None else {"shard_bytes": shard_bytes}
         self._tol = tol
-        xp, n = self._device.xp, part.size
+        self._types = _types_on_gpu(bound, tol)
         program = bound.program
-        exact = tol is not None and 0.0 < tol < NARROW_TOL
-        types = replace(
-            bound.types,
-            state=tuple(
-                kind if declared.on_gpu is None or exact else declared.on_gpu.name
-                for kind, declared in zip(bound.types.state, program.state.values(), strict=True)
-            ),
-        )
-        self._types = types
         # All partitions must agree on what peers read, those without arcs too.
         prepared = program.predecessor is None if part.divided else part.arcs > 0
         self._outbox = bound.prepares_ahead and not in_place and not worklist and prepared
@@ -146,36 +137,15 @@ class CudaExecutor:
         )
         if program.listing is not None:
             self._layout_class = ListedRows
-        interface = interface_source(program, types, variant)
         more = EDGE_STATE_LOOPS if program.edge_state else ()
         dense = (*LOOPS, *self._layout_class.loops, *more)
         loops = FRONTIER_LOOPS if swaps else WORKLIST_LOOPS if worklist else dense
+        interface = interface_source(program, self._types, variant)
         self._kernels = program_kernels(self._device, program, interface, loops)
-        copies = 1 if in_place else 2
-        self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
-        self._edge_state = tuple(xp.zeros(part.arcs, kind) for kind in program.edge_state_kinds)
-        # Whether the host decides after each superstep if the run is over
-        self._asks = part.divided or bool(program.edge_state)
-        kept = n if self._outbox else 0
-        self._outboxes = [tuple(xp.empty(kept, kind) for kind in types.message) for _ in range(2)]
-        # Active flags for each copy of the state; frontiers that push use bitmaps after the first.
-        again = n if frontier and not swaps else 0
-        self._flags = [xp.empty(n if frontier else 0, np.uint8), xp.zeros(again, np.uint8)]
-        self._frontier = frontier
         self._constants = part.constants
-        terms = len(program.aggregates)
-        self._width = layout.FIGURES + terms
-        self._sums = xp.zeros(terms, np.float64)
-        # What the host reads in one copy: control, lengths of messages, records.
-        cuts = np.cumsum(
-            [layout.CONTROL, len(part.boundaries), layout.RECORDS * self._width]
-        ).tolist()
-        self._report = xp.zeros(cuts[-1], np.int64)
-        self._cuts = cuts[:-1]
-        first, second = self._cuts
-        self._control, self._lengths = self._report[:first], self._report[first:second]
-        self._records = self._report[second:].view(np.float64)
-        self._on_host: list[npt.NDArray[np.int64]] | None = None
+        # Frontiers that push use bitmaps after the first superstep.
+        self._allocate_states(again=frontier and not swaps)
+        self._allocate_report()
         self._header_launches: dict[int, Callable[[], None]] = {}
         self._agreement: Callable[[], None] | None = None
         self._agreed = False  # whether the device has the aggregates of all ranks
@@ -188,15 +158,49 @@ class CudaExecutor:
         self._active = 0
         self._trees: DeviceTrees | None = None
 
+    def _allocate_states(self, *, again: bool) -> None:
+        """Allocate copies of the state, of prepared messages and of flags: both copies of flags if `again`."""
+        xp, n, program, types = self._device.xp, self._part.size, self._bound.program, self._types
+        copies = 1 if self._in_place else 2
+        self._states = [tuple(xp.empty(n, kind) for kind in types.state) for _ in range(copies)]
+        self._edge_state = (
+            EdgeState(self._device, self._part, program) if program.edge_state else None
+        )
+        # Whether the host decides after each superstep if the run is over
+        self._asks = self._part.divided or self._edge_state is not None
+        outbox_size = n if self._outbox else 0
+        self._outboxes = [
+            tuple(xp.empty(outbox_size, kind) for kind in types.message) for _ in range(2)
+        ]
+        self._flags = [
+            xp.empty(n if self._frontier else 0, np.uint8),
+            xp.zeros(n if again else 0, np.uint8),
+        ]
+
+    def _allocate_report(self) -> None:
+        """Allocate what the host reads in one copy: control, lengths of messages, records."""
+        xp, terms = self._device.xp, len(self._bound.program.aggregates)
+        self._width = layout.FIGURES + terms
+        self._sums = xp.zeros(terms, np.float64)
+        cuts = np.cumsum(
+            [layout.CONTROL, len(self._part.boundaries), layout.RECORDS * self._width]
+        ).tolist()
+        self._report = xp.zeros(cuts[-1], np.int64)
+        self._cuts = cuts[:-1]
+        first, second = self._cuts
+        self._control, self._lengths = self._report[:first], self._report[first:second]
+        self._records = self._report[second:].view(np.float64)
+        self._on_host: list[npt.NDArray[np.int64]] | None = None
+
     @cached_property
     def refinement(self) -> DeviceRefinement:
         """Packs what is sent to other partitions, and unpacks what they send."""
-        sent = self._outboxes if self._outbox else [
+        fields_sent = self._outboxes if self._outbox else [
             tuple(self._states[copy % len(self._states)][place] for place in sent_fields(self._bound.program))
             for copy in range(2)
         ]  # fmt: skip
         return DeviceRefinement(
-            self._device, self._kernels, sent, self._flags, in_place=self._in_place,
+            self._device, self._kernels, fields_sent, self._flags, in_place=self._in_place,
             frontier=self._frontier, owned=self._part.owned, lengths=self._lengths,
         )  # fmt: skip
 
@@ -287,9 +291,9 @@ class CudaExecutor:
             self._control, self._tallies, self._records, layout.ELSEWHERE if self._asks else 0,
         )  # fmt: skip
         for before, after in ((self._states[0], self._states[-1]), self._outboxes):
-            for one, other in zip(before, after, strict=True):
+            for column, copy in zip(before, after, strict=True):
                 # Initialise ghosts in both copies; later updates are written to both.
-                other[part.owned :] = one[part.owned :]
+                copy[part.owned :] = column[part.owned :]
         if self._frontier or not self._launches:  # without a frontier, arguments never change
             self._prepare()
 
@@ -297,7 +301,8 @@ class CudaExecutor:
     def _edges(self) -> tuple[Any, ...]:
         """The edge arrays that messages read, by the CSC, and the array where errors are recorded."""
         noted = [self._beyond] if self._bound.program.notes_errors else []
-        return (*self._edge_arrays("csc"), *self._edge_state, *noted)
+        state = () if self._edge_state is None else self._edge_state.columns
+        return (*self._edge_arrays("csc"), *state, *noted)
 
     @property
     def _beyond(self) -> Any:
@@ -399,13 +404,16 @@ class CudaExecutor:
         arcs = self._part.arcs
         history = [(self._part.owned, arcs)] * supersteps
         if self._frontier:
-            active = [int(one[layout.ACTIVE]) for one in figures]
-            history = [(sent, arcs) for sent in (active if first else [self._active, *active])[:-1]]
+            active = [int(record[layout.ACTIVE]) for record in figures]
+            history = [
+                (senders, arcs) for senders in (active if first else [self._active, *active])[:-1]
+            ]
         counts = counts_of(figures[-1], arcs, history)
         counts.beyond = int(control[layout.BEYOND])
         self._active = counts.active
         counts.changes = [
-            (float(one[layout.TOTAL]), float(one[layout.GREATEST])) for one in figures[first:]
+            (float(record[layout.TOTAL]), float(record[layout.GREATEST]))
+            for record in figures[first:]
         ]
         return counts
 
@@ -433,7 +441,7 @@ class CudaExecutor:
     def _launch_over_edges(self, kernel: str, *more: Any) -> None:
         """Launch a kernel that goes through all arcs, if there is state on them."""
         part = self._part
-        if self._edge_state and part.arcs:
+        if self._edge_state is not None and part.arcs:
             self._kernels.launch(
                 kernel, *launch_shape(self._device, part.arcs), (part.vertices, part.owned, part.arcs),
                 tuple(part.csc), self._edges, self._state, self._constants, self._bound.values, self._sums,
@@ -446,27 +454,14 @@ class CudaExecutor:
         self._launch_over_edges("update_edges", number, changed)
         return int(self._device.to_host(changed)[0])
 
-    @cached_property
-    def _arcs_outside(self) -> Any:
-        """The arcs by destination, then source, then place: the order of the graph's CSC."""
-        part, xp = self._part, self._device.xp
-        if not part.arcs:
-            return xp.zeros(0, np.int64)
-        offsets, indices = part.csc
-        rows = expand_rows(self._device, offsets, part.arcs, indices.dtype)
-        ends = [xp.take(part.numbers, one).astype(np.int64) for one in (indices, rows)]
-        return xp.lexsort(xp.stack([xp.arange(part.arcs), *ends]))
-
     def edge_state(self) -> dict[str, Any]:
         """Return the state of edges by field, in the order of the graph's CSC."""
-        fields = zip(self._bound.program.edge_state, self._edge_state, strict=True)
-        return {name: column[self._arcs_outside] for name, column in fields}
+        return {} if self._edge_state is None else self._edge_state.outside()
 
     def restore_edges(self, columns: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from what `edge_state` returned."""
-        fields = zip(self._bound.program.edge_state, self._edge_state, strict=True)
-        for name, column in fields:
-            column[self._arcs_outside] = self._device.xp.asarray(columns[name])
+        if self._edge_state is not None:
+            self._edge_state.restore(columns)
 
     # --------------------------------------------------------------------- exchange between GPUs
 
@@ -527,7 +522,7 @@ class CudaExecutor:
             Number of arcs of the whole graph.
         """
         # If a rank has recorded an error, its record is the error's two halves; see `write_header`.
-        beyond = [one for one in records if np.isnan(one[layout.ACTIVE])]
+        beyond = [record for record in records if np.isnan(record[layout.ACTIVE])]
         if beyond:
             high, low = int(beyond[0][layout.TOTAL]), int(beyond[0][layout.GREATEST])
             return Counts(beyond=(high << 32) + low, sums=records[0, layout.FIGURES :].copy())
@@ -555,10 +550,10 @@ class CudaExecutor:
     def in_parts(self) -> bool:
         """Whether a superstep can be launched in two parts."""
         program = self._bound.program
-        whole = (
+        undivided = (
             self._lanes or self._frontier or self._in_place or program.jumps or program.edge_state
         )
-        return not whole and bool(self._layout_class.in_parts)
+        return not undivided and bool(self._layout_class.in_parts)
 
     def pack(
         self, boundary: Any, *, refine: bool | ChooseWay, trees: bool = False
@@ -652,13 +647,24 @@ class CudaExecutor:
                 raise InputError(
                     f"the checkpoint has no column {name!r}; resume with the same program"
                 )
-            given = columns[name].astype(column.dtype, casting="same_kind")
-            column[:] = self._part.laid.by_position(xp.asarray(given))
+            values = columns[name].astype(column.dtype, casting="same_kind")
+            column[:] = self._part.laid.by_position(xp.asarray(values))
         if self._frontier:
             active = xp.asarray((queue != 0).astype(np.uint8))
             self._flags[0][:] = self._part.laid.by_position(active)
         if self._part.size:
             self._take_stock()
+
+
+def _types_on_gpu(bound: BoundProgram, tol: float | None) -> Types:
+    """Return a program's types with its state as it is stored on the GPU: narrower if `tol` allows."""
+    if tol is not None and 0.0 < tol < NARROW_TOL:
+        return bound.types
+    fields = zip(bound.types.state, bound.program.state.values(), strict=True)
+    stored = tuple(
+        kind if declared.on_gpu is None else declared.on_gpu.name for kind, declared in fields
+    )
+    return replace(bound.types, state=stored)
 
 
 def counts_of(record: npt.NDArray[np.float64], arcs: int, history: list[tuple[int, int]]) -> Counts:

@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cuda.codegen import (
-    Variant,
-    has_codes,
-    interface_source,
-    program_kernels,
-    reads_states_alone,
-)
+from cugraph_ws.backends.cuda.codegen import Variant, has_codes, interface_source, program_kernels
 from cugraph_ws.backends.cuda.executor import CudaExecutor
+from cugraph_ws.backends.cuda.fields_read import reads_states_alone
 from cugraph_ws.backends.cuda.schedule import launch_shape, room_for_long_rows
 from cugraph_ws.backends.planner import Filter, WantedDirection
 from cugraph_ws.contract import Choice, Counts
@@ -189,9 +184,9 @@ class CudaFrontierExecutor(CudaExecutor):
         first, traversal = self._traversal
         for place, value in ((NUMBER_AT, number), (STEPS_AT, supersteps), (LEAVE_AT, leave)):
             traversal.change(place, value)
-        given = number, supersteps, leave
+        arguments = number, supersteps, leave
         for launch, places in first:
-            for place, value in zip(places, given, strict=False):
+            for place, value in zip(places, arguments, strict=False):
                 launch.change(place, value)
         for _ in range(launches if first else 1):  # those with no work left return at once
             for launch, _ in first:
@@ -205,7 +200,7 @@ class CudaFrontierExecutor(CudaExecutor):
         The first two come with the places of the arguments that change; see `kernels/cuda/push.py`,
         `kernels/cuda/pull.py` and `kernels/cuda/frontier.py`.
         """
-        graph, here = self._graph, self._device
+        graph, gpu = self._graph, self._device
         backward = (graph.csc.offsets, graph.csc.indices)
         first: list[tuple[Prepared, tuple[int, ...]]] = []
         if self._settings[0] != layout.PULL and graph.arcs > self._settings[-1]:
@@ -219,7 +214,7 @@ class CudaFrontierExecutor(CudaExecutor):
         if self._settings[0] != layout.PUSH:
             items = -(-graph.size // VERTICES_A_THREAD)
             pull = self._kernels.prepare(
-                "pull_alone", *launch_shape(here, items), graph.size, backward, self._rows.offsets,
+                "pull_alone", *launch_shape(gpu, items), graph.size, backward, self._rows.offsets,
                 self._both_edges[1], self._states[0], self._constants, self._bitmaps, self._lists,
                 self._bound.values, self._sums, 0, 1, self._settings, self._frontiers, self._history,
             )  # fmt: skip
@@ -285,10 +280,10 @@ class CudaFrontierExecutor(CudaExecutor):
             return Counts(active=active, arcs=ahead, sums=np.zeros(0))
         if self._gathered:
             self._number += 1
-            sent, self._active = self._active, active
+            senders, self._active = self._active, active
             return Counts(
                 active=active, arcs=ahead, read=self._graph.arcs, modes=[("gather", "all")],
-                history=[(sent, self._graph.arcs)], sums=np.zeros(0),
+                history=[(senders, self._graph.arcs)], sums=np.zeros(0),
             )  # fmt: skip
         self._active = active
         done = int(control[layout.STEPS])
@@ -303,7 +298,7 @@ class CudaFrontierExecutor(CudaExecutor):
             active=active,
             arcs=ahead,
             read=int(history[:, 1].sum()),
-            history=[(sent, arcs) for sent, arcs, _ in history.tolist()],
+            history=[(senders, arcs) for senders, arcs, _ in history.tolist()],
             modes=[MODES[mode] for mode in history[:, 2].tolist()],
             sums=np.zeros(0),
         )
@@ -312,8 +307,8 @@ class CudaFrontierExecutor(CudaExecutor):
     def _forward(self) -> tuple[tuple[Any, Any], tuple[Any, ...]] | None:
         program, types = self._bound.program, self._bound.types
         few = "settled" in program.functions and has_codes(types) and not types.edges
-        whole = few and np.dtype(types.state[0]).kind == "i"
-        if self._pulls or not whole or not reads_states_alone(program, "active"):
+        is_integer = few and np.dtype(types.state[0]).kind == "i"
+        if self._pulls or not is_integer or not reads_states_alone(program, "active"):
             return None
         return self._out_rows
 
@@ -336,14 +331,14 @@ class CudaFrontierExecutor(CudaExecutor):
         """Return 1, 2, … for active vertices, −1 for postponed ones, and 0 for others."""
         if not self._began:
             return super().queue()
-        here, part = self._device, self._part
-        bits = here.xp.arange(32, dtype=np.uint32)
+        gpu, part = self._device, self._part
+        bits = gpu.xp.arange(32, dtype=np.uint32)
 
         def marked(bitmap: Any) -> npt.NDArray[np.bool_]:
             flags = ((bitmap[:, None] >> bits) & 1).ravel()[: part.size]
-            held = here.to_host(part.by_number(flags.astype(np.uint8)))
-            found: npt.NDArray[np.bool_] = held != 0
-            return found
+            flags_on_host = gpu.to_host(part.by_number(flags.astype(np.uint8)))
+            is_marked: npt.NDArray[np.bool_] = flags_on_host != 0
+            return is_marked
 
         active = marked(self._bitmaps[self._number % 2])
         places: npt.NDArray[np.int64] = np.where(active, np.cumsum(active, dtype=np.int64), 0)

@@ -15,8 +15,8 @@ import numpy as np
 from cugraph_ws.backends.cuda.grouping import Ends, number_dtype, run
 from cugraph_ws.backends.cuda.memory import check_device_memory, check_transpose_memory, estimate
 from cugraph_ws.backends.cuda.rows import (
-    Layout,
     Rows,
+    VertexOrder,
     count_targets,
     expand_rows,
     gather,
@@ -52,7 +52,7 @@ class DeviceGraph:
     ----------
     owner : Device
         Where the arrays are.
-    layout : Layout
+    vertex_order : VertexOrder
     indices : device array, shape (arcs,)
         In-neighbours: the indices of the CSC.
     values : dict of str to device array, shape (arcs,)
@@ -80,7 +80,7 @@ class DeviceGraph:
     def __init__(
         self,
         owner: Device,
-        layout: Layout,
+        vertex_order: VertexOrder,
         indices: DeviceArray,
         values: dict[str, DeviceArray],
         *,
@@ -91,14 +91,14 @@ class DeviceGraph:
         both_ways: int = 0,
     ) -> None:
         self.both_ways = both_ways
-        self.size = len(layout.numbers)
+        self.size = len(vertex_order.numbers)
         self.arcs = len(indices)
         self.undirected = undirected
         self.edge_attributes = names
         self._device = owner
         self._lock = RLock()
-        self._layout: Layout | None = layout
-        self._csc: Rows | None = Rows(layout.offsets, indices)
+        self._vertex_order: VertexOrder | None = vertex_order
+        self._csc: Rows | None = Rows(vertex_order.offsets, indices)
         self._csr: Rows | None = None
         self._values = {(name, "csc"): array for name, array in values.items()}
         self._fetch = fetch
@@ -184,13 +184,17 @@ class DeviceGraph:
     def nbytes(self) -> int:
         """Bytes held now."""
         with self._lock:
-            rows = [one for one in (self._csc, self._csr) if one is not None]
-            held = [*(self._layout or ())[:2], *self._values.values()]
-            held += [array for one in rows for array in one]
-            held += [self._order, self._transposed, self._out_degrees, *(self._least or ())]
-            held += [array for chunks in self._chunks.values() for array in chunks]
-            held += [array for _, one in self._layouts.values() for array in one.arrays.values()]
-            return sum(int(array.nbytes) for array in held if array is not None)
+            rows = [order for order in (self._csc, self._csr) if order is not None]
+            arrays = [*(self._vertex_order or ())[:2], *self._values.values()]
+            arrays += [array for order in rows for array in order]
+            arrays += [self._order, self._transposed, self._out_degrees, *(self._least or ())]
+            arrays += [array for chunks in self._chunks.values() for array in chunks]
+            arrays += [
+                array
+                for _, arc_layout in self._layouts.values()
+                for array in arc_layout.arrays.values()
+            ]
+            return sum(int(array.nbytes) for array in arrays if array is not None)
 
     def values(self, name: str, order: Order = "csc") -> DeviceArray:
         """Return an edge attribute in the order of an adjacency; made when first read, then kept.
@@ -223,11 +227,11 @@ class DeviceGraph:
             if (name, order) not in self._values:
                 if order == "csc":
                     assert self._fetch is not None
-                    given, places = self._device.xp.asarray(self._fetch(name)), self._order
+                    values, places = self._device.xp.asarray(self._fetch(name)), self._order
                 else:
                     _ = self.csr  # with the permutation
-                    given, places = self.values(name, "csc"), self._transposed
-                self._values[name, order] = gather(self._device, given, places)
+                    values, places = self.values(name, "csc"), self._transposed
+                self._values[name, order] = gather(self._device, values, places)
             return self._values[name, order]
 
     def vertices_with(self, degree: int) -> int:
@@ -247,12 +251,12 @@ class DeviceGraph:
             if degree not in self._at_least:
                 xp = self._device.xp
                 wanted = np.array([degree, *(() if self._at_least else DEGREES)], np.int64)
-                found = xp.empty(len(wanted), np.int64)
+                results = xp.empty(len(wanted), np.int64)
                 run(
                     self._device, "find_degrees", len(wanted), self.csc.offsets, self.size,
-                    xp.asarray(wanted), len(wanted), found,
+                    xp.asarray(wanted), len(wanted), results,
                 )  # fmt: skip
-                counts = self._device.to_host(found)
+                counts = self._device.to_host(results)
                 self._at_least.update(zip(wanted.tolist(), counts.tolist(), strict=True))
             return self._at_least[degree]
 
@@ -325,10 +329,12 @@ class DeviceGraph:
     def layouts(self) -> dict[str, int]:
         """Bytes of each layout that is held now, by name."""
         with self._lock:
-            found = {"csc": sum(int(array.nbytes) for array in self.csc)}
+            sizes = {"csc": sum(int(array.nbytes) for array in self.csc)}
             if self._csr is not None:
-                found["csr"] = sum(int(array.nbytes) for array in self._csr)
-            return found | {name: int(one.nbytes) for name, (_, one) in self._layouts.items()}
+                sizes["csr"] = sum(int(array.nbytes) for array in self._csr)
+            return sizes | {
+                name: int(arc_layout.nbytes) for name, (_, arc_layout) in self._layouts.items()
+            }
 
     def layout(self, name: str, sizes: Any, make: Callable[[], Any]) -> Any:
         """Return a further layout of the arcs; made when first requested, then kept.
@@ -452,14 +458,14 @@ class DeviceGraph:
     def close(self) -> None:
         """Free the memory; using the graph afterwards raises InputError."""
         with self._lock:
-            self._layout = self._csc = self._csr = self._fetch = None
+            self._vertex_order = self._csc = self._csr = self._fetch = None
             self._order = self._transposed = self._out_degrees = self._least = None
             self._values, self._chunks, self._layouts = {}, {}, {}
 
-    def _open(self) -> Layout:
-        if self._layout is None:
+    def _open(self) -> VertexOrder:
+        if self._vertex_order is None:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
-        return self._layout
+        return self._vertex_order
 
 
 def build(
@@ -496,12 +502,12 @@ def build(
     value_bytes = sum(array.dtype.itemsize for array in values.values())
     counted = 0 if ends.table is None else ends.table.nbytes
     check_device_memory(estimate(arcs, size, value_bytes, undirected), beside=counted)
-    held = [ends]
+    last_reference = [ends]
     del ends
     names = tuple(values)
     alone = [values.pop(names[0])] if len(names) == 1 else []
-    layout, indices, order, both_ways, carried = group_edges(
-        owner, held.pop(), size, both=undirected, keep=bool(names), values=alone
+    vertex_order, indices, order, both_ways, carried = group_edges(
+        owner, last_reference.pop(), size, both=undirected, keep=bool(names), values=alone
     )
     moved = {} if carried is None else {names[0]: carried}
     if alone:  # not moved along
@@ -512,7 +518,7 @@ def build(
         del column
     owner.trim()
     return DeviceGraph(
-        owner, layout, indices, moved, undirected=undirected, names=names, both_ways=both_ways
+        owner, vertex_order, indices, moved, undirected=undirected, names=names, both_ways=both_ways
     )
 
 
@@ -544,19 +550,19 @@ def from_host(graph: Graph) -> DeviceGraph:
     del offsets
     ends = Ends(rows, xp.asarray(csc.indices))
     del rows, csc
-    layout, indices, order, *_ = group_edges(owner, ends, size, both=False, keep=bool(names))
+    vertex_order, indices, order, *_ = group_edges(owner, ends, size, both=False, keep=bool(names))
     host = weakref.ref(graph)  # weak, since it holds the device graph
 
     def fetch(name: str) -> Any:
-        there = host()
-        if there is None:
+        graph = host()
+        if graph is None:
             raise InputError(
                 f"edge column {name!r} is lost, because its graph was deleted; keep the Graph"
             )
-        return there.edge_values(name, "csc")
+        return graph.edge_values(name, "csc")
 
     owner.trim()
     return DeviceGraph(
-        owner, layout, indices, {}, undirected=not graph.directed, names=names, fetch=fetch,
+        owner, vertex_order, indices, {}, undirected=not graph.directed, names=names, fetch=fetch,
         order=order,
     )  # fmt: skip

@@ -22,7 +22,7 @@ __all__ = [
     "BLOCK",
     "Ends",
     "Grouping",
-    "Part",
+    "RowRange",
     "bits_for",
     "check_order",
     "number_dtype",
@@ -54,7 +54,7 @@ class Ends(NamedTuple):
     low : int
     table : device array of int32 or int64, optional
         The vertex number of integer i is `table[i - low]`; without it, `i - low`.
-    held : device array of int32 or int64, optional
+    present : device array of int32 or int64, optional
         With a table: the integers that stand for vertices, ascending.
     counts : device array of int32 or int64, optional
         How many arcs lead to each integer from `low` on, if known; an entry for each one in the
@@ -65,7 +65,7 @@ class Ends(NamedTuple):
     sources: DeviceArray
     low: int = 0
     table: DeviceArray = None
-    held: DeviceArray = None
+    present: DeviceArray = None
     counts: DeviceArray = None
 
 
@@ -121,7 +121,7 @@ def run(device: Device, name: str, items: int, *arguments: Any, module: str = "b
 
 
 @dataclass(frozen=True)
-class Part:
+class RowRange:
     """A range of rows, and of the arcs in them.
 
     Attributes
@@ -180,7 +180,7 @@ class Grouping:
     Attributes
     ----------
     arcs : int
-    parts : list of Part
+    parts : list of RowRange
         All rows that have arcs, in order.
     """
 
@@ -219,11 +219,11 @@ class Grouping:
         )  # fmt: skip
         if first_row:
             self._cuts[1::2] += first_row
-        bounds = [int(one) for one in device.to_host(self._cuts)]
+        bounds = [int(bound) for bound in device.to_host(self._cuts)]
         edges = list(zip(bounds[1::2], bounds[2::2], strict=True))[: bounds[0] + 1]
         self.arcs = edges[-1][1]
         self.parts = [
-            Part(number, row, last_row, arc, last_arc)
+            RowRange(number, row, last_row, arc, last_arc)
             for number, ((row, arc), (last_row, last_arc)) in enumerate(pairwise(edges))
         ]
 
@@ -270,7 +270,7 @@ class Grouping:
             )  # fmt: skip
             del second
 
-    def slots(self, order: DeviceArray = None) -> Iterator[tuple[Part, DeviceArray]]:
+    def slots(self, order: DeviceArray = None) -> Iterator[tuple[RowRange, DeviceArray]]:
         """Yield each part with its slots by row, ascending in each row.
 
         Parameters
@@ -280,28 +280,30 @@ class Grouping:
 
         Yields
         ------
-        part : Part
+        part : RowRange
         slots : device array of int32 or int64, shape (part.arcs,)
         """
         return self._lists(BY_SLOT, self._slot_bits, order)
 
-    def _rounds(self) -> list[list[Part]]:
+    def _rounds(self) -> list[list[RowRange]]:
         """Group the parts into rounds; a row with more arcs than a part is a round by itself."""
-        most, held = round_size(self.arcs, self._most_rounds), 0
-        rounds: list[list[Part]] = []
+        most, arcs = round_size(self.arcs, self._most_rounds), 0
+        rounds: list[list[RowRange]] = []
         for part in self.parts:
             long = self._is_long(part)
-            if not rounds or long or self._is_long(rounds[-1][-1]) or held + part.arcs > most:
+            if not rounds or long or self._is_long(rounds[-1][-1]) or arcs + part.arcs > most:
                 rounds.append([])
-                held = 0
+                arcs = 0
             rounds[-1].append(part)
-            held += part.arcs
+            arcs += part.arcs
         return rounds
 
-    def _is_long(self, part: Part) -> bool:
+    def _is_long(self, part: RowRange) -> bool:
         return part.rows == 1 and part.arcs > part_size(self.arcs)
 
-    def _lists(self, kind: int, bits: int, out: DeviceArray) -> Iterator[tuple[Part, DeviceArray]]:
+    def _lists(
+        self, kind: int, bits: int, out: DeviceArray
+    ) -> Iterator[tuple[RowRange, DeviceArray]]:
         """Yield each part with the lowest bits of its sorted keys, written to `out`."""
         long = [part for part in self.parts if self._is_long(part)]
         for part in long:  # the row is zero, so the key is its lowest bits
@@ -310,35 +312,35 @@ class Grouping:
             low.sort()
             yield part, low
             del low
-        others = [parts for parts in self._rounds() if parts[0] not in long]
-        for part, keys in self._keys(others, kind, bits):
+        short_rounds = [parts for parts in self._rounds() if parts[0] not in long]
+        for part, keys in self._keys(short_rounds, kind, bits):
             low = self._room(part, out)
             self._run("take_low", part, keys, part.arcs, bits, low)
             yield part, low
             del low
 
     def _keys(
-        self, rounds: list[list[Part]], kind: int, bits: int
-    ) -> Iterator[tuple[Part, DeviceArray]]:
+        self, rounds: list[list[RowRange]], kind: int, bits: int
+    ) -> Iterator[tuple[RowRange, DeviceArray]]:
         """Yield each part with its sorted keys, valid until the next part."""
         most = max((parts[-1].last_arc - parts[0].first_arc for parts in rounds), default=0)
-        held = self._held
-        if held is None:
-            held = self._device.xp.empty(most, np.int64)
+        room = self._held
+        if room is None:
+            room = self._device.xp.empty(most, np.int64)
         for parts in rounds:
-            self._spread(parts, kind, bits, held)
+            self._spread(parts, kind, bits, room)
             for part in parts:
                 first = part.first_arc - parts[0].first_arc
-                keys = held[first : first + part.arcs]
+                keys = room[first : first + part.arcs]
                 keys.sort()
                 yield part, keys
 
-    def _room(self, part: Part, out: DeviceArray) -> DeviceArray:
+    def _room(self, part: RowRange, out: DeviceArray) -> DeviceArray:
         if out is None:
             return self._device.xp.empty(part.arcs, number_dtype(self._slots))
         return out[part.first_arc : part.last_arc]
 
-    def _spread(self, parts: list[Part], kind: int, bits: int, keys: DeviceArray) -> None:
+    def _spread(self, parts: list[RowRange], kind: int, bits: int, keys: DeviceArray) -> None:
         """Write the keys of all arcs of adjacent parts, part by part, unsorted."""
         starts = np.zeros((len(parts), CURSOR), np.int64)
         starts[:, 0] = [part.first_arc - parts[0].first_arc for part in parts]
@@ -349,5 +351,5 @@ class Grouping:
             device.xp.asarray(starts.ravel()), keys,
         )  # fmt: skip
 
-    def _run(self, name: str, part: Part, *arguments: Any) -> None:
+    def _run(self, name: str, part: RowRange, *arguments: Any) -> None:
         run(self._device, name, part.arcs, *arguments)

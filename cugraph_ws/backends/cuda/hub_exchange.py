@@ -40,7 +40,7 @@ class Outboxes(NamedTuple):
 
     Attributes
     ----------
-    own : device array of int
+    positions : device array of int
         Positions of this rank's vertices that are in its outbox.
     sizes : ndarray of int64, shape (ranks,)
         Vertices of each rank's outbox.
@@ -49,7 +49,7 @@ class Outboxes(NamedTuple):
         one, in the same order.
     """
 
-    own: DeviceArray
+    positions: DeviceArray
     sizes: npt.NDArray[np.int64]
     ghosts: list[DeviceArray | None]
 
@@ -58,26 +58,26 @@ def _outboxes(shard: ShardGraph, part: ProgramPart, *, everything: bool) -> Outb
     """Return the outboxes; collective on the first call, then kept by the shard."""
     name = f"outboxes {everything}"
     if name not in shard.learned:
-        shard.learned[name] = _made(shard, part, everything=everything)
-    found: Outboxes = shard.learned[name]
-    return found
+        shard.learned[name] = _build_outboxes(shard, part, everything=everything)
+    outboxes: Outboxes = shard.learned[name]
+    return outboxes
 
 
-def _made(shard: ShardGraph, part: ProgramPart, *, everything: bool) -> Outboxes:
+def _build_outboxes(shard: ShardGraph, part: ProgramPart, *, everything: bool) -> Outboxes:
     xp, comm = device().xp, shard.comm
-    held = [one for one in part.boundaries if len(one)]
+    filled = [boundary for boundary in part.boundaries if len(boundary)]
     if everything:
-        own = xp.arange(part.owned, dtype=part.boundaries[comm.rank].dtype)
-    elif len(held) == 1:
-        own = held[0]  # in the order of its only reader
+        positions = xp.arange(part.owned, dtype=part.boundaries[comm.rank].dtype)
+    elif len(filled) == 1:
+        positions = filled[0]  # in the order of its only reader
     else:
-        own = xp.unique(xp.concatenate(held)) if held else part.boundaries[comm.rank][:0]
-    if everything or len(held) != 1:
-        places = [own.searchsorted(one).astype(np.int32) for one in part.boundaries]
+        positions = xp.unique(xp.concatenate(filled)) if filled else part.boundaries[comm.rank][:0]
+    if everything or len(filled) != 1:
+        places = [positions.searchsorted(boundary).astype(np.int32) for boundary in part.boundaries]
     else:
-        places = [xp.arange(len(one), dtype=np.int32) for one in part.boundaries]
-    sizes = np.array(comm.allgather(len(own)), np.int64)
-    theirs = [buffer[0] for buffer in comm.alltoall([[one] for one in places])]
+        places = [xp.arange(len(boundary), dtype=np.int32) for boundary in part.boundaries]
+    sizes = np.array(comm.allgather(len(positions)), np.int64)
+    theirs = [buffer[0] for buffer in comm.alltoall([[indices] for indices in places])]
     ghosts: list[DeviceArray | None] = []
     for size, place in zip(sizes.tolist(), theirs, strict=True):
         order = xp.arange(len(place), dtype=np.int32)
@@ -87,7 +87,7 @@ def _made(shard: ShardGraph, part: ProgramPart, *, everything: bool) -> Outboxes
         indices = xp.full(size, -1, np.int32)
         indices[place] = order
         ghosts.append(indices)
-    return Outboxes(own, sizes, ghosts)
+    return Outboxes(positions, sizes, ghosts)
 
 
 class _Form(NamedTuple):
@@ -142,16 +142,16 @@ class HubRankExchange(DeviceRankExchange):
         super().__init__(shard, part, links, method=method, **options)
 
     def _most(
-        self, held: npt.NDArray[np.int64], owned: npt.NDArray[np.int64]
+        self, counts: npt.NDArray[np.int64], owned: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the sizes of outboxes where a receiver holds some of it, and the places of their lengths."""
-        self._held = held
-        return np.where(held > 0, self._outboxes.sizes[:, None], 0), np.zeros_like(held)
+        self._held = counts
+        return np.where(counts > 0, self._outboxes.sizes[:, None], 0), np.zeros_like(counts)
 
     def _by_rank(self, sizes: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return what each rank sends: each message leaves its GPU once."""
-        found: npt.NDArray[Any] = sizes.max(axis=1)
-        return found
+        largest: npt.NDArray[Any] = sizes.max(axis=1)
+        return largest
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Store which ranks send changed vertices only."""
@@ -169,7 +169,7 @@ class HubRankExchange(DeviceRankExchange):
         if not self._flows[rank].any():
             return {}
         refine = bool(self._listed[rank].any())
-        return {rank: executor.pack(self._outboxes.own, refine=refine)}
+        return {rank: executor.pack(self._outboxes.positions, refine=refine)}
 
     def _form(self, sender: int, lengths: npt.NDArray[np.int64], kinds: list[Any]) -> _Form:
         """Return the arrays of a rank's message."""
@@ -212,7 +212,9 @@ class HubRankExchange(DeviceRankExchange):
             if turn < forms[rank].pieces:
                 first, last = forms[rank].part(turn)
                 constants, columns = going
-                self._hub.publish([*constants, *(one[first:last] for one in columns)], readers)
+                self._hub.publish(
+                    [*constants, *(column[first:last] for column in columns)], readers
+                )
             for peer, form in enumerate(forms):
                 if peer == rank or turn >= form.pieces:
                     continue
@@ -244,11 +246,11 @@ class HubRankExchange(DeviceRankExchange):
         first, last = form.part(turn)
         count, fixed = last - first, len(form.constants)
         kinds = [(kind, 1) for kind in form.constants] + [(kind, count) for kind in form.columns]
-        came = self._hub.receive(peer, kinds)
+        received = self._hub.receive(peer, kinds)
         ghosts = self._outboxes.ghosts[peer]
-        for array, target in zip(came[:fixed], room[:fixed], strict=True):
+        for array, target in zip(received[:fixed], room[:fixed], strict=True):
             self._hub.copy(array, target)
-        columns, targets = came[fixed:], room[fixed:]
+        columns, targets = received[fixed:], room[fixed:]
         if ghosts is None:
             for array, target in zip(columns, targets, strict=True):
                 self._hub.copy(array, target[first:last])
@@ -309,7 +311,7 @@ class HubRankExchange(DeviceRankExchange):
 def _arrays_of(update: BoundaryUpdate, what: int) -> tuple[list[DeviceArray], list[DeviceArray]]:
     """Return the arrays of a message in the order of its form: constants, and columns."""
     if what == BITS:
-        return [one[:1] for one in update.fields], [update.bits]
+        return [field[:1] for field in update.fields], [update.bits]
     if what == LISTED:
         return [], [update.places, *update.fields]
     return [], [*update.fields, *([] if update.active is None else [update.active])]

@@ -97,15 +97,15 @@ def class_tables(
     some : bool
         Whether there are such rows.
     """
-    here, room = device(), 0
-    xp = here.xp
+    gpu, room = device(), 0
+    xp = gpu.xp
     places = xp.empty((2, len(order) + count if some else 1), np.int64)
     if some:
         most = xp.zeros(1, np.int64)
-        here.module("communities").launch(
+        gpu.module("communities").launch(
             "measure_far", count, BLOCK, offsets, order, bounds, *places, most
         )
-        room = int(here.to_host(most)[0])
+        room = int(gpu.to_host(most)[0])
     tables = xp.empty((2, max(1, room)), np.int64)
     parts = max(1, room // CHUNK)
     chunks = xp.empty(parts, np.float64), xp.empty(parts, np.int64), CHUNK

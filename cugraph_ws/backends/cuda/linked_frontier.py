@@ -21,7 +21,7 @@ from cugraph_ws.runtime.arrays import all_true
 from cugraph_ws.runtime.communicator import Links, Window
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
 
-__all__ = ["LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
+__all__ = ["LinkedArrays", "LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
@@ -61,33 +61,35 @@ def mirrors_of(part: Part) -> Mirrors:
     name, learned = "mirrors", part.graph.learned
     if name not in learned:
         learned[name] = _mirrors(part)
-    found: Mirrors = learned[name]
-    return found
+    mirrors: Mirrors = learned[name]
+    return mirrors
 
 
 def _mirrors(part: Part) -> Mirrors:
     xp, comm = part.xp, part.halo.comm
     boundaries = part.halo.boundaries
     shown = comm.allgather([int(first) for first, _ in part.ghosts])
-    firsts = [one[comm.rank] for one in shown]  # where this rank's vertices begin on each rank
+    firsts = [
+        theirs[comm.rank] for theirs in shown
+    ]  # where this rank's vertices begin on each rank
     words = -(-part.owned // 32)
     bits = xp.zeros(comm.size * words, np.uint32)
     before = xp.zeros(comm.size * words, np.int32)
-    direct = all(all_true(one[1:] > one[:-1]) for one in boundaries)
+    direct = all(all_true(boundary[1:] > boundary[:-1]) for boundary in boundaries)
     ghosts, begin = [], 0
     for peer, boundary in enumerate(boundaries):
         if not len(boundary):
             continue
-        held = boundary
+        positions = boundary
         if not direct:
             order = boundary.argsort()
-            held = boundary[order]
+            positions = boundary[order]
             ghosts.append((order + firsts[peer]).astype(np.int32))
             firsts[peer], begin = begin, begin + len(boundary)
-        one = xp.left_shift(np.uint32(1), (held & 31).astype(np.uint32)).astype(np.uint32)
-        xp.add.at(bits, (peer * words + (held >> 5)).astype(np.int64), one)
-        edges = 32 * xp.arange(words, dtype=held.dtype)
-        before[peer * words : (peer + 1) * words] = held.searchsorted(edges)
+        bit = xp.left_shift(np.uint32(1), (positions & 31).astype(np.uint32)).astype(np.uint32)
+        xp.add.at(bits, (peer * words + (positions >> 5)).astype(np.int64), bit)
+        edges = 32 * xp.arange(words, dtype=positions.dtype)
+        before[peer * words : (peer + 1) * words] = positions.searchsorted(edges)
     everything = xp.concatenate(ghosts) if ghosts else xp.empty(0, np.int32)
     return Mirrors(
         bits, before, everything, xp.asarray(np.array(firsts, np.int64)), words, int(direct)
@@ -136,6 +138,32 @@ class LinkedStep(NamedTuple):
     pulling: int
 
 
+class LinkedArrays(NamedTuple):
+    """The arrays of a frontier that `traverse_linked` reads and writes; as `traverse` takes them.
+
+    Attributes
+    ----------
+    rows : tuple of device array
+        Offsets and indices of the rows of out-neighbours.
+    edges : tuple of device array
+        The program's edge attributes in their order.
+    state, constants, bitmaps, queue, lists : tuple of device array
+    parameters : tuple
+    control, records : device array of int64
+    """
+
+    rows: tuple[Any, ...]
+    edges: tuple[Any, ...]
+    state: tuple[Any, ...]
+    constants: tuple[Any, ...]
+    bitmaps: tuple[Any, ...]
+    queue: tuple[Any, ...]
+    lists: tuple[Any, ...]
+    parameters: tuple[Any, ...]
+    control: DeviceArray
+    records: DeviceArray
+
+
 class LinkedLaunch:
     """Sequences of launches for one run: small frontiers in `traverse_linked`, large ones in kernels between.
 
@@ -147,17 +175,11 @@ class LinkedLaunch:
     window : Window
     part : Part
     mirrors : Mirrors
-    rows : tuple of device array
-        Offsets and indices of the rows of out-neighbours.
-    edges : tuple of device array
-        The program's edge attributes in their order.
-    state, constants, bitmaps, queue, lists, parameters
-        As `traverse` takes them.
+    arrays : LinkedArrays
     room : int
         Vertices of a list.
     spend : int
         Arcs after which a launch ends.
-    control, records : device array of int64
     """
 
     # Indices of the arguments of `traverse_linked` that change between sequences
@@ -165,43 +187,35 @@ class LinkedLaunch:
 
     def __init__(
         self,
-        here: Device,
+        device: Device,
         kernels: KernelModule,
         window: Window,
         part: Part,
         mirrors: Mirrors,
+        arrays: LinkedArrays,
         *,
-        rows: tuple[Any, ...],
-        edges: tuple[Any, ...],
-        state: tuple[Any, ...],
-        constants: tuple[Any, ...],
-        bitmaps: tuple[Any, ...],
-        queue: tuple[Any, ...],
-        lists: tuple[Any, ...],
-        parameters: tuple[Any, ...],
         room: int,
         spend: int,
-        control: DeviceArray,
-        records: DeviceArray,
     ) -> None:
-        self._device, self._kernels, self._window, self._part = here, kernels, window, part
-        comm, size, kind = part.halo.comm, part.laid.size, state[0].dtype
+        self._device, self._kernels, self._window, self._part = device, kernels, window, part
+        comm, size, kind = part.halo.comm, part.laid.size, arrays.state[0].dtype
         self._totals = 2 * comm.size
         self._rest = self._totals + layout.BOX_WORDS
         first = self._rest + layout.LEDGER_REST
-        self._figures = here.xp.zeros(first + layout.BOX_HISTORY * LONGEST, np.int64)
-        self._glance = here.pinned(first + layout.BOX_HISTORY * GLANCE, np.int64)
+        self._figures = device.xp.zeros(first + layout.BOX_HISTORY * LONGEST, np.int64)
+        self._glance = device.pinned(first + layout.BOX_HISTORY * GLANCE, np.int64)
         self._ledger, self._history = self._figures[:first], self._figures[first:]
         self._links = (
             comm.rank, comm.size, window.capacity, mirrors.words, mirrors.direct, window.marks,
         )  # fmt: skip
         self._shared = window.arrays(kind), window.starts(kind)
-        self._control, self._records = control, records
-        self._frontier = state, bitmaps, lists, room, rows[0]
+        self._arrays, self._room = arrays, room
         self._small = kernels.prepare_together(
-            "traverse_linked", max(size, part.laid.arcs), layout.FRONTIER_BLOCK, size, rows, edges, state,
-            constants, bitmaps, queue, lists, *parameters, 0, 1, 1, window.capacity, spend, 0, self._links,
-            tuple(mirrors[:4]), *self._shared, self._ledger, window.alarm, control, records, self._history,
+            "traverse_linked", max(size, part.laid.arcs), layout.FRONTIER_BLOCK, size, arrays.rows,
+            arrays.edges, arrays.state, arrays.constants, arrays.bitmaps, arrays.queue, arrays.lists,
+            *arrays.parameters, 0, 1, 1, window.capacity, spend, 0, self._links,
+            tuple(mirrors[:4]), *self._shared, self._ledger, window.alarm, arrays.control, arrays.records,
+            self._history,
         )  # fmt: skip
 
     def __call__(
@@ -220,13 +234,13 @@ class LinkedLaunch:
             How many of them are queued.
         """
         self._ledger.fill(0)
-        given = {"number": number, "steps": steps, "leave": leave, "serial": self._window.serial}
-        _set(self._small, self.SMALL_AT, given)
+        values = {"number": number, "steps": steps, "leave": leave, "serial": self._window.serial}
+        _set(self._small, self.SMALL_AT, values)
         self._small()
         if not rounds:
             return
         for launch, places in self._exchange:
-            _set(launch, places, given)
+            _set(launch, places, values)
         for _ in range(rounds):
             large()
             for launch, _ in self._exchange:
@@ -236,31 +250,31 @@ class LinkedLaunch:
     @cached_property
     def _exchange(self) -> list[tuple[Prepared, dict[str, int]]]:
         """The launches of an exchange in bits, and the places of the arguments that change."""
-        here, part, prepare = self._device, self._part, self._kernels.prepare
-        state, bitmaps, lists, room, offsets = self._frontier
+        gpu, part, prepare = self._device, self._part, self._kernels.prepare
+        (offsets, _), _, state, _, bitmaps, _, lists, _, control, records = self._arrays
         borders = borders_of(part)
         halo, most, shared = tuple(borders), self._window.capacity, self._shared
-        size, rest, ledger, control = part.laid.size, self._rest, self._ledger, self._control
+        size, rest, ledger, room = part.laid.size, self._rest, self._ledger, self._room
         longest = max(int(max(map(len, part.halo.boundaries), default=0)), -(-size // 32))
         ghosts = max((last - first for first, last in part.ghosts), default=0)
         return [
             (
-                prepare("find_example", *launch_shape(here, -(-part.owned // 32)), part.owned, 0, bitmaps, rest,
+                prepare("find_example", *launch_shape(gpu, -(-part.owned // 32)), part.owned, 0, bitmaps, rest,
                         ledger, control),
                 {"number": 1},
             ),
             (
-                prepare("mark_changed", *launch_shape(here, -(-longest // GROUPS)), size, 0, bitmaps, state,
+                prepare("mark_changed", *launch_shape(gpu, -(-longest // GROUPS)), size, 0, bitmaps, state,
                         self._links, halo, *shared, 0, rest, ledger, control),
                 {"number": 1, "serial": 8},
             ),
             (
                 prepare("agree", 1, 32, 1, 1, most, self._links, halo, *shared, 0, rest, ledger,
-                        self._window.alarm, control, self._records, self._history),
+                        self._window.alarm, control, records, self._history),
                 {"steps": 0, "leave": 1, "serial": 7},
             ),
             (
-                prepare("take_marked", *launch_shape(here, -(-ghosts // GROUPS)), 0, offsets, bitmaps, state,
+                prepare("take_marked", *launch_shape(gpu, -(-ghosts // GROUPS)), 0, offsets, bitmaps, state,
                         lists, room, self._links, halo, *shared, 0, rest, ledger, control),
                 {"number": 0, "serial": 10},
             ),
@@ -279,7 +293,7 @@ class LinkedLaunch:
         return LinkedSteps(history, bool(totals[layout.BOX_FULL]))
 
 
-def _set(launch: Prepared, places: Mapping[str, int], given: Mapping[str, int]) -> None:
+def _set(launch: Prepared, places: Mapping[str, int], values: Mapping[str, int]) -> None:
     """Change arguments of a launch, whose places are known by name."""
     for name, place in places.items():
-        launch.change(place, given[name])
+        launch.change(place, values[name])

@@ -97,9 +97,9 @@ def jobs_of(calls: Iterable[str], capability: Capability) -> list[Job]:
     listed = json.loads(LIST.read_text("utf-8"))
     texts: dict[int, tuple[str, str]] = {}
     jobs: dict[Job, None] = {}
-    made = {call: (places, programs) for call, places, programs in listed["calls"]}
+    by_call = {call: (places, programs) for call, places, programs in listed["calls"]}
     for call in calls:
-        places, programs = listed_as(call, made) or ([], [])
+        places, programs = listed_as(call, by_call) or ([], [])
         for place in places:
             owner, module, name, kinds = listed["launches"][place]
             if not owner:

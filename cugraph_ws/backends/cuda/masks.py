@@ -28,10 +28,12 @@ def chosen(graph: DeviceGraph, which: DeviceArray) -> DeviceGraph:
     -------
     DeviceGraph
     """
-    here, csc, numbers = device(), graph.csc, graph.numbers
+    gpu, csc, numbers = device(), graph.csc, graph.numbers
     ends = Ends(numbers[arc_rows(csc.offsets, graph.arcs)[which]], numbers[csc.indices[which]])
     names = graph.edge_attributes
-    layout, indices, order, *_ = group_edges(here, ends, graph.size, both=False, keep=bool(names))
+    vertex_order, indices, order, *_ = group_edges(
+        gpu, ends, graph.size, both=False, keep=bool(names)
+    )
     del ends
-    values = {name: gather(here, graph.values(name)[which], order) for name in names}
-    return DeviceGraph(here, layout, indices, values, undirected=graph.undirected, names=names)
+    values = {name: gather(gpu, graph.values(name)[which], order) for name in names}
+    return DeviceGraph(gpu, vertex_order, indices, values, undirected=graph.undirected, names=names)

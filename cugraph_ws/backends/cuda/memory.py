@@ -140,21 +140,21 @@ def estimate_numbering(
     peak : int
         The most bytes until the columns are numbered.
     """
-    kept, index = int(each * vertices), number_dtype(vertices).itemsize
+    id_bytes, index = int(each * vertices), number_dtype(vertices).itemsize
     numbers = 2 * index * edges
     some = min(edges, _CHUNK)
     if span is None:
         # a sorted copy of a column, the sort's buffer and a mask; the distinct ids of both columns
         sorting = 17 * edges + 16 * min(vertices, edges)
-        return kept, numbers, max(sorting, kept + numbers + 8 * some)
+        return id_bytes, numbers, max(sorting, id_bytes + numbers + 8 * some)
     counts = number_dtype(edges).itemsize * span if span <= edges else 0
     if span <= vertices:
         return 0, 0, counts + span
     table = index * span
-    found = counts + span + table + 16 * vertices + kept
+    with_table = counts + span + table + 16 * vertices + id_bytes
     if span <= edges:
-        return kept, table, found
-    return kept, numbers, max(found, table + kept + numbers + (16 + index) * some)
+        return id_bytes, table, with_table
+    return id_bytes, numbers, max(with_table, table + id_bytes + numbers + (16 + index) * some)
 
 
 def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
@@ -198,8 +198,8 @@ def estimate_transpose(arcs: int, vertices: int, *, keep: bool) -> int:
         Bytes.
     """
     index, slot = number_dtype(vertices).itemsize, number_dtype(arcs).itemsize
-    kept = 16 * vertices + (index + (slot if keep else 0)) * arcs
-    return kept + index * arcs + 8 * round_size(arcs) + 8 * part_size(arcs)
+    row_bytes = 16 * vertices + (index + (slot if keep else 0)) * arcs
+    return row_bytes + index * arcs + 8 * round_size(arcs) + 8 * part_size(arcs)
 
 
 def check_transpose_memory(arcs: int, vertices: int, *, keep: bool) -> None:

@@ -78,12 +78,12 @@ class ModeTables:
         """
         device, (weights,) = self._device, self._weights
         kind = np.finfo(weights.dtype)
-        found = device.xp.asarray([UNCHOSEN, LOWEST])
+        exponents = device.xp.asarray([UNCHOSEN, LOWEST])
         device.module("modes").launch(
             "measure_weights", device.blocks_for(len(weights), BLOCK), BLOCK, _as_bits(weights),
-            len(weights), kind.nmant, 2 * kind.maxexp - 1, found,
+            len(weights), kind.nmant, 2 * kind.maxexp - 1, exponents,
         )  # fmt: skip
-        least, most = (int(one) for one in device.to_host(found))
+        least, most = (int(exponent) for exponent in device.to_host(exponents))
         if most == LOWEST:  # all are zero
             return 1.0
         power = kind.maxexp - 1 + kind.nmant - least

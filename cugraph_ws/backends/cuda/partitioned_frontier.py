@@ -17,8 +17,12 @@ from cugraph_ws.backends.cuda.frontier import (
     NO_LIMIT,
     CudaFrontierExecutor,
 )
-from cugraph_ws.backends.cuda.linked_frontier import LinkedLaunch, LinkedSteps, mirrors_of
-from cugraph_ws.backends.cuda.numbering import read_scalars
+from cugraph_ws.backends.cuda.linked_frontier import (
+    LinkedArrays,
+    LinkedLaunch,
+    LinkedSteps,
+    mirrors_of,
+)
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
 from cugraph_ws.backends.cuda.tree_growth import DividedTreeGrowth
@@ -27,7 +31,7 @@ from cugraph_ws.contract import Choice, Counts
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.runtime.arrays import count_on_device
+from cugraph_ws.runtime.arrays import count_on_device, read_scalars
 from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.device import Prepared
 
@@ -100,7 +104,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         settles = "settled" in self._bound.program.functions
         if self._pulls or not settles:
             return 0
-        groups = [(0, part.owned), *(one for one in part.ghosts if one[0] < one[1])]
+        groups = [(0, part.owned), *(ghosts for ghosts in part.ghosts if ghosts[0] < ghosts[1])]
         return int(part.laid.busiest(groups))
 
     def _take_stock(self) -> None:
@@ -147,11 +151,14 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         """Launches of several supersteps with their exchanges."""
         assert self._window is not None
         assert self._mirrors is not None
+        arrays = LinkedArrays(
+            rows=tuple(self._rows), edges=self._both_edges[0], state=self._states[0],
+            constants=self._constants, bitmaps=self._bitmaps, queue=self._queue, lists=self._lists,
+            parameters=(self._bound.values, self._sums), control=self._frontiers, records=self._history,
+        )  # fmt: skip
         return LinkedLaunch(
-            self._device, self._kernels, self._window, self._part, self._mirrors, rows=tuple(self._rows),
-            edges=self._both_edges[0], state=self._states[0], constants=self._constants, bitmaps=self._bitmaps,
-            queue=self._queue, lists=self._lists, parameters=(self._bound.values, self._sums),
-            room=self._settings[1], spend=LAUNCH_ARCS, control=self._frontiers, records=self._history,
+            self._device, self._kernels, self._window, self._part, self._mirrors, arrays,
+            room=self._settings[1], spend=LAUNCH_ARCS,
         )  # fmt: skip
 
     def finish_linked(self, steps: LinkedSteps) -> None:

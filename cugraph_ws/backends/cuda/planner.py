@@ -1,6 +1,16 @@
-"""Choose how a program's supersteps run on the CUDA engine, and how many are launched at a time."""
+"""Choose how a program's supersteps run on the CUDA engine, and how many are launched at a time.
+
+There are three plans.  A program whose states can be changed by compare-and-swap runs by frontiers,
+which push or pull (`backends/cuda/frontier.py`).  If every in-neighbour counts in every superstep,
+there is no frontier, and every vertex gathers from all in-neighbours.  Any other program runs by
+worklist pull (`backends/cuda/worklist_pull.py`): active vertices put their out-neighbours on a
+worklist, and these gather.  If it is less work, every vertex gathers from its active in-neighbours.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +26,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
 from cugraph_ws.program.binding import BoundProgram
 
-__all__ = ["CudaPlanner", "why_not_swapped"]
+__all__ = ["CudaPlanner", "PartitionLinks", "Wanted", "plan_of", "why_not_swapped"]
 
 FIRST_BATCH = 4  # supersteps before the host first reads counts; then twice as many each time
 MOST = RECORDS // 2
@@ -35,21 +45,11 @@ ROUNDS = 7  # supersteps with large frontiers in a sequence of launches
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
 
-class CudaPlanner:
-    """Chooses how a program runs, and how many supersteps are queued before the host reads counts.
+class Wanted(NamedTuple):
+    """What the caller asks of a plan.
 
-    A program whose states can be changed by compare-and-swap runs by frontiers, which push or pull
-    (`backends/cuda/frontier.py`).  If every in-neighbour counts in every superstep, there is no
-    frontier, and every vertex gathers from all in-neighbours.  Any other program runs by worklist
-    pull (`backends/cuda/worklist_pull.py`): active vertices put their out-neighbours on a worklist,
-    and these gather.  If it is less work, every vertex gathers from its active in-neighbours.
-
-    Parameters
+    Attributes
     ----------
-    bound : BoundProgram
-        The program and its traits.
-    arcs : int
-        Number of arcs of the graph.
     direction : {"auto", "push", "pull", "gather"}
         The direction that all supersteps must use.
     in_place : bool, optional
@@ -65,8 +65,22 @@ class CudaPlanner:
         The layout that gathers read.  `auto` is `csc`; over any other, all gather from all.
     why_layout : str
         Reason for the layout.
-    divided : bool
-        Whether the graph is partitioned.  Then an exchange follows each superstep.
+    """
+
+    direction: WantedDirection = "auto"
+    in_place: bool | None = None
+    fused: bool = True
+    priorities: bool = True
+    scheduled: bool = False
+    layout: WantedLayout = "auto"
+    why_layout: str = ""
+
+
+class PartitionLinks(NamedTuple):
+    """How the ranks of a partitioned graph exchange updates.
+
+    Attributes
+    ----------
     linked : bool
         Whether partitions are on GPUs that exchange without their hosts.  Otherwise a search
         gathers from active vertices, ghosts included, and keeps the previous state to find changed
@@ -75,170 +89,39 @@ class CudaPlanner:
         The most vertices of a message, if the kernels themselves exchange updates; else 0.
     in_bits : bool
         Whether they may also mark changed vertices in bits.
+    """
+
+    linked: bool
+    capacity: int
+    in_bits: bool
+
+
+@dataclass
+class CudaPlanner:
+    """How a program runs, and how many supersteps are queued before the host reads counts.
 
     Attributes
     ----------
     strategy : Strategy
-
-    Raises
-    ------
-    InputError
-        If the program cannot run in the direction.
+    direction : str
+        Direction of supersteps whose frontier is not heavy.
+    batch, most : int
+        Supersteps that are queued next; then twice as many each time, up to `most`.
+    heavy, heavy_later : int
+        Arcs above which a frontier is heavy: before and after the first heavy one.  0 if none is.
+    dense : str
+        Direction for a heavy frontier.
     """
 
-    def __init__(
-        self,
-        bound: BoundProgram,
-        arcs: int,
-        *,
-        direction: WantedDirection = "auto",
-        in_place: bool | None = None,
-        fused: bool = True,
-        priorities: bool = True,
-        scheduled: bool = False,
-        layout: WantedLayout = "auto",
-        why_layout: str = "",
-        divided: bool = False,
-        linked: bool = False,
-        capacity: int = 0,
-        in_bits: bool = False,
-    ) -> None:
-        program = bound.program
-        if direction not in ("auto", "push", "pull", "gather"):
-            raise InputError(
-                f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
-            )
-        self._check_push(bound, direction, in_place, scheduled)
-        if program.listing is not None and scheduled:
-            raise InputError(
-                f"method= chooses how folds are scheduled, and {program.listing!r} of {program.name} lists "
-                "messages; leave it out"
-            )
-        if layout not in ("auto", "csc"):
-            direction, in_place = "gather", False
-        gathers = direction == "gather" or in_place is False or scheduled
-        gathers = gathers or (divided and not linked)
-        reason = why_not_swapped(bound)
-        swaps = not gathers and reason is None
-        if divided and direction == "push" and not swaps:
-            raise InputError(
-                "direction='push': partitions cannot push on the GPU; use 'auto', 'pull' or 'gather'"
-            )
-        self._capacity = capacity if fused and divided and direction != "pull" else 0
-        self._linked = False  # whether launches exchange updates; then these leave large frontiers
-        self._left = 0  # arcs above which these leave a frontier to other launches; 0 if none is
-        self._pulled = 0  # the same, if only a pull is quicker there
-        self._rounds = 0  # supersteps with such frontiers that are queued with the launches
-        fused = fused and (not divided or self._capacity > 0)
-        self._batch, self._most = FIRST_BATCH, MOST
-        self._heavy = self._heavy_later = 0  # arcs of a heavy frontier; 0 if none is
-        self._dense: Direction = "gather"  # direction for a heavy frontier
-        if swaps:
-            # With "auto" priorities are not used: gathers save more than an order does.
-            in_order = priorities and direction == "push" and "priority" in program.functions
-            self.strategy = Strategy(
-                "frontier",
-                "states can be changed by compare-and-swap",
-                active_only=True,
-                in_place=True,
-                ordered=in_order and not divided,
-                out_of_order=True,
-                layout="csc" if direction == "pull" else "csr",
-                why_layout="active in-neighbours are pulled"
-                if direction == "pull"
-                else "active vertices push, and pulls read the CSC as well",
-            )
-            one: Direction = "pull" if direction == "pull" else "push"
-            self._direction: Direction = "fused" if fused else one
-            self._linked = fused and divided
-            if self._linked and direction == "auto" and "settled" in program.functions:
-                self._pulled = self._left = max(LEAST_PULLED, arcs // frontier.PULL_PART)
-                self._rounds = ROUNDS if in_bits and arcs > self._pulled else 0
-                if self._rounds:
-                    self._left = min(self._pulled, max(LEAST_PUSHED, arcs // PUSHED_PART))
-            self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
-            # A residual could end the run too early
-            if bound.may_gather_from_all and program.residual is None and direction == "auto":
-                self._heavy = max(1, arcs // GROWING)
-                self._heavy_later = max(1, arcs // HEAVY)
-                if self._linked:  # later most messages change nothing, and are cheap in any launch
-                    self._left = min(self._heavy, max(LEAST_BY_HOST, arcs // PART_BY_HOST))
-            return
-        dense = bound.gathers_from_all
-        free_hand = in_place is None and not scheduled and not divided
-        if direction in ("auto", "push") and not dense and free_hand:
-            self.strategy = Strategy(
-                "worklist",
-                f"only messages of active vertices count, and {reason}",
-                active_only=True,
-                layout="csr",
-                why_layout="active vertices mark their out-neighbours, which gather over the CSC",
-            )
-            self._direction = "fused" if fused else "push"
-            self._batch, self._most = (FIRST_FUSED, MOST_FUSED) if fused else (1, 1)
-            # With `any`, a pull within the launch ends early.
-            if direction == "auto" and program.combine != "any":
-                self._heavy = self._heavy_later = max(LEAST_HEAVY, arcs // HEAVY)
-                self._dense = "pull"
-            return
-        if dense and direction == "pull":
-            raise gathers_only(bound, direction)
-        may_gather = dense or bound.may_gather_from_all
-        # A minimum or maximum is gathered from active vertices if the messages of others would count
-        if direction == "gather" and not dense and program.combine not in ("min", "max"):
-            raise InputError(
-                f"direction='gather': {program.name} counts the messages of active vertices only; use "
-                "'auto' or 'pull'"
-            )
-        # A residual is for programs that gather from all; it would end a search too early.
-        free = bound.accumulates and may_gather and program.residual is None
-        from_all = dense or (may_gather and direction == "gather") or (free and not divided)
-        active_only = direction == "pull" or not from_all
-        if program.edge_state:
-            self._batch = self._most = 1  # the host counts the edges that have changed
-        if divided:
-            self._batch = self._most = 1
-            in_place = bool(in_place)
-        elif in_place is None:
-            in_place = not active_only and bound.accumulates and len(program.state) == 1
-        in_place = bool(in_place) and not active_only
-        self.strategy = Strategy(
-            "dense",
-            "active vertices are gathered from"
-            if active_only
-            else "all vertices are gathered from",
-            active_only=active_only,
-            in_place=in_place,
-            out_of_order=in_place,
-            layout=layout if layout != "auto" else "csc",
-            why_layout=why_layout or f"layout={layout!r}",
-        )
-        self._direction = "pull" if active_only else "gather"
-        # Jumps are computed between supersteps, and rows are sorted even if a run is over.
-        listing = program.listing
-        if program.jumps or (listing is not None and not listing.counts(bound.types.message)):
-            self._batch = self._most = 1
+    strategy: Strategy
+    direction: Direction
+    batch: int = 1
+    most: int = 1
+    heavy: int = 0
+    heavy_later: int = 0
+    dense: Direction = "gather"
 
-    @staticmethod
-    def _check_push(
-        bound: BoundProgram, direction: WantedDirection, in_place: bool | None, scheduled: bool
-    ) -> None:
-        """Raise if a push is requested that the program does not allow."""
-        if direction != "push":
-            return
-        if bound.gathers_from_all:
-            raise gathers_only(bound, direction)
-        if in_place is not None and (not in_place or why_not_swapped(bound) is not None):
-            raise InputError(
-                f"direction='push': in_place={in_place} cannot be chosen, since on the GPU the program "
-                "alone decides where a push writes; use 'auto', or leave in_place out"
-            )
-        if scheduled:
-            raise InputError(
-                "direction='push': method= is a schedule of gathers; leave one of them out"
-            )
-
-    def choose(self, counts: Counts, number: int, left: int) -> Choice:
+    def choose(self, counts: Counts, number: int, remaining: int) -> Choice:
         """Return what to run next.
 
         Parameters
@@ -247,7 +130,7 @@ class CudaPlanner:
             Counts of the last supersteps.
         number : int
             Number of the next superstep, from 0.
-        left : int
+        remaining : int
             How many supersteps are still allowed.
 
         Returns
@@ -255,21 +138,226 @@ class CudaPlanner:
         Choice
             The direction, and how many supersteps to queue.
         """
-        if self._heavy and counts.arcs > self._heavy:
-            self._heavy = self._heavy_later
-            self._left = 0
-            return Choice(self._dense, 1, number)
+        if self.heavy and counts.arcs > self.heavy:
+            self.heavy = self.heavy_later
+            return Choice(self.dense, 1, number)
+        batch = self._next_batch()
+        last = remaining <= batch
+        return Choice(self.direction, min(batch, remaining), number, self.heavy, last)
+
+    def _next_batch(self) -> int:
+        """Return how many supersteps to queue, and double the number for the next time."""
+        batch, self.batch = self.batch, min(2 * self.batch, self.most)
+        return batch
+
+
+@dataclass
+class LinkedPlanner(CudaPlanner):
+    """The same for launches that exchange updates themselves, and leave large frontiers to others.
+
+    Attributes
+    ----------
+    capacity : int
+        The most vertices of a message.
+    large : int
+        Arcs above which a launch leaves a frontier to other launches; 0 if none is left.
+    pulled : int
+        The same, if only a pull is quicker there.
+    rounds : int
+        Supersteps with such frontiers that are queued with the launches.
+    """
+
+    capacity: int = 0
+    large: int = 0
+    pulled: int = 0
+    rounds: int = 0
+
+    def choose(self, counts: Counts, number: int, remaining: int) -> Choice:
+        """Return what to run next; see `CudaPlanner.choose`."""
+        if self.heavy and counts.arcs > self.heavy:
+            self.heavy, self.large = self.heavy_later, 0
+            return Choice(self.dense, 1, number)
         if counts.unlike:
-            self._rounds, self._left = 0, self._pulled
-        leave = self._left or self._heavy
-        large = counts.active > self._capacity or 0 < leave < counts.arcs
-        if self._linked and large and not self._rounds:
-            return Choice("push", 1, number, last=left <= 1)
-        batch, self._batch = self._batch, min(2 * self._batch, self._most)
+            self.rounds, self.large = 0, self.pulled
+        leave = self.large or self.heavy
+        is_large = counts.active > self.capacity or 0 < leave < counts.arcs
+        if is_large and not self.rounds:
+            return Choice("push", 1, number, last=remaining <= 1)
+        batch = self._next_batch()
         return Choice(
-            self._direction, min(batch, left), number, leave, left <= batch, self._rounds,
-            large and self._linked,
+            self.direction, min(batch, remaining), number, leave, remaining <= batch, self.rounds, is_large
         )  # fmt: skip
+
+
+def plan_of(
+    bound: BoundProgram, arcs: int, wanted: Wanted, links: PartitionLinks | None = None
+) -> CudaPlanner:
+    """Choose how a program runs.
+
+    Parameters
+    ----------
+    bound : BoundProgram
+        The program and its traits.
+    arcs : int
+        Number of arcs of the graph.
+    wanted : Wanted
+        What the caller asks for.
+    links : PartitionLinks, optional
+        Given if the graph is partitioned.  Then an exchange follows each superstep.
+
+    Returns
+    -------
+    CudaPlanner
+
+    Raises
+    ------
+    InputError
+        If the program cannot run as the caller asks.
+    """
+    _check(bound, wanted)
+    if wanted.layout not in ("auto", "csc"):
+        wanted = wanted._replace(direction="gather", in_place=False)
+    gathers = wanted.direction == "gather" or wanted.in_place is False or wanted.scheduled
+    gathers = gathers or (links is not None and not links.linked)
+    reason = why_not_swapped(bound)
+    if not gathers and reason is None:
+        return _frontier_plan(bound, arcs, wanted, links)
+    if links is not None and wanted.direction == "push":
+        raise InputError(
+            "direction='push': partitions cannot push on the GPU; use 'auto', 'pull' or 'gather'"
+        )
+    free_hand = wanted.in_place is None and not wanted.scheduled and links is None
+    if wanted.direction in ("auto", "push") and not bound.gathers_from_all and free_hand:
+        return _worklist_plan(bound, arcs, wanted, f"{reason}")
+    return _dense_plan(bound, wanted, divided=links is not None)
+
+
+def _check(bound: BoundProgram, wanted: Wanted) -> None:
+    """Raise if the caller asks for what no plan of the program can do."""
+    direction, in_place, listing = wanted.direction, wanted.in_place, bound.program.listing
+    if direction not in ("auto", "push", "pull", "gather"):
+        raise InputError(
+            f"direction={direction!r} is not known; choose 'auto', 'push', 'pull' or 'gather'"
+        )
+    if direction == "push":
+        if bound.gathers_from_all:
+            raise gathers_only(bound, direction)
+        if in_place is not None and (not in_place or why_not_swapped(bound) is not None):
+            raise InputError(
+                f"direction='push': in_place={in_place} cannot be chosen, since on the GPU the program "
+                "alone decides where a push writes; use 'auto', or leave in_place out"
+            )
+        if wanted.scheduled:
+            raise InputError(
+                "direction='push': method= is a schedule of gathers; leave one of them out"
+            )
+    if listing is not None and wanted.scheduled:
+        raise InputError(
+            f"method= chooses how folds are scheduled, and {listing!r} of {bound.program.name} lists "
+            "messages; leave it out"
+        )
+
+
+def _frontier_plan(
+    bound: BoundProgram, arcs: int, wanted: Wanted, links: PartitionLinks | None
+) -> CudaPlanner:
+    """Plan supersteps in which active vertices push, or are pulled, and change states by compare-and-swap."""
+    program, direction = bound.program, wanted.direction
+    pulls = direction == "pull"
+    # With "auto" priorities are not used: gathers save more than an order does.
+    in_order = wanted.priorities and direction == "push" and "priority" in program.functions
+    strategy = Strategy(
+        "frontier",
+        "states can be changed by compare-and-swap",
+        active_only=True,
+        in_place=True,
+        ordered=in_order and links is None,
+        out_of_order=True,
+        layout="csc" if pulls else "csr",
+        why_layout="active in-neighbours are pulled"
+        if pulls
+        else "active vertices push, and pulls read the CSC as well",
+    )
+    capacity = 0 if links is None or pulls or not wanted.fused else links.capacity
+    fused = wanted.fused and (links is None or capacity > 0)
+    unfused: Direction = "pull" if pulls else "push"
+    # A residual could end the run too early
+    gathers_heavy = bound.may_gather_from_all and program.residual is None and direction == "auto"
+    heavy = max(1, arcs // GROWING) if gathers_heavy else 0
+    heavy_later = max(1, arcs // HEAVY) if gathers_heavy else 0
+    if not fused:
+        return CudaPlanner(strategy, unfused, heavy=heavy, heavy_later=heavy_later)
+    if links is None:
+        return CudaPlanner(strategy, "fused", FIRST_FUSED, MOST_FUSED, heavy, heavy_later)
+    plan = LinkedPlanner(
+        strategy, "fused", FIRST_FUSED, MOST_FUSED, heavy, heavy_later, capacity=capacity
+    )
+    if direction == "auto" and "settled" in program.functions:
+        plan.pulled = plan.large = max(LEAST_PULLED, arcs // frontier.PULL_PART)
+        plan.rounds = ROUNDS if links.in_bits and arcs > plan.pulled else 0
+        if plan.rounds:
+            plan.large = min(plan.pulled, max(LEAST_PUSHED, arcs // PUSHED_PART))
+    if heavy:  # later most messages change nothing, and are cheap in any launch
+        plan.large = min(heavy, max(LEAST_BY_HOST, arcs // PART_BY_HOST))
+    return plan
+
+
+def _worklist_plan(bound: BoundProgram, arcs: int, wanted: Wanted, reason: str) -> CudaPlanner:
+    """Plan supersteps in which active vertices list their out-neighbours, which gather."""
+    strategy = Strategy(
+        "worklist",
+        f"only messages of active vertices count, and {reason}",
+        active_only=True,
+        layout="csr",
+        why_layout="active vertices mark their out-neighbours, which gather over the CSC",
+    )
+    plan = CudaPlanner(strategy, "push")
+    if wanted.fused:
+        plan = CudaPlanner(strategy, "fused", FIRST_FUSED, MOST_FUSED)
+    # With `any`, a pull within the launch ends early.
+    if wanted.direction == "auto" and bound.program.combine != "any":
+        plan.heavy = plan.heavy_later = max(LEAST_HEAVY, arcs // HEAVY)
+        plan.dense = "pull"
+    return plan
+
+
+def _dense_plan(bound: BoundProgram, wanted: Wanted, *, divided: bool) -> CudaPlanner:
+    """Plan supersteps in which every vertex gathers: from all in-neighbours, or from active ones."""
+    program, direction, dense = bound.program, wanted.direction, bound.gathers_from_all
+    if dense and direction == "pull":
+        raise gathers_only(bound, direction)
+    may_gather = dense or bound.may_gather_from_all
+    # A minimum or maximum is gathered from active vertices if the messages of others would count
+    if direction == "gather" and not dense and program.combine not in ("min", "max"):
+        raise InputError(
+            f"direction='gather': {program.name} counts the messages of active vertices only; use "
+            "'auto' or 'pull'"
+        )
+    # A residual is for programs that gather from all; it would end a search too early.
+    free = bound.accumulates and may_gather and program.residual is None
+    from_all = dense or (may_gather and direction == "gather") or (free and not divided)
+    active_only = direction == "pull" or not from_all
+    in_place = wanted.in_place
+    if in_place is None:
+        in_place = not divided and bound.accumulates and len(program.state) == 1
+    in_place = in_place and not active_only
+    strategy = Strategy(
+        "dense",
+        "active vertices are gathered from" if active_only else "all vertices are gathered from",
+        active_only=active_only,
+        in_place=in_place,
+        out_of_order=in_place,
+        layout=wanted.layout if wanted.layout != "auto" else "csc",
+        why_layout=wanted.why_layout or f"layout={wanted.layout!r}",
+    )
+    direction_of_gathers: Direction = "pull" if active_only else "gather"
+    # One at a time: the host exchanges updates, counts the edges that have changed, or computes jumps
+    # between supersteps; and rows are sorted even if a run is over.
+    listing = program.listing
+    sorts = listing is not None and not listing.counts(bound.types.message)
+    if divided or program.edge_state or program.jumps or sorts:
+        return CudaPlanner(strategy, direction_of_gathers)
+    return CudaPlanner(strategy, direction_of_gathers, FIRST_BATCH, MOST)
 
 
 def why_not_swapped(bound: BoundProgram) -> str | None:

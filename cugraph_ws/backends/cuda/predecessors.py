@@ -188,8 +188,8 @@ class DeviceTrees:
         device array of uint8, shape (CODES,)
             1 for the codes of the receivers.
         """
-        part, here = self._part, self._device
-        xp, offsets = here.xp, rows[0]
+        part, gpu = self._part, self._device
+        xp, offsets = gpu.xp, rows[0]
         counts, control = self._giving[: 2 * CODES], self._giving[2 * CODES :]
         step = max(1, part.size // SAMPLE)
         self._kernels.launch(
@@ -216,12 +216,12 @@ class DeviceTrees:
 
         If there are ghosts, a call does one level, since ghosts are attached between levels.
         """
-        part, here, before = self._part, self._device, self.missing
+        part, gpu, before = self._part, self._device, self.missing
         if not before:
             return 0
         if len(self._lists) == 1:
-            self._lists = (*self._lists, here.xp.empty_like(self._lists[0]))
-        queue = room_for_long_rows(here, part.laid)
+            self._lists = (*self._lists, gpu.xp.empty_like(self._lists[0]))
+        queue = room_for_long_rows(gpu, part.laid)
         most = 1 if part.divided else LEVELS_A_LAUNCH
         going = True
         while going:
@@ -232,7 +232,7 @@ class DeviceTrees:
             )  # fmt: skip
             _, block = self._shape(part.size)
             self._kernels.prepare_together("grow", part.size, block, *arguments)()
-            control = here.to_host(self._control)
+            control = gpu.to_host(self._control)
             self.missing = int(control[WAITERS_LEFT])
             going = self.missing > 0 and int(control[GOING]) > 0 and not part.divided
         return before - self.missing
@@ -277,8 +277,8 @@ class DeviceTrees:
         TreeGrowth
             If the graph is partitioned, each launch is one level.
         """
-        part, here = self._part, self._device
-        xp, size, kind = here.xp, part.size, part.csc.indices.dtype
+        part, gpu = self._part, self._device
+        xp, size, kind = gpu.xp, part.size, part.csc.indices.dtype
         # Without undecided vertices here no arc is followed.  Other ranks may have some, and all
         # ranks launch the same number of levels.
         tight = (
@@ -314,12 +314,12 @@ class DeviceTrees:
             None instead of both if the graph is small, if there are many tight arcs, or if the rows
             would take more than half of the free memory.
         """
-        part, here, (waiting,) = self._part, self._device, self._lists
-        xp, kind = here.xp, waiting.dtype
+        part, gpu, (waiting,) = self._part, self._device, self._lists
+        xp, kind = gpu.xp, waiting.dtype
         shape, most = self._shape(part.arcs), part.arcs // TIGHT_PART
         room = min(most + TIGHT_SHARE * (shape[0] * shape[1] // 32), np.iinfo(np.int32).max)
         needed = 3 * room * kind.itemsize + 20 * part.size
-        if part.arcs < TIGHT_FROM or needed > here.free_memory() // 2:
+        if part.arcs < TIGHT_FROM or needed > gpu.free_memory() // 2:
             return None
         sources, targets = xp.full(room, -1, kind), xp.empty(room, kind)
         degrees = xp.zeros(part.size + 1, np.int32)
@@ -331,14 +331,14 @@ class DeviceTrees:
         )  # fmt: skip
         offsets = xp.cumsum(degrees, dtype=np.int64)
         control[1:] = offsets[-1:]
-        taken, count = here.to_host(control).tolist()
-        if taken > room or count > most:
+        listed, count = gpu.to_host(control).tolist()
+        if listed > room or count > most:
             return None
         indices = xp.empty(count, kind)
         self._kernels.launch(
             "place_tight_arcs",
-            *self._shape(taken),
-            taken,
+            *self._shape(listed),
+            listed,
             sources,
             targets,
             offsets[:-1].copy(),
@@ -351,10 +351,10 @@ class DeviceTrees:
         receivers: DeviceArray, sure: int, most: int, control: DeviceArray,
     ) -> Prepared:  # fmt: skip
         """Prepare a launch over the out-arcs of listed vertices; see `grow_forward`."""
-        part, here = self._part, self._device
+        part, gpu = self._part, self._device
         arguments = (
             part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
-            self._found, self._codes, receivers, sure, room_for_long_rows(here, part.laid), lists,
+            self._found, self._codes, receivers, sure, room_for_long_rows(gpu, part.laid), lists,
             most, ALONE, ALONE_ARCS, control,
         )  # fmt: skip
         return self._kernels.prepare_together("grow_forward", part.size, FRONTIER_BLOCK, *arguments)
@@ -384,8 +384,8 @@ class DeviceTrees:
         if self._exchanges == 0:
             going = [self.is_attached(boundary) for boundary in part.boundaries]
             self._received = [xp.empty(last - first, np.bool_) for first, last in part.ghosts]
-            self.boundaries = Unattached(xp, [xp.take(one, xp.flatnonzero(~attached))
-                                          for one, attached in zip(part.boundaries, going, strict=True)])  # fmt: skip
+            self.boundaries = Unattached(xp, [xp.take(positions, xp.flatnonzero(~attached))
+                                          for positions, attached in zip(part.boundaries, going, strict=True)])  # fmt: skip
             return going, self._received
         unattached = self.boundaries
         going = unattached.parts(self.is_attached(unattached.positions))
@@ -398,11 +398,13 @@ class DeviceTrees:
         """Attach the ghosts that the received updates name."""
         xp, part = self._device.xp, self._part
         if self._exchanges == 0:
-            for (first, last), came in zip(part.ghosts, self._received, strict=True):
-                self.attach_ghosts(first, last, came)
+            for (first, last), attached in zip(part.ghosts, self._received, strict=True):
+                self.attach_ghosts(first, last, attached)
             waiting = [first + xp.flatnonzero(self._levels[first:last] == WAITING)
                        for first, last in part.ghosts]  # fmt: skip
-            self.ghosts = Unattached(xp, [one.astype(part.csc.indices.dtype) for one in waiting])
+            self.ghosts = Unattached(
+                xp, [positions.astype(part.csc.indices.dtype) for positions in waiting]
+            )
         elif len(ghosts := self.ghosts.positions):
             (attached,) = self._received
             self._levels[ghosts[attached]] = 0  # any level below the next
@@ -418,10 +420,10 @@ class DeviceTrees:
             self._kernels.launch(
                 "mark_levels", *shape, owned, self._bits, self._levels, self._found
             )
-        found = self._device.xp.empty(owned, np.int64)
+        numbers = self._device.xp.empty(owned, np.int64)
         positions = self._part.laid.positions
-        self._kernels.launch("write_out", *shape, owned, positions, self._found, found)
-        return found
+        self._kernels.launch("write_out", *shape, owned, positions, self._found, numbers)
+        return numbers
 
     def _shape(self, items: int) -> tuple[int, int]:
         return launch_shape(self._device, items)

@@ -57,7 +57,7 @@ class DeviceRefinement:
         Where the partition is.
     kernels : KernelModule
         The program's kernels.
-    sent : sequence of two tuples of device array
+    fields : sequence of two tuples of device array
         Both copies of the fields that messages are computed from, by position; the same twice if
         supersteps run in place.
     flags : sequence of two device arrays of uint8
@@ -77,7 +77,7 @@ class DeviceRefinement:
         self,
         device: Device,
         kernels: KernelModule,
-        sent: Sequence[Fields],
+        fields: Sequence[Fields],
         flags: Sequence[DeviceArray],
         *,
         in_place: bool,
@@ -87,7 +87,7 @@ class DeviceRefinement:
     ) -> None:
         self._device = device
         self._kernels = kernels
-        self._sent = sent
+        self._fields = fields
         self._flags = flags
         self._in_place = in_place
         self._frontier = frontier
@@ -115,12 +115,12 @@ class DeviceRefinement:
     @property
     def width(self) -> int:
         """Bytes that peers receive of a vertex."""
-        return sum(column.dtype.itemsize for column in self._sent[0])
+        return sum(column.dtype.itemsize for column in self._fields[0])
 
     @property
     def kinds(self) -> list[Any]:
         """Dtypes of the values that peers receive of a vertex."""
-        return [column.dtype for column in self._sent[0]]
+        return [column.dtype for column in self._fields[0]]
 
     def begin(self, now: int) -> None:
         """Start a superstep, which writes copy `now`: nothing is packed or received yet.
@@ -199,8 +199,8 @@ class DeviceRefinement:
         first, last = part
         count = last - first
         buffer = self._buffer(slot, len(boundary))
-        fields = tuple(one[first:last] for one in buffer.fields)
-        old, new = self._sent[1 - self._now], self._sent[self._now]
+        fields = tuple(field[first:last] for field in buffer.fields)
+        old, new = self._fields[1 - self._now], self._fields[self._now]
         head = (boundary[first:last], count, old, new, self._flags[self._now], self._lengths, slot)
         shape = launch_shape(self._device, count)
         prepare = self._kernels.prepare
@@ -227,7 +227,10 @@ class DeviceRefinement:
         if update.places is None:
             return BoundaryUpdate(None, update.fields, update.active, changed)
         return BoundaryUpdate(
-            update.places[:changed], tuple(one[:changed] for one in update.fields), None, changed
+            update.places[:changed],
+            tuple(field[:changed] for field in update.fields),
+            None,
+            changed,
         )
 
     def unpack(self, first: int, last: int, update: BoundaryUpdate) -> None:
@@ -258,7 +261,7 @@ class DeviceRefinement:
         """Marshal the unpacking of a buffer; the other arguments are the kernel's."""
         return self._kernels.prepare(
             "unpack", *launch_shape(self._device, count), first, count, listed, places, buffer.fields,
-            self._sent[self._now], self._sent[1 - self._now], self._flags[self._now], buffer.active,
+            self._fields[self._now], self._fields[1 - self._now], self._flags[self._now], buffer.active,
             headers, slot,
         )  # fmt: skip
 
@@ -275,12 +278,12 @@ class DeviceRefinement:
         """
         self._behind.add(peer)
         key = ghosts, self._now
-        found = self._arrivals.get(key)
-        if found is None:
+        update = self._arrivals.get(key)
+        if update is None:
             first, last = ghosts
-            fields = tuple(one[first:last] for one in self._sent[self._now])
-            found = self._arrivals[key] = BoundaryUpdate(None, fields)
-        return found
+            fields = tuple(field[first:last] for field in self._fields[self._now])
+            update = self._arrivals[key] = BoundaryUpdate(None, fields)
+        return update
 
     def catch_up(self, peer: int, ghosts: tuple[int, int]) -> None:
         """Copy a peer's ghosts from the previous copy to the latest, before updates are received.
@@ -295,7 +298,7 @@ class DeviceRefinement:
             return
         self._behind.discard(peer)
         first, last = ghosts
-        for old, new in zip(self._sent[1 - self._now], self._sent[self._now], strict=True):
+        for old, new in zip(self._fields[1 - self._now], self._fields[self._now], strict=True):
             new[first:last] = old[first:last]
 
     def expect(self, peer: int, most: int, count: int, *, listed: bool) -> BoundaryUpdate:
@@ -319,7 +322,7 @@ class DeviceRefinement:
         room = self._room_for(peer, most)
         if not listed:
             return BoundaryUpdate(None, room.fields, room.active if self._frontier else None)
-        return BoundaryUpdate(room.places[:count], tuple(one[:count] for one in room.fields))
+        return BoundaryUpdate(room.places[:count], tuple(field[:count] for field in room.fields))
 
     def take(
         self,
@@ -381,7 +384,7 @@ class DeviceRefinement:
         xp = self._device.xp
         return _Buffer(
             xp.empty(count, np.int32),
-            tuple(xp.empty(count, column.dtype) for column in self._sent[0]),
+            tuple(xp.empty(count, column.dtype) for column in self._fields[0]),
             xp.empty(count if self._frontier else 0, np.uint8),
         )
 
@@ -442,7 +445,7 @@ class FrontierRefinement(DeviceRefinement):
         now = self._now
         return self._kernels.prepare(
             "unpack_updates", *launch_shape(self._device, count), first, count, listed, places, buffer.fields,
-            self._sent[now], buffer.active, headers, slot, *self._frontiers(now),
+            self._fields[now], buffer.active, headers, slot, *self._frontiers(now),
         )  # fmt: skip
 
     def _frontiers(self, now: int) -> tuple[Any, ...]:
@@ -461,7 +464,7 @@ class FrontierRefinement(DeviceRefinement):
         count, now = len(boundary), self._now
         buffer, shape = self._buffer(slot, count), launch_shape(self._device, count)
         pack = self._kernels.prepare(
-            "pack_updates", *shape, boundary, count, self._sent[now], self._flags[now], self._lengths,
+            "pack_updates", *shape, boundary, count, self._fields[now], self._flags[now], self._lengths,
             slot, buffer.places, buffer.fields, buffer.bits,
         )  # fmt: skip
         compare = self._kernels.prepare(
@@ -484,7 +487,9 @@ class FrontierRefinement(DeviceRefinement):
         update : BoundaryUpdate
             Returned by `pack`, with listed vertices.
         """
-        return BoundaryUpdate(None, tuple(one[:1] for one in update.fields), None, 0, update.bits)
+        return BoundaryUpdate(
+            None, tuple(field[:1] for field in update.fields), None, 0, update.bits
+        )
 
     def expect_bits(self, peer: int, most: int) -> BoundaryUpdate:
         """Return the receive buffer for a bitmap and a value; see `expect`.
@@ -496,7 +501,7 @@ class FrontierRefinement(DeviceRefinement):
             The most vertices that the peer ever sends.
         """
         room = self._room_for(peer, most)
-        return BoundaryUpdate(None, tuple(one[:1] for one in room.fields), None, 0, room.bits)
+        return BoundaryUpdate(None, tuple(field[:1] for field in room.fields), None, 0, room.bits)
 
     def take_bits(self, peer: int, ghosts: tuple[int, int]) -> None:
         """Queue the unpacking of a peer's bitmap and value; see `take`.
@@ -514,6 +519,6 @@ class FrontierRefinement(DeviceRefinement):
             count, room = last - first, self._rooms[peer]
             launch = self._wakers[key] = self._kernels.prepare(
                 "unpack_equal_updates", *launch_shape(self._device, count), first, count, room.bits, room.fields,
-                self._sent[self._now], *self._frontiers(self._now),
+                self._fields[self._now], *self._frontiers(self._now),
             )  # fmt: skip
         launch()

@@ -10,8 +10,8 @@ from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import Ends, number_dtype
 from cugraph_ws.backends.cuda.memory import check_device_memory, estimate
 from cugraph_ws.backends.cuda.order import arc_rows
-from cugraph_ws.backends.cuda.rows import Layout, gather, group_edges
-from cugraph_ws.backends.cuda.shard import DeviceShard
+from cugraph_ws.backends.cuda.rows import VertexOrder, gather, group_edges
+from cugraph_ws.backends.cuda.shard import DeviceShard, Placement, Totals
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host
@@ -47,7 +47,9 @@ def reversed_arcs(arcs: DeviceArcs) -> DeviceArcs:
     destinations, sources, order = arcs.ordered()
     ends = Ends(sources, destinations)
     del destinations, sources
-    layout, indices, places, *_ = group_edges(owner, ends, graph.size, both=False, keep=bool(names))
+    vertex_order, indices, places, *_ = group_edges(
+        owner, ends, graph.size, both=False, keep=bool(names)
+    )
     if not names:
         order = None
 
@@ -55,7 +57,7 @@ def reversed_arcs(arcs: DeviceArcs) -> DeviceArcs:
         return graph.values(name, "csc")[order]
 
     reverse = DeviceGraph(
-        owner, layout, indices, {}, undirected=False, names=names, fetch=fetch, order=places
+        owner, vertex_order, indices, {}, undirected=False, names=names, fetch=fetch, order=places
     )
     owner.trim()
     return DeviceArcs(reverse, names)
@@ -79,16 +81,16 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
     GraphMemoryError
         If the rows of a rank would not fit on its GPU; on all ranks.
     """
-    part, here = Part(shard, on_device=True), device()
+    part, gpu = Part(shard, on_device=True), device()
     xp, comm, low, owned = part.xp, shard.comm, part.low, part.owned
     names, csc = part.laid.edge_attributes, part.csc
     destinations = part.numbers[arc_rows(csc.offsets, part.laid.arcs)]
-    ends, others, *values = part.halo.send_to_owners(
+    ends, opposite, *values = part.halo.send_to_owners(
         part.numbers[csc.indices], destinations, *map(part.laid.values, names)
     )
     del destinations
-    away = (others < low) | (others >= low + owned)
-    outside = xp.unique(others[away])
+    away = (opposite < low) | (opposite >= low + owned)
+    outside = xp.unique(opposite[away])
     length, index = owned + len(outside), number_dtype(owned + len(outside))
     wide = sum(column.dtype.itemsize for column in values)
     needed = estimate(len(ends), length, wide, False)
@@ -96,44 +98,46 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
     bounds = as_host(xp.searchsorted(outside, xp.asarray(shard.cuts, outside.dtype)))
     ghosts = list(pairwise(bounds.tolist()))
     rows = (ends - low).astype(index)
-    held, order = _order(part, rows, outside, ghosts)
+    boundaries, order = _order(part, rows, outside, ghosts)
     placed = xp.empty(len(outside), index)  # ghosts by number, in the order of owners' positions
     placed[order] = xp.arange(owned, length, dtype=index)
-    neighbours = (others - low).astype(index)
-    neighbours[away] = placed[xp.searchsorted(outside, others[away])]
-    del ends, others, away
-    made = group_edges(here, Ends(rows, neighbours), length, both=False, keep=bool(names))
+    neighbours = (opposite - low).astype(index)
+    neighbours[away] = placed[xp.searchsorted(outside, opposite[away])]
+    del ends, opposite, away
+    grouped = group_edges(gpu, Ends(rows, neighbours), length, both=False, keep=bool(names))
     del rows, neighbours
-    layout, indices, from_sent, *_ = made
-    numbers, positions = layout.numbers.copy(), layout.positions.copy()
+    vertex_order, indices, from_sent, *_ = grouped
+    numbers, positions = vertex_order.numbers.copy(), vertex_order.positions.copy()
     numbers[owned:], positions[owned:] = owned + order, placed
     moved = {
-        name: gather(here, column, from_sent) for name, column in zip(names, values, strict=True)
+        name: gather(gpu, column, from_sent) for name, column in zip(names, values, strict=True)
     }
     graph = DeviceGraph(
-        here,
-        Layout(numbers, positions, layout.offsets),
+        gpu,
+        VertexOrder(numbers, positions, vertex_order.offsets),
         indices,
         moved,
         undirected=False,
         names=names,
     )
-    here.trim()
+    gpu.trim()
+    placement = Placement(
+        xp.concatenate([xp.arange(low, low + owned, dtype=outside.dtype), outside]),
+        bounds,
+        boundaries,
+        [xp.sort(xp.take(positions, boundary)) for boundary in boundaries],
+    )
     return DeviceShard(
         comm,
         shard.cuts,
         graph,
-        xp.concatenate([xp.arange(low, low + owned, dtype=outside.dtype), outside]),
-        bounds,
-        held,
-        [xp.sort(xp.take(positions, one)) for one in held],
+        placement,
+        Totals(shard.number_of_edges, shard.number_of_arcs),
         vertices=shard._vertices.with_ghosts(comm, part.halo, outside),
         kind=shard._kind,
         names=(shard._source_names, shard._destination_names),
         weight=shard.weight,
         directed=True,
-        number_of_edges=shard.number_of_edges,
-        number_of_arcs=shard.number_of_arcs,
     )
 
 
@@ -156,7 +160,7 @@ def _order(
 
     Returns
     -------
-    held : list of device array
+    boundaries : list of device array
         For each rank, numbers of its ghosts that are owned here, less the first owned one's.
     order : device array
         See `order_ghosts`.
@@ -167,6 +171,7 @@ def _order(
     positions = xp.empty(owned, index)
     positions[falling] = xp.arange(owned, dtype=index)
     comm = part.halo.comm
-    came = comm.alltoall([[outside[first:last]] for first, last in ghosts])
-    held = [(wanted - part.low).astype(index) for (wanted,) in came]
-    return held, order_ghosts(comm, ghosts, [xp.take(positions, one) for one in held])
+    asked = comm.alltoall([[outside[first:last]] for first, last in ghosts])
+    boundaries = [(wanted - part.low).astype(index) for (wanted,) in asked]
+    laid_boundaries = [xp.take(positions, boundary) for boundary in boundaries]
+    return boundaries, order_ghosts(comm, ghosts, laid_boundaries)

@@ -13,8 +13,8 @@ from cugraph_ws.runtime.device import Device
 
 __all__ = [
     "Grouped",
-    "Layout",
     "Rows",
+    "VertexOrder",
     "add_degrees",
     "count_degrees",
     "count_targets",
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
     indices: DeviceArray
 
 
-class Layout(NamedTuple):
+class VertexOrder(NamedTuple):
     """Positions of vertices: `numbers` by position, `positions` by number, `offsets` of the CSC."""
 
     numbers: DeviceArray
@@ -61,7 +61,7 @@ class Grouped(NamedTuple):
 
     Attributes
     ----------
-    layout : Layout
+    vertex_order : VertexOrder
     indices : device array, shape (arcs,)
         The rows' neighbours.
     order : device array or None
@@ -72,7 +72,7 @@ class Grouped(NamedTuple):
         The value of each arc, if it was moved along.
     """
 
-    layout: Layout
+    vertex_order: VertexOrder
     indices: DeviceArray
     order: DeviceArray
     both_ways: int
@@ -110,28 +110,37 @@ def group_edges(
     Grouped
     """
     xp, index = device.xp, number_dtype(size)
-    layout = _lay_out(device, ends, size, both=both)
+    vertex_order = _lay_out(device, ends, size, both=both)
     edges = len(ends.sources)
     if not edges:
-        return Grouped(layout, xp.empty(0, index), xp.empty(0, np.int32) if keep else None, 0)
-    positions = layout.positions
+        return Grouped(vertex_order, xp.empty(0, index), xp.empty(0, np.int32) if keep else None, 0)
+    positions = vertex_order.positions
     if ends.table is not None:  # replace numbers by positions in the table
         positions = xp.take(positions, ends.table, out=ends.table)
     columns = ends.destinations, ends.sources
     moved, slots, alone = None, edges << int(both), (values or []) if keep else []
     if is_served(device, slots, size, keep, alone[0].dtype.itemsize if alone else 0):
         indices, order, moved = fill_rows(
-            device, columns, layout.offsets, positions, size, low=ends.low, both=both, keep=keep,
+            device, columns, vertex_order.offsets, positions, size, low=ends.low, both=both, keep=keep,
             values=alone,
         )  # fmt: skip
     else:
         indices, order = _sort_rows(
-            device, columns, layout.offsets, positions, size, low=ends.low, both=both, keep=keep
+            device,
+            columns,
+            vertex_order.offsets,
+            positions,
+            size,
+            low=ends.low,
+            both=both,
+            keep=keep,
         )
     both_ways = 0
     if both:
-        both_ways = _count_both_ways(device, columns, (ends.low, positions, 1), layout, indices)
-    return Grouped(layout, indices, order, both_ways, moved)
+        both_ways = _count_both_ways(
+            device, columns, (ends.low, positions, 1), vertex_order, indices
+        )
+    return Grouped(vertex_order, indices, order, both_ways, moved)
 
 
 def _sort_rows(
@@ -160,7 +169,7 @@ def _count_both_ways(
     device: Device,
     columns: tuple[DeviceArray, DeviceArray],
     translation: tuple[int, DeviceArray, int],
-    layout: Layout,
+    vertex_order: VertexOrder,
     indices: DeviceArray,
 ) -> int:
     """Count the pairs of vertices with edges that were given in both directions.
@@ -169,20 +178,20 @@ def _count_both_ways(
     takes two bytes per arc, in the memory of the keys.
     """
     xp, arcs, edges = device.xp, len(indices), len(columns[0])
-    found = xp.zeros(1, np.int64)
+    repeats = xp.zeros(1, np.int64)
     run(
-        device, "find_repeats", arcs, layout.offsets, len(layout.numbers), indices, arcs, found
+        device, "find_repeats", arcs, vertex_order.offsets, len(vertex_order.numbers), indices, arcs, repeats
     )  # fmt: skip
-    if not int(device.to_host(found)[0]):
+    if not int(device.to_host(repeats)[0]):
         return 0
     ways = xp.zeros(2 * arcs, np.uint8)
     run(
-        device, "mark_ways", edges, columns, edges, *translation, layout.offsets, indices, ways
+        device, "mark_ways", edges, columns, edges, *translation, vertex_order.offsets, indices, ways
     )  # fmt: skip
     return count_true((ways[::2] & ways[1::2]).view(np.bool_))
 
 
-def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:
+def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> VertexOrder:
     """Assign positions to vertices by falling in-degree, ties by number."""
     counts = ends.counts
     if size and counts is None:
@@ -190,13 +199,13 @@ def _lay_out(device: Device, ends: Ends, size: int, *, both: bool) -> Layout:
         columns = ends.destinations, ends.sources
         counts = count_degrees(device, *columns, both=both, low=ends.low, span=span)
     if size and ends.table is not None:
-        counts = device.xp.take(counts, ends.held.astype(np.int64) - ends.low)
-    held = [counts]
+        counts = device.xp.take(counts, ends.present.astype(np.int64) - ends.low)
+    last_reference = [counts]
     del counts
-    return place_vertices(device, held, size)
+    return place_vertices(device, last_reference, size)
 
 
-def place_vertices(device: Device, degrees: list[DeviceArray], size: int) -> Layout:
+def place_vertices(device: Device, degrees: list[DeviceArray], size: int) -> VertexOrder:
     """Assign positions to vertices by falling in-degree, ties by number.
 
     Parameters
@@ -208,13 +217,13 @@ def place_vertices(device: Device, degrees: list[DeviceArray], size: int) -> Lay
 
     Returns
     -------
-    Layout
+    VertexOrder
     """
     xp, index = device.xp, number_dtype(size)
     counts = degrees.pop()
     if not size:
         empty = xp.empty(0, index)
-        return Layout(empty, empty, xp.zeros(1, np.int64))
+        return VertexOrder(empty, empty, xp.zeros(1, np.int64))
     top = int(device.to_host(xp.max(counts)))
     bits = bits_for(size)
     offsets = xp.empty(size + 1, np.int64)
@@ -222,12 +231,12 @@ def place_vertices(device: Device, degrees: list[DeviceArray], size: int) -> Lay
     run(device, "key_degrees", size, counts, size, top, bits, keys)
     del counts
     keys.sort()
-    layout = Layout(xp.empty(size, index), xp.empty(size, index), offsets)
+    vertex_order = VertexOrder(xp.empty(size, index), xp.empty(size, index), offsets)
     run(
-        device, "place_vertices", size, offsets, size, top, bits, layout.numbers, layout.positions
+        device, "place_vertices", size, offsets, size, top, bits, vertex_order.numbers, vertex_order.positions
     )  # fmt: skip
     xp.cumsum(offsets, out=offsets)
-    return layout
+    return vertex_order
 
 
 def count_targets(device: Device, rows: Rows) -> DeviceArray:
@@ -271,7 +280,7 @@ def count_degrees(
 def add_degrees(
     device: Device,
     ends: DeviceArray,
-    others: DeviceArray,
+    opposite: DeviceArray,
     loops: int,
     low: int,
     counts: DeviceArray,
@@ -284,7 +293,7 @@ def add_degrees(
     Parameters
     ----------
     device : Device
-    ends, others : device array of int32 or int64, shape (edges,)
+    ends, opposite : device array of int32 or int64, shape (edges,)
         The ends that are counted, and the other ends of the same edges.
     loops : int
         Whether self-loops are counted.
@@ -296,7 +305,7 @@ def add_degrees(
     window = max(1, 2 * device.cache // (3 * counts.itemsize))
     for first in range(0, size, window):
         last = min(first + window, size)
-        run(device, "count_ends", edges, ends, others, loops, low, first, last, edges, counts)
+        run(device, "count_ends", edges, ends, opposite, loops, low, first, last, edges, counts)
 
 
 def expand_rows(

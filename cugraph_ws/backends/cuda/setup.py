@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
-from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.hub_exchange import HubRankExchange
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
-from cugraph_ws.backends.cuda.planner import CudaPlanner
+from cugraph_ws.backends.cuda.planner import PartitionLinks, Wanted, plan_of
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
-from cugraph_ws.contract import DeviceLayouts, Executor, Setup, Strategy
+from cugraph_ws.contract import Executor, Setup, Strategy
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
@@ -60,34 +57,21 @@ def set_up(
         If the layout is for CPUs only.
     """
     accelerators = provider("accelerators")
-    others = accelerators.layouts(on_device=True)
-    if options.plan.layout not in ("auto", "csc", *others):
+    accelerated = accelerators.layouts(on_device=True)
+    if options.plan.layout not in ("auto", "csc", *accelerated):
         raise EngineError(
             f"layout={options.plan.layout!r} is not available with engine='cuda'; leave it out, or use engine='cpu'"
         )
-    if options.plan.shard_bytes is not None and options.plan.layout not in others:
-        named = " and ".join(f"layout={name!r}" for name in others)
+    if options.plan.shard_bytes is not None and options.plan.layout not in accelerated:
+        named = " and ".join(f"layout={name!r}" for name in accelerated)
         raise InputError(
             f"shard_bytes={options.plan.shard_bytes} is for {named}; give one of them, or leave it out"
         )
     divided = graph.comm.size > 1
     window = _window_of(graph, options)
-    make_plan = partial(
-        CudaPlanner,
-        bound,
-        graph.on_device().arcs if graph.whole else graph.number_of_arcs,
-        direction=options.plan.direction,
-        in_place=in_place,
-        fused=options.plan.fused,
-        priorities=options.plan.priorities,
-        scheduled=options.plan.method != "auto",
-        divided=divided,
-        linked=_links_of(graph) is not None,
-        capacity=0 if window is None else window.capacity,
-        in_bits=options.plan.exchange == "auto",
-    )
-    layouts, scheduled = accelerators.device_layouts(), options.plan.method != "auto"
-    if options.plan.layout in others:
+    scheduled = options.plan.method != "auto"
+    layouts = accelerators.device_layouts()
+    if options.plan.layout in accelerated:
         layouts.check(
             bound,
             options.plan.direction,
@@ -95,10 +79,29 @@ def set_up(
             in_place=in_place,
             scheduled=scheduled,
         )
-    plan = make_plan(layout=options.plan.layout)
+    wanted = Wanted(
+        direction=options.plan.direction,
+        in_place=in_place,
+        fused=options.plan.fused,
+        priorities=options.plan.priorities,
+        scheduled=scheduled,
+        layout=options.plan.layout,
+    )
+    links = None
+    if divided:
+        links = PartitionLinks(
+            linked=_links_of(graph) is not None,
+            capacity=0 if window is None else window.capacity,
+            in_bits=options.plan.exchange == "auto",
+        )
+    arcs = graph.on_device().arcs if graph.whole else graph.number_of_arcs
+    plan = plan_of(bound, arcs, wanted, links)
     free = options.plan.layout == "auto" and not scheduled and graph.whole and not divided
-    if layouts is not None and free:
-        plan = _with_layout(plan, make_plan, layouts, bound, graph.on_device(), options, tol)
+    if layouts is not None and free and _may_have_layout(plan.strategy):
+        most = bound.program.max_iter if options.max_iter is None else options.max_iter
+        choice = layouts.choose(bound, graph.on_device(), max_iter=most, tol=tol)
+        graph.on_device().choices[bound.program.name] = f"{choice.name}: {choice.why}"
+        plan = plan_of(bound, arcs, wanted._replace(layout=choice.name, why_layout=choice.why))
     strategy = plan.strategy
     if strategy.schedule == "dense" and options.plan.filter != "auto":
         raise InputError(
@@ -112,23 +115,9 @@ def set_up(
     return Setup(plan, executor, exchange)
 
 
-def _with_layout(
-    plan: CudaPlanner,
-    make_plan: Callable[..., CudaPlanner],
-    layouts: DeviceLayouts,
-    bound: BoundProgram,
-    graph: DeviceGraph,
-    options: Options,
-    tol: float | None,
-) -> CudaPlanner:
-    """Return the plan over the layout that pays, if every superstep gathers from all in-neighbours."""
-    strategy = plan.strategy
-    if strategy.schedule != "dense" or strategy.active_only or strategy.in_place:
-        return plan
-    most = bound.program.max_iter if options.max_iter is None else options.max_iter
-    choice = layouts.choose(bound, graph, max_iter=most, tol=tol)
-    graph.choices[bound.program.name] = f"{choice.name}: {choice.why}"
-    return make_plan(layout=choice.name, why_layout=choice.why)
+def _may_have_layout(strategy: Strategy) -> bool:
+    """Return whether every superstep gathers from all in-neighbours, so that any layout of arcs serves."""
+    return strategy.schedule == "dense" and not strategy.active_only and not strategy.in_place
 
 
 def _executor(
@@ -203,5 +192,5 @@ def _window_of(graph: Any, options: Options) -> Window | None:
         or options.plan.direction in ("pull", "gather")
     ):
         return None
-    found: Window | None = links.window
-    return found
+    window: Window | None = links.window
+    return window

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cugraph_ws.backends.cuda.arcs import DeviceArcs
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.grouping import number_dtype, run
-from cugraph_ws.backends.cuda.numbering import ranks_of
+from cugraph_ws.backends.cuda.numbered_ids import ranks_of
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
 from cugraph_ws.frames.base import FrameKind
@@ -22,9 +22,45 @@ from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 
-__all__ = ["DeviceShard"]
+__all__ = ["DeviceShard", "Placement", "Totals"]
 
 DeviceArray = Any  # CuPy's or NumPy's
+
+
+class Placement(NamedTuple):
+    """Where a shard's vertices are, and which of them other ranks have as ghosts.
+
+    Attributes
+    ----------
+    numbers : device array of int32 or int64, shape (length,)
+        The vertex number at each position: owned vertices, then ghosts, each ascending.
+    bounds : ndarray of int64, shape (comm.size + 1,)
+        Where each rank's vertices begin among the ghosts.
+    boundaries : list of device array
+        For each rank, positions in the shard of the owned vertices that it has as ghosts.
+    laid_boundaries : list of device array
+        The same vertices at positions of the `DeviceGraph`.
+    """
+
+    numbers: DeviceArray
+    bounds: npt.NDArray[np.int64]
+    boundaries: list[DeviceArray]
+    laid_boundaries: list[DeviceArray]
+
+
+class Totals(NamedTuple):
+    """Numbers over all ranks.
+
+    Attributes
+    ----------
+    edges, arcs : int
+    loops : int, optional
+        Dropped self-loops.
+    """
+
+    edges: int
+    arcs: int
+    loops: int | None = None
 
 
 class DeviceShard(ShardGraph):
@@ -41,21 +77,11 @@ class DeviceShard(ShardGraph):
         Rank r owns the vertices numbered from cuts[r] to cuts[r + 1].
     graph : DeviceGraph
         Owned vertices, by number less `low`, with their rows; ghosts after them.
-    numbers : device array of int32 or int64, shape (length,)
-        The vertex number at each position: owned vertices, then ghosts, each ascending.
-    bounds : ndarray of int64, shape (comm.size + 1,)
-        Where each rank's vertices begin among the ghosts.
-    held : list of device array
-        For each rank, positions in the shard of the owned vertices that it has as ghosts.
-    sent : list of device array
-        The same vertices at positions of `graph`.
+    placement : Placement
+    totals : Totals
     vertices : DeviceShardVertices
     kind, names, weight, directed
         See `ShardGraph`.
-    number_of_edges, number_of_arcs : int
-        Totals over all ranks.
-    loops : int, optional
-        Number of dropped self-loops over all ranks.
     """
 
     _arcs: ShardArcs
@@ -65,30 +91,25 @@ class DeviceShard(ShardGraph):
         comm: Communicator,
         cuts: npt.NDArray[np.int64],
         graph: DeviceGraph,
-        numbers: DeviceArray,
-        bounds: npt.NDArray[np.int64],
-        held: list[DeviceArray],
-        sent: list[DeviceArray],
+        placement: Placement,
+        totals: Totals,
         *,
         vertices: DeviceShardVertices,
         kind: FrameKind,
         names: tuple[list[str], list[str]],
         weight: str | None,
         directed: bool,
-        number_of_edges: int,
-        number_of_arcs: int,
-        loops: int | None = None,
     ) -> None:
         carried = list(graph.edge_attributes)
         self._set_up(comm, cuts, kind, vertices, names, carried, weight=weight, directed=directed)
         self._vertices.align_to(self)
-        self._self_loops = loops
-        self._edges, self._all_arcs = number_of_edges, number_of_arcs
-        self._find_ghosts(bounds)
-        self._held = held
+        self._edges, self._all_arcs, self._self_loops = totals
+        self._find_ghosts(placement.bounds)
+        self._boundaries = placement.boundaries
         self._arcs = ShardArcs(graph, carried, self._below, self.owned, mirrored=not directed)
-        self._numbers = numbers  # by position in the shard
-        self._laid = graph, device().xp.take(numbers, graph.numbers), sent
+        self._numbers = placement.numbers  # by position in the shard
+        laid_numbers = device().xp.take(placement.numbers, graph.numbers)
+        self._laid = graph, laid_numbers, placement.laid_boundaries
 
     # ------------------------------------------------------------------------------ geometry
 
@@ -105,18 +126,20 @@ class DeviceShard(ShardGraph):
         """Positions of each rank's boundary; copied to the host when first requested."""
         with self._lock:
             if "boundaries" not in self.kept:
-                self.kept["boundaries"] = [as_host(one).astype(np.int64) for one in self._held]
+                self.kept["boundaries"] = [
+                    as_host(boundary).astype(np.int64) for boundary in self._boundaries
+                ]
             return super().boundaries
 
     @property
     def nbytes(self) -> int:
         """Bytes held now, on the device and on the host."""
-        orders = sum(one.nbytes for one in self._orders.values()) + self._reversed_bytes
-        geometry = [self._numbers, self._laid[1], *self._held, *self._laid[2]]
-        geometry += [one for one in self.kept.values() if isinstance(one, np.ndarray)]
+        orders = sum(order.nbytes for order in self._orders.values()) + self._reversed_bytes
+        geometry = [self._numbers, self._laid[1], *self._boundaries, *self._laid[2]]
+        geometry += [array for array in self.kept.values() if isinstance(array, np.ndarray)]
         geometry += self.kept.get("ranks", ())
-        held = sum(int(one.nbytes) for one in geometry)
-        return self._arcs.nbytes + int(self._vertices.nbytes) + held + orders
+        geometry_bytes = sum(int(array.nbytes) for array in geometry)
+        return self._arcs.nbytes + int(self._vertices.nbytes) + geometry_bytes + orders
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
         """Return the shard as the CUDA engine reads it; see `GraphView.laid_out`."""
@@ -138,12 +161,12 @@ class DeviceShard(ShardGraph):
         -------
         device array of int32 or int64
         """
-        found = device().xp.empty(len(numbers), number_dtype(self.length))
+        places = device().xp.empty(len(numbers), number_dtype(self.length))
         run(
             device(), "find_places", len(numbers), numbers, len(numbers), self.low, self.owned,
-            *self.ranks, found, module="ranks",
+            *self.ranks, places, module="ranks",
         )  # fmt: skip
-        return found
+        return places
 
     @property
     def ranks(self) -> tuple[DeviceArray, DeviceArray]:
@@ -155,29 +178,29 @@ class DeviceShard(ShardGraph):
                 rows = len(outside)
                 run(device(), "mark_bits", rows, outside, 0, rows, words, module="split")
                 self.kept["ranks"] = words, ranks_of(words, rows)
-            kept: tuple[DeviceArray, DeviceArray] = self.kept["ranks"]
-            return kept
+            bitmap: tuple[DeviceArray, DeviceArray] = self.kept["ranks"]
+            return bitmap
 
     def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the positions of vertices; see `ShardGraph.place`."""
         xp = device().xp
-        given = xp.asarray(np.asarray(numbers, np.int64))
-        return as_host(self.places_of(given)).astype(np.int64, copy=False)
+        on_device = xp.asarray(np.asarray(numbers, np.int64))
+        return as_host(self.places_of(on_device)).astype(np.int64, copy=False)
 
     @property
     def halo(self) -> Halo:
         """The halo of device arrays by the shard's positions."""
-        return Halo.of(self, self._held, on_device=True)
+        return Halo.of(self, self._boundaries, on_device=True)
 
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
-        found = super()._with_arcs(arcs, edges)
+        shard = super()._with_arcs(arcs, edges)
         for name in ("ranks", "positions", "boundaries"):
             if name in self.kept:
-                found.kept[name] = self.kept[name]
+                shard.kept[name] = self.kept[name]
         xp, graph = device().xp, arcs.graph
-        sent = [xp.take(graph.positions, held) for held in self._held]
-        found._laid = graph, xp.take(self._numbers, graph.numbers), sent
-        return found
+        positions = [xp.take(graph.positions, boundary) for boundary in self._boundaries]
+        shard._laid = graph, xp.take(self._numbers, graph.numbers), positions
+        return shard
 
     # ------------------------------------------------------------------------------- queries
 
@@ -202,13 +225,13 @@ class DeviceShard(ShardGraph):
         xp, part = device().xp, Part(self, on_device=True)
         numbers, csc, marked = part.numbers, part.csc, part.with_ghosts(marks)
         rows = arc_rows(csc.offsets, part.laid.arcs)
-        kept = marked[csc.indices] & marked[rows]
+        chosen = marked[csc.indices] & marked[rows]
         if not self.directed:  # an edge is two arcs; the one from the smaller vertex is kept
-            kept &= numbers[csc.indices] <= numbers[rows]
-        which = xp.flatnonzero(kept)
+            chosen &= numbers[csc.indices] <= numbers[rows]
+        which = xp.flatnonzero(chosen)
         sources, destinations = numbers[csc.indices[which]], numbers[rows[which]]
         order = sort_ends(destinations, sources, self.number_of_vertices)
-        sources, destinations = (one[order].astype(np.int64) for one in (sources, destinations))
+        sources, destinations = (ends[order].astype(np.int64) for ends in (sources, destinations))
         values = {name: part.laid.values(name)[which[order]] for name in self.edge_attributes}
         return self.frame_of_edges(sources, destinations, values)
 

@@ -14,13 +14,7 @@ import pyarrow as pa
 from cugraph_ws.backends.cuda.columns import widened
 from cugraph_ws.backends.cuda.cudf_frames import Validity, empty_mask, id_column, ids_of_range
 from cugraph_ws.backends.cuda.grouping import number_dtype, run
-from cugraph_ws.backends.cuda.numbering import (
-    Integers,
-    look_up,
-    name_vertices,
-    ranks_of,
-    read_scalars,
-)
+from cugraph_ws.backends.cuda.numbered_ids import Integers, look_up, name_vertices, ranks_of
 from cugraph_ws.backends.cuda.vertex_values import Places, plain_rows
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.ids import IdType
@@ -28,9 +22,14 @@ from cugraph_ws.graph.numbering import Renumbered
 from cugraph_ws.graph.vertices import id_columns, value_column
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import OwnRange, ShardNumbering
-from cugraph_ws.partition.partitioned_frame import Part, Partitions, Parts, are_on_gpus
+from cugraph_ws.partition.partitioned_frame import (
+    OpenedPartition,
+    OpenedPartitions,
+    Partitions,
+    are_on_gpus,
+)
 from cugraph_ws.partition.vertices import ShardVertices
-from cugraph_ws.runtime.arrays import any_true, as_host, count_on_device
+from cugraph_ws.runtime.arrays import any_true, as_host, count_on_device, read_scalars
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 
@@ -75,8 +74,8 @@ class DeviceShardVertices(ShardVertices):
         low, high = int(cuts[comm.rank]), int(cuts[comm.rank + 1])
         numbering: Any = OwnRange(int(cuts[-1]), low)
         if ids is not None:
-            own = _OwnIds(ids[: high - low])
-            numbering = ShardNumbering(comm, cuts, own, [form], "compacted")
+            owned_ids = _OwnIds(ids[: high - low])
+            numbering = ShardNumbering(comm, cuts, owned_ids, [form], "compacted")
         super().__init__(comm, sources, [kind], numbering)
         self._ids = ids
         if ids is None:
@@ -87,7 +86,7 @@ class DeviceShardVertices(ShardVertices):
         # the least id of an owned vertex, and the greatest less the least
         self._least, self._span = low, high - low - 1
         if ids is not None and high > low:
-            self._least, greatest = own.ends
+            self._least, greatest = owned_ids.ends
             self._span = greatest - self._least
 
     @property
@@ -113,12 +112,12 @@ class DeviceShardVertices(ShardVertices):
         DeviceShardVertices
             Without a shard: call its `align_to`.
         """
-        found = self.join(comm)
-        assert isinstance(found, DeviceShardVertices)
+        vertices = self.join(comm)
+        assert isinstance(vertices, DeviceShardVertices)
         if self._ids is not None:
-            own = self._ids[: self._shard().owned]
-            found._ids = device().xp.concatenate([own, halo.fetch(own, ghosts)])
-        return found
+            owned_ids = self._ids[: self._shard().owned]
+            vertices._ids = device().xp.concatenate([owned_ids, halo.fetch(owned_ids, ghosts)])
+        return vertices
 
     # --------------------------------------------------------------------------------- values
 
@@ -139,12 +138,12 @@ class DeviceShardVertices(ShardVertices):
         span 2³¹ or more.
         """
         if isinstance(data, Partitions):
-            came = self._receive_on_devices(data, argument, np.dtype(dtype), column)
-            if came is not None:
-                values, given, everywhere = came
+            received = self._receive_on_devices(data, argument, np.dtype(dtype), column)
+            if received is not None:
+                values, has_value, everywhere = received
                 if not everywhere:
-                    self._fill(values, given, argument, default)
-                return (values, given) if on_device else (as_host(values), as_host(given))
+                    self._fill(values, has_value, argument, default)
+                return (values, has_value) if on_device else (as_host(values), as_host(has_value))
         return super().values(data, argument, dtype, default, column, on_device=on_device)
 
     def _receive_on_devices(
@@ -155,7 +154,7 @@ class DeviceShardVertices(ShardVertices):
         Returns
         -------
         values : device array of `dtype`, shape (length,)
-        given : device array of bool, shape (length,)
+        has_value : device array of bool, shape (length,)
         everywhere : bool
             Whether all vertices of all ranks have a value.
 
@@ -165,42 +164,42 @@ class DeviceShardVertices(ShardVertices):
         comm, xp = self._comm, device().xp
         if not comm.on_device or not are_on_gpus(comm, data.frames):
             return None
-        parts = Parts(comm, data, argument, on_device=True)
+        parts = OpenedPartitions(comm, data, argument, on_device=True)
         if not all(isinstance(name, str) for name in parts.names):
             return None
         (name,) = id_columns(parts, self.sources)
         chosen = column or value_column(parts.names, [name], argument)
         shard = self._shard()
-        values, given = xp.zeros(shard.length, dtype), xp.zeros(shard.length, np.bool_)
+        values, has_value = xp.zeros(shard.length, dtype), xp.zeros(shard.length, np.bool_)
         buffers: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
         written: int | None = 0  # rows
         for part in parts.own:
             if written is not None and len(part.frame):
-                more = self._take_part(part, (name, chosen), argument, values, given, buffers)
+                more = self._take_part(part, (name, chosen), argument, values, has_value, buffers)
                 written = None if more is None else written + more
         shown = comm.allgather([written is not None, any(map(len, buffers))])
         if written is None or not all(simple for simple, _ in shown):
             return None
         if any(sends for _, sends in shown):
-            written = self._store_received(comm.alltoall(buffers), values, given, written)
+            written = self._store_received(comm.alltoall(buffers), values, has_value, written)
         del buffers
-        own = int(read_scalars(count_on_device(given[: shard.owned]))[0])
-        shown = comm.allgather([own == written, own == shard.owned])
+        with_value = int(read_scalars(count_on_device(has_value[: shard.owned]))[0])
+        shown = comm.allgather([with_value == written, with_value == shard.owned])
         if not all(distinct for distinct, _ in shown):
             return None
         everywhere = all(all_given for _, all_given in shown)
-        shard.halo.update(values, *([] if everywhere else [given]))
+        shard.halo.update(values, *([] if everywhere else [has_value]))
         if everywhere:
-            given[shard.owned :] = True
-        return values, given, everywhere
+            has_value[shard.owned :] = True
+        return values, has_value, everywhere
 
     def _take_part(
         self,
-        part: Part,
+        part: OpenedPartition,
         names: tuple[str, str],
         argument: str,
         values: DeviceArray,
-        given: DeviceArray,
+        has_value: DeviceArray,
         buffers: list[list[DeviceArray]],
     ) -> int | None:
         """Write a partition's rows of owned vertices, and put all others into the send buffers.  Not collective.
@@ -214,7 +213,7 @@ class DeviceShardVertices(ShardVertices):
         if rows is None or not self._id_ranges:
             return None
         ids, numbers = rows
-        counts = self._places().write(ids, numbers, values, given)
+        counts = self._places().write(ids, numbers, values, has_value)
         if counts is None:
             nans = int(values.dtype.kind == "f" and any_true(device().xp.isnan(numbers)))
             counts = len(ids), 0, nans
@@ -226,8 +225,8 @@ class DeviceShardVertices(ShardVertices):
     def _places(self) -> Places:
         """Return where the owned vertices are."""
         owned = self._shard().owned
-        own = None if self._ids is None else self._ids[:owned]
-        return Places(own, owned, self._least, self._least + self._span)
+        owned_ids = None if self._ids is None else self._ids[:owned]
+        return Places(owned_ids, owned, self._least, self._least + self._span)
 
     def _fill_buffers(
         self, ids: DeviceArray, values: DeviceArray, buffers: list[list[DeviceArray]]
@@ -251,11 +250,13 @@ class DeviceShardVertices(ShardVertices):
             if last < least or first > most or (written and rank == self._comm.rank):
                 continue
             # each bound used in a comparison is between two ids, so it fits their dtype
-            here = ids >= ids.dtype.type(first) if first > least else None
+            of_rank = ids >= ids.dtype.type(first) if first > least else None
             if last < most:
                 below = ids <= ids.dtype.type(last)
-                here = below if here is None else here & below
-            some, their_values = (ids, values) if here is None else (ids[here], values[here])
+                of_rank = below if of_rank is None else of_rank & below
+            some, their_values = (
+                (ids, values) if of_rank is None else (ids[of_rank], values[of_rank])
+            )
             beyond = xp.empty(len(some), number_dtype(min(last, most) - first + 1))
             look_up(some, first, None, beyond)
             buffers[rank] += [beyond, their_values]
@@ -264,9 +265,9 @@ class DeviceShardVertices(ShardVertices):
 
     def _store_received(
         self,
-        came: Sequence[Sequence[DeviceArray]],
+        received: Sequence[Sequence[DeviceArray]],
         values: DeviceArray,
-        given: DeviceArray,
+        has_value: DeviceArray,
         written: int,
     ) -> int:
         """Write received values to their places.  Not collective.
@@ -274,12 +275,12 @@ class DeviceShardVertices(ShardVertices):
         Returns
         -------
         int
-            `written` and the rows that came; −1 if some of them are not for owned vertices.
+            `written` and the received rows; −1 if some of them are not for owned vertices.
         """
         places, strange = self._places(), False
-        for buffer in came:
+        for buffer in received:
             for beyond, their_values in zip(buffer[::2], buffer[1::2], strict=True):
-                counts = places.write(beyond, their_values, values, given, low=self._least)
+                counts = places.write(beyond, their_values, values, has_value, low=self._least)
                 strange = strange or counts is None or any(counts)
                 written += len(beyond)
         return -1 if strange else written
@@ -310,18 +311,18 @@ class DeviceShardVertices(ShardVertices):
 
     def _ask_for(self, wanted: DeviceArray, ids: DeviceArray) -> None:
         """Fill in the ids of vertices that are neither owned nor ghosts, each requested once.  Collective."""
-        here, shard, rows = device(), self._shard(), len(wanted)
-        xp, places = here.xp, (wanted, rows, shard.low, shard.owned, *shard.ranks)
+        gpu, shard, rows = device(), self._shard(), len(wanted)
+        xp, places = gpu.xp, (wanted, rows, shard.low, shard.owned, *shard.ranks)
         asked = xp.zeros_like(shard.ranks[0])
-        run(here, "mark_others", rows, *places, asked, module="ranks")
+        run(gpu, "mark_others", rows, *places, asked, module="ranks")
         ends = ranks_of(asked, rows)
-        count = int(here.to_host(ends[-1:])[0])
+        count = int(gpu.to_host(ends[-1:])[0])
         distinct = xp.empty(count, np.int64)
-        run(here, "list_bits", len(asked), asked, len(asked), ends, distinct, module="ranks")
+        run(gpu, "list_bits", len(asked), asked, len(asked), ends, distinct, module="ranks")
         (decoded,) = self.numbering.decode(as_host(distinct))
         if count:
             names = xp.asarray(decoded.to_numpy(zero_copy_only=False), ids.dtype)
-            run(here, "name_others", rows, *places, asked, ends, names, ids, module="ranks")
+            run(gpu, "name_others", rows, *places, asked, ends, names, ids, module="ranks")
 
 
 def _id_ranges(firsts: Sequence[Any], owned: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:

@@ -111,8 +111,8 @@ class DeviceShuffle:
         device array of uint32, shape (ranks, words)
             The sources of this rank's arcs to each rank's vertices, as a bitmap over `span`.
         """
-        here, ranks, tiles = device(), self._comm.size, self._first_tiles[-1]
-        xp = here.xp
+        gpu, ranks, tiles = device(), self._comm.size, self._first_tiles[-1]
+        xp = gpu.xp
         marks = xp.zeros((ranks, words_for(self._span)), np.uint32)
         room = 32 * marks.shape[1]
         counts = xp.zeros(max(1, self._classes * tiles), np.int64)
@@ -121,7 +121,7 @@ class DeviceShuffle:
             kinds = xp.empty(slots, kind_of.dtype)
             if slots:
                 run(
-                    here, "mark_kinds", 32 * -(-slots // tile), columns, self._both, slots,
+                    gpu, "mark_kinds", 32 * -(-slots // tile), columns, self._both, slots,
                     self._loops, self._low, room, kind_of, ranks, self._classes, tile,
                     first_tile, tiles, kinds, counts, marks.ravel(), module="split",
                 )  # fmt: skip
@@ -130,7 +130,7 @@ class DeviceShuffle:
         xp.cumsum(counts, out=self._cursors[1:])
         starts = np.arange(self._classes)[:, None] * tiles + np.array(self._first_tiles[:-1], int)
         wanted = np.append(starts.ravel(), self._classes * tiles)
-        self._starts = here.to_host(self._cursors[xp.asarray(wanted)])
+        self._starts = gpu.to_host(self._cursors[xp.asarray(wanted)])
         return marks
 
     def announcements(self) -> list[Numbers]:
@@ -149,12 +149,12 @@ class DeviceShuffle:
         """
         order = sorted(
             (place, rank, which)
-            for rank, one in enumerate(announced)
-            for which, place in enumerate(one[0].tolist())
+            for rank, announcement in enumerate(announced)
+            for which, place in enumerate(announcement[0].tolist())
         )
         for turn in range(self._rounds):
             begin = 0
-            landing = [[(0, 0)] * one.shape[1] for one in announced]
+            landing = [[(0, 0)] * announcement.shape[1] for announcement in announced]
             for _, rank, which in order:
                 end = begin + int(announced[rank][1 + turn, which])
                 landing[rank][which] = begin, end
@@ -188,35 +188,35 @@ class DeviceShuffle:
         dict of str to device array
             The values of the received arcs.
         """
-        here, tiles = device(), self._first_tiles[-1]
-        xp = here.xp
+        gpu, tiles = device(), self._first_tiles[-1]
+        xp = gpu.xp
         first = turn * self._comm.size
         last = first + self._comm.size
         begin, end = self._turns()[turn : turn + 2]
-        sent = end - begin
-        rows = xp.empty(sent if values else 0, number_dtype(sum(self._rows)))
+        arcs = end - begin
+        rows = xp.empty(arcs if values else 0, number_dtype(sum(self._rows)))
         first_row = 0
         for (columns, count, tile, first_tile), kinds in zip(
             self._pieces(), self._kinds, strict=True
         ):
             slots = count << self._both
-            if slots and sent:
+            if slots and arcs:
                 run(
-                    here, "scatter_kinds", 32 * -(-slots // tile), columns, self._both, slots,
+                    gpu, "scatter_kinds", 32 * -(-slots // tile), columns, self._both, slots,
                     self._low, kinds, first, last, tile, first_tile, tiles, self._cursors, begin,
                     *leaving, int(bool(values)), first_row, rows, module="split",
                 )  # fmt: skip
             first_row += count
         self._exchange(turn, leaving, arriving)
-        came = {}
+        received = {}
         for name, column in values.items():
-            came[name] = xp.empty(self.coming[turn], column.dtype)
-            own = xp.empty(sent, column.dtype)
-            if sent:
-                run(here, "gather", sent, column, rows, sent, own)
-            self._exchange(turn, [own], [came[name]])
-            del own
-        return came
+            received[name] = xp.empty(self.coming[turn], column.dtype)
+            values_sent = xp.empty(arcs, column.dtype)
+            if arcs:
+                run(gpu, "gather", arcs, column, rows, arcs, values_sent)
+            self._exchange(turn, [values_sent], [received[name]])
+            del values_sent
+        return received
 
     def _turns(self) -> list[int]:
         """Return how many arcs are sent before each round, and in all."""
@@ -228,33 +228,33 @@ class DeviceShuffle:
         yield from zip(self._columns, self._rows, self._tiles, self._first_tiles[:-1], strict=True)
 
     def _exchange(
-        self, turn: int, buffers: Sequence[DeviceArray], taken: Sequence[DeviceArray]
+        self, turn: int, buffers: Sequence[DeviceArray], columns: Sequence[DeviceArray]
     ) -> None:
         """Send one or more entries for every arc of a round; put what is received in its place."""
         comm = self._comm
-        sent: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
-        landing: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
+        going: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
+        coming: list[list[DeviceArray]] = [[] for _ in range(comm.size)]
         first = turn * comm.size
         pieces, begin = len(self._rows), self._turns()[turn]
-        for buffer, column in zip(buffers, taken, strict=True):
+        for buffer, column in zip(buffers, columns, strict=True):
             for rank in range(comm.size):
                 kind = first + rank
                 bounds = self._starts[kind * pieces : (kind + 1) * pieces + 1] - begin
-                leaving = [buffer[one:other] for one, other in pairwise(bounds.tolist())]
-                arriving = [column[one:other] for one, other in self._landings[turn][rank]]
+                leaving = [buffer[start:stop] for start, stop in pairwise(bounds.tolist())]
+                arriving = [column[start:stop] for start, stop in self._landings[turn][rank]]
                 if rank == comm.rank:
                     for piece, place in zip(leaving, arriving, strict=True):
                         place[:] = piece
                 else:
-                    sent[rank] += [piece for piece in leaving if len(piece)]
-                    landing[rank] += [place for place in arriving if len(place)]
-        deliver(comm, sent, landing)
+                    going[rank] += [piece for piece in leaving if len(piece)]
+                    coming[rank] += [place for place in arriving if len(place)]
+        deliver(comm, going, coming)
 
 
 def deliver(
     comm: Communicator,
-    sent: Sequence[Sequence[DeviceArray]],
-    taken: Sequence[Sequence[DeviceArray]],
+    going: Sequence[Sequence[DeviceArray]],
+    coming: Sequence[Sequence[DeviceArray]],
 ) -> None:
     """Send arrays to other ranks, and receive theirs into arrays of the same lengths.  Collective.
 
@@ -263,15 +263,15 @@ def deliver(
     comm : Communicator
         If it has links, no lengths are exchanged and nothing is copied.  What is sent may be
         overwritten afterwards.
-    sent, taken : sequence of sequence of device array
+    going, coming : sequence of sequence of device array
         What is sent to each rank, and where to receive from it; empty for this rank itself.
     """
     links = getattr(comm, "links", None)
     if links is not None:
-        links.exchange(sent, taken)
+        links.exchange(going, coming)
         return
     # copies: the send buffers may be overwritten while other ranks still read them
-    mail = [[piece.copy() for piece in buffer] for buffer in sent]
-    for places, pieces in zip(taken, comm.alltoall(mail), strict=True):
+    mail = [[piece.copy() for piece in buffer] for buffer in going]
+    for places, pieces in zip(coming, comm.alltoall(mail), strict=True):
         for place, piece in zip(places, pieces, strict=True):
             place[:] = piece

@@ -38,7 +38,7 @@ class SortedRuns:
         xp, arcs = device.xp, part.arcs
         self._device, self._part, self._rows, self._slots = device, part, rows, slots
         self._by_source = sort_ends(rows, part.numbers[part.csc.indices], part.vertices)
-        self._sorted = tuple(xp.empty_like(one) for one in slots)
+        self._sorted = tuple(xp.empty_like(slot) for slot in slots)
         self._parts, self._totals = xp.empty(arcs, np.float64), xp.empty(arcs, np.float64)
         self._best, self._places = xp.empty(part.owned, np.int64), xp.empty(part.owned, np.int64)
 
@@ -62,13 +62,13 @@ class SortedRuns:
         self._places.fill(UNCHOSEN)
         listed = (part.arcs, self._rows, adjacency, control, self._sorted)
         totals = (self._totals, self._totals.view(np.int64), self._best)
-        for name, given in (
+        for name, arguments in (
             ("sum_chunks", (self._parts,)),
             ("weigh_runs", (self._parts, self._totals)),
             ("rank_runs", totals),
             ("choose_runs", (*totals, self._places)),
         ):
-            kernels.launch(name, *launch_shape(device, part.arcs), *listed, *given)
+            kernels.launch(name, *launch_shape(device, part.arcs), *listed, *arguments)
         chosen[:] = self._sorted[0][xp.minimum(self._places, part.arcs - 1)]
 
 
@@ -97,7 +97,7 @@ def sort_rows(
         The order of arcs before.
     """
     xp = device.xp
-    parts = [one.view(np.uint8) if one.dtype == np.bool_ else one for one in columns[:keys]]
+    parts = [key.view(np.uint8) if key.dtype == np.bool_ else key for key in columns[:keys]]
     for column in (*reversed(parts), rows):
         if order is None:
             order = xp.argsort(column, kind="stable")

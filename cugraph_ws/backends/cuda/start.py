@@ -54,8 +54,8 @@ def mark_starters(
     if not may_be_quiet(bound, part):
         return
     places = sampled(n)
-    there = device.xp.asarray(places)
-    example = common_place(places, [device.to_host(column[there]).tolist() for column in state])
+    positions = device.xp.asarray(places)
+    example = common_place(places, [device.to_host(column[positions]).tolist() for column in state])
     if example is None:
         return
     counts = device.xp.zeros(2, np.int64)

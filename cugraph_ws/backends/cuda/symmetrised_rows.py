@@ -54,14 +54,14 @@ def symmetrised(part: Part) -> Part:
     del neighbours, away
     ends = Ends(rows.astype(index), ranks.astype(index))
     del rows, ranks
-    layout, indices, *_ = group_edges(device(), ends, length, both=False, keep=False)
+    vertex_order, indices, *_ = group_edges(device(), ends, length, both=False, keep=False)
     del ends
-    graph = DeviceGraph(device(), layout, indices, {}, undirected=False, names=())
+    graph = DeviceGraph(device(), vertex_order, indices, {}, undirected=False, names=())
     wanted = [outside[first - owned : last - owned] for first, last in ghosts]
     asked = part.halo.exchange([[numbers] for numbers in wanted])
-    held = [xp.take(graph.positions, numbers - low) for (numbers,) in asked]
+    boundaries = [xp.take(graph.positions, numbers - low) for (numbers,) in asked]
     numbers = xp.concatenate([xp.arange(low, low + owned, dtype=outside.dtype), outside])
-    laid_out = graph, xp.take(numbers, graph.numbers), held
+    laid_out = graph, xp.take(numbers, graph.numbers), boundaries
     device().trim()
     return Part(part.graph, on_device=True, laid_out=laid_out, ghosts=ghosts)
 
@@ -84,8 +84,12 @@ def _both_ends(part: Part) -> tuple[DeviceArray, DeviceArray]:
         [numbers[csc.indices[leaving[first:last]]], numbers[rows[leaving[first:last]]]]
         for first, last in pairwise(cuts)
     ]
-    came = part.halo.exchange(buffers)
+    received = part.halo.exchange(buffers)
     staying = xp.flatnonzero(~strange)
-    own = [numbers[rows], numbers[csc.indices[staying]], *(sources for sources, _ in came)]
-    others = [numbers[csc.indices], numbers[rows[staying]], *(ends for _, ends in came)]
-    return xp.concatenate(own) - low, xp.concatenate(others)
+    owned_ends = [
+        numbers[rows],
+        numbers[csc.indices[staying]],
+        *(sources for sources, _ in received),
+    ]
+    opposite = [numbers[csc.indices], numbers[rows[staying]], *(ends for _, ends in received)]
+    return xp.concatenate(owned_ends) - low, xp.concatenate(opposite)

@@ -51,13 +51,13 @@ class TreeGrowth:
         lists: tuple[DeviceArray, ...],
         offsets: DeviceArray,
         levels: DeviceArray,
-        found: DeviceArray,
+        predecessors: DeviceArray,
         bits: int,
     ) -> None:
         self._launch = launch
         self._counters = control[LISTED:WOKEN]
         self.control, self.lists, self.offsets = control, lists, offsets
-        self.levels, self.found, self.bits = levels, found, bits
+        self.levels, self.found, self.bits = levels, predecessors, bits
 
     def grow(self) -> None:
         """Queue the next levels, or the next level."""
@@ -102,15 +102,17 @@ class DividedTreeGrowth:
 
     def _allocate_buffers(self) -> None:
         """Allocate the send and receive buffers for undecided vertices; prepare their kernels."""
-        here, growth = self._device, self._growth
+        gpu, growth = self._device, self._growth
         untold, ghosts = self._boundaries.positions, self._ghosts.positions
-        self._going, self._coming = (here.xp.empty(len(one), np.uint8) for one in (untold, ghosts))
+        self._going, self._coming = (
+            gpu.xp.empty(len(positions), np.uint8) for positions in (untold, ghosts)
+        )
         self._pack = self._kernels.prepare(
-            "pack_attached", *launch_shape(here, max(1, len(untold))), untold, len(untold),
+            "pack_attached", *launch_shape(gpu, max(1, len(untold))), untold, len(untold),
             growth.bits, growth.found, self._going, growth.control, self.attached, 0,
         )  # fmt: skip
         self._unpack = self._kernels.prepare(
-            "unpack_attached", *launch_shape(here, len(ghosts)), ghosts, len(ghosts), self._coming,
+            "unpack_attached", *launch_shape(gpu, len(ghosts)), ghosts, len(ghosts), self._coming,
             growth.levels, growth.offsets, growth.lists, growth.control,
         )  # fmt: skip
 
@@ -140,8 +142,8 @@ class DividedTreeGrowth:
     def leave_out(self) -> None:
         """Drop attached vertices from the messages; waits for the GPU."""
         take, growth = self._device.xp.take, self._growth
-        found = take(growth.found, self._boundaries.positions)
-        self._boundaries.keep(found == NOBODY)
+        predecessors = take(growth.found, self._boundaries.positions)
+        self._boundaries.keep(predecessors == NOBODY)
         self._ghosts.keep(take(growth.levels, self._ghosts.positions) == WAITING)
         self._allocate_buffers()
 
@@ -167,7 +169,7 @@ class Unattached:
     def __init__(self, xp: Any, groups: Sequence[DeviceArray]) -> None:
         self._xp = xp
         self.positions = xp.concatenate(groups)
-        self._ends = np.cumsum([len(one) for one in groups]).tolist()
+        self._ends = np.cumsum([len(group) for group in groups]).tolist()
 
     def parts(self, array: DeviceArray) -> list[DeviceArray]:
         """Split an array with an entry for each vertex by peer, without copies."""
@@ -176,6 +178,6 @@ class Unattached:
     def keep(self, which: DeviceArray) -> None:
         """Keep the vertices that `which` marks, and drop all others."""
         xp = self._xp
-        kept = xp.flatnonzero(which)
-        self.positions = xp.take(self.positions, kept)
-        self._ends = as_host(xp.searchsorted(kept, xp.asarray(self._ends, kept.dtype))).tolist()
+        places = xp.flatnonzero(which)
+        self.positions = xp.take(self.positions, places)
+        self._ends = as_host(xp.searchsorted(places, xp.asarray(self._ends, places.dtype))).tolist()

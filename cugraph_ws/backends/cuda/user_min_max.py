@@ -45,38 +45,38 @@ def spelling_of(program: Any, types: Any) -> Callable[[str], str]:
         return str
     return partial(
         with_nan_kept,
-        whole={name for name, kind in kinds.items() if not kind.startswith("float")},
+        integers={name for name, kind in kinds.items() if not kind.startswith("float")},
     )
 
 
-def with_nan_kept(text: str, whole: set[str]) -> str:
+def with_nan_kept(text: str, integers: set[str]) -> str:
     """Return the text with calls of `min` and `max` replaced, unless all arguments are plainly whole numbers.
 
     Parameters
     ----------
     text : str
         Definitions of a function and its helpers.
-    whole : set of str
+    integers : set of str
         The fields, constants and edge attributes that are integers or booleans.
     """
     if "min(" not in text and "max(" not in text:
         return text
     tree = parse(text)
-    own = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
-    rewriting = _Rewriting(set(NAMES) - own, whole)
-    body = [rewriting.visit(one) for one in tree.body]
+    defined = {statement.name for statement in tree.body if isinstance(statement, ast.FunctionDef)}
+    rewriting = _Rewriting(set(NAMES) - defined, integers)
+    body = [rewriting.visit(statement) for statement in tree.body]
     if not rewriting.used:
         return text
     helpers = [TEXTS[name] for name in sorted(rewriting.used)]
-    made = ast.fix_missing_locations(ast.Module(body, []))
-    return "\n\n".join([*helpers, ast.unparse(made)])
+    module = ast.fix_missing_locations(ast.Module(body, []))
+    return "\n\n".join([*helpers, ast.unparse(module)])
 
 
 class _Rewriting(ast.NodeTransformer):
     """Replaces calls."""
 
-    def __init__(self, names: set[str], whole: set[str]) -> None:
-        self.names, self.whole = names, whole
+    def __init__(self, names: set[str], integers: set[str]) -> None:
+        self.names, self.integers = names, integers
         self.used: set[str] = set()
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -88,10 +88,10 @@ class _Rewriting(ast.NodeTransformer):
         if all(map(self.is_whole, node.args)):
             return node
         self.used.add(name)
-        made = node.args[0]
-        for one in node.args[1:]:
-            made = ast.Call(ast.Name(NAMES[name], ast.Load()), [made, one], [])
-        return made
+        nested = node.args[0]
+        for argument in node.args[1:]:
+            nested = ast.Call(ast.Name(NAMES[name], ast.Load()), [nested, argument], [])
+        return nested
 
     def is_whole(self, node: ast.expr) -> bool:
         """Return whether an expression is plainly a whole number."""
@@ -100,5 +100,5 @@ class _Rewriting(ast.NodeTransformer):
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
             return self.is_whole(node.left) and self.is_whole(node.right)
         if isinstance(node, ast.Attribute):
-            return owner_of(node) != "p" and node.attr in self.whole
+            return owner_of(node) != "p" and node.attr in self.integers
         return False

@@ -49,7 +49,7 @@ class Places:
         wanted: DeviceArray,
         numbers: DeviceArray,
         values: DeviceArray,
-        given: DeviceArray,
+        has_value: DeviceArray,
         *,
         low: int = 0,
     ) -> tuple[int, int, int] | None:
@@ -62,7 +62,7 @@ class Places:
         numbers : device array, shape (rows,)
         values : device array of the same dtype, shape (≥ size,)
             Written.
-        given : device array of bool, shape (≥ size,)
+        has_value : device array of bool, shape (≥ size,)
             Set where a number is written.
         low : int
 
@@ -73,26 +73,26 @@ class Places:
             and rows whose number is NaN.  None instead, and nothing is written, if the ids cannot be
             compared with the vertices' as int64.
         """
-        here = device()
+        gpu = device()
         if not self.takes(wanted):
             return None
         if not len(wanted):
             return 0, 0, 0
-        wanted = _signed(here.xp.ascontiguousarray(widened(wanted)))
-        ids = here.xp.empty(1, np.int32) if self.ids is None else _signed(self.ids)
-        numbers, kind = here.xp.ascontiguousarray(numbers), numbers.dtype
+        wanted = _signed(gpu.xp.ascontiguousarray(widened(wanted)))
+        ids = gpu.xp.empty(1, np.int32) if self.ids is None else _signed(self.ids)
+        numbers, kind = gpu.xp.ascontiguousarray(numbers), numbers.dtype
         bits = np.dtype(f"u{kind.itemsize}")
         sign, infinity = np.uint64(0), _ALL_BITS
         if kind.kind == "f":
             sign = np.uint64(1 << (8 * kind.itemsize - 1))
             infinity = np.uint64(np.array(np.inf, kind).view(bits))
-        counts = here.xp.zeros(3, np.int64)
+        counts = gpu.xp.zeros(3, np.int64)
         run(
-            here, "place_values", len(wanted), wanted, len(wanted), low, self.least, self.most, ids,
-            self.size, numbers.view(bits), sign, infinity, values.view(bits), given.view(np.uint8),
+            gpu, "place_values", len(wanted), wanted, len(wanted), low, self.least, self.most, ids,
+            self.size, numbers.view(bits), sign, infinity, values.view(bits), has_value.view(np.uint8),
             counts, module="vertex_values",
         )  # fmt: skip
-        outside, unknown, nans = here.to_host(counts).tolist()
+        outside, unknown, nans = gpu.to_host(counts).tolist()
         return outside, unknown, nans
 
 

@@ -15,13 +15,13 @@ from cugraph_ws.backends.cuda.cudf_frames import (
     ids_of_range,
     move_to_device,
 )
-from cugraph_ws.backends.cuda.numbering import Integers, name_vertices, read_scalars
+from cugraph_ws.backends.cuda.numbered_ids import Integers, name_vertices
 from cugraph_ws.backends.cuda.vertex_values import Places, plain_rows
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, VertexNumbers, is_cudf_frame, open_frame
 from cugraph_ws.frames.ids import conform, read_ids
 from cugraph_ws.graph.vertices import Vertices, id_columns, value_column
-from cugraph_ws.runtime.arrays import as_host, count_true
+from cugraph_ws.runtime.arrays import as_host, count_true, read_scalars
 from cugraph_ws.runtime.device import device
 
 __all__ = ["DeviceVertices"]
@@ -67,11 +67,11 @@ class DeviceVertices(Vertices):
         rows = plain_rows(frame, (name, chosen), argument, dtype)
         if rows is None:
             return None
-        values, given = xp.zeros(self.size, dtype), xp.zeros(self.size, np.bool_)
-        counts = Places(numbering.ids, self.size, *numbering.ends).write(*rows, values, given)
-        if counts is None or any(counts) or count_true(given) != len(rows[0]):
+        values, has_value = xp.zeros(self.size, dtype), xp.zeros(self.size, np.bool_)
+        counts = Places(numbering.ids, self.size, *numbering.ends).write(*rows, values, has_value)
+        if counts is None or any(counts) or count_true(has_value) != len(rows[0]):
             return None
-        return values, given
+        return values, has_value
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         places = device().xp.asarray(numbers.numbers)

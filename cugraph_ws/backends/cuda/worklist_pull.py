@@ -69,18 +69,18 @@ class CudaWorklistExecutor(CudaExecutor):
     ) -> None:
         super().__init__(bound, part, frontier=True, worklist=True)
         graph = part.laid
-        here, n, index = self._device, graph.size, graph.numbers.dtype
-        xp = here.xp
+        gpu, n, index = self._device, graph.size, graph.numbers.dtype
+        xp = gpu.xp
         self._out = graph.csr
         self._marks = xp.zeros(-(-n // 32), np.uint32)
-        self._queue = room_for_long_rows(here, graph)
+        self._queue = room_for_long_rows(gpu, graph)
         pieces = len(self._queue[0])
         self._parts = (
             tuple(xp.empty(pieces, kind) for kind in bound.types.message),
             xp.empty(pieces, np.uint8),
         )
         self._lists = [xp.empty(n, index) for _ in range(3)]
-        warps = MOST_WARPS * here.multiprocessors
+        warps = MOST_WARPS * gpu.multiprocessors
         self._shares = xp.empty(warps, np.int64)
         self._totals = xp.empty(warps * self._width, np.float64)
         self._counters = xp.zeros(CONTROL + 1, np.int64)
@@ -115,9 +115,9 @@ class CudaWorklistExecutor(CudaExecutor):
 
     def _launch(self, number: int, supersteps: int, leave: int) -> None:
         """Run at most `supersteps` supersteps, until a frontier has more than `leave` out-arcs."""
-        graph, here, now = self._graph, self._device, self._now
+        graph, gpu, now = self._graph, self._device, self._now
         self._frontiers[layout.LISTED : layout.WOKEN] = 0  # the last launch does not clear them
-        self._history = here.xp.zeros(3 * supersteps, np.int64)
+        self._history = gpu.xp.zeros(3 * supersteps, np.int64)
         arguments = (
             graph.size, graph.arcs, (self._out.offsets, self._out.indices),
             (graph.csc.offsets, graph.csc.indices), self._edges, self._states[now],
@@ -154,13 +154,13 @@ class CudaWorklistExecutor(CudaExecutor):
         """Return the counts of the supersteps since the last call."""
         if self._graph.size == 0:
             return Counts()
-        here = self._device
-        control = here.to_host(self._counters)
-        sent, self._active = self._active, int(control[layout.COUNT])
+        gpu = self._device
+        control = gpu.to_host(self._counters)
+        senders, self._active = self._active, int(control[layout.COUNT])
         counts = Counts(
             active=self._active,
             arcs=int(control[layout.AHEAD]),
-            sums=here.to_host(self._sums) if len(self._sums) else np.zeros(0),
+            sums=gpu.to_host(self._sums) if len(self._sums) else np.zeros(0),
             beyond=int(control[CONTROL]),
         )
         if not self._began:
@@ -168,10 +168,10 @@ class CudaWorklistExecutor(CudaExecutor):
         if self._pulled:
             self._number += 1
             counts.read = self._graph.arcs
-            counts.history, counts.modes = [(sent, self._graph.arcs)], [("pull", "bitmap")]
+            counts.history, counts.modes = [(senders, self._graph.arcs)], [("pull", "bitmap")]
             return counts
         done = int(control[layout.STEPS])
-        history = here.to_host(self._history).reshape(-1, 3)[:done]
+        history = gpu.to_host(self._history).reshape(-1, 3)[:done]
         self._number += done
         if done % 2:
             self._flags.reverse()

@@ -30,9 +30,9 @@ def products(vectors: Any, count: Any, sums: Any) -> None:
     cc, cd, ce = 0.0, 0.0, 0.0
     dd, de, ee = 0.0, 0.0, 0.0
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
-        two, three, four, five = second[place], third[place], fourth[place], fifth[place]
-        a, b, c = two - first[place], three - two, four - three
-        d, e = five - four, sixth[place] - five
+        x_1, x_2, x_3, x_4 = second[place], third[place], fourth[place], fifth[place]
+        a, b, c = x_1 - first[place], x_2 - x_1, x_3 - x_2
+        d, e = x_4 - x_3, sixth[place] - x_4
         aa += a * a
         ab += a * b
         ac += a * c
@@ -77,17 +77,17 @@ def combine(vectors: Any, factors: Any, count: Any, combined: Any, sums: Any) ->
     pieces = shared(PIECES, np.float64)
     total, below = 0.0, 0.0
     for place in range(block() * threads() + thread(), count, blocks() * threads()):
-        two, three, four, five = second[place], third[place], fourth[place], fifth[place]
-        one, six = first[place], sixth[place]
-        value = of_a * two + of_b * three + of_c * four + of_d * five + of_e * six
+        x_1, x_2, x_3, x_4 = second[place], third[place], fourth[place], fifth[place]
+        x_0, x_5 = first[place], sixth[place]
+        value = of_a * x_1 + of_b * x_2 + of_c * x_3 + of_d * x_4 + of_e * x_5
         combined[place] = max(value, 0.0)
         below += max(-value, 0.0)
         total += abs(
-            of_a * (two - one)
-            + of_b * (three - two)
-            + of_c * (four - three)
-            + of_d * (five - four)
-            + of_e * (six - five)
+            of_a * (x_1 - x_0)
+            + of_b * (x_2 - x_1)
+            + of_c * (x_3 - x_2)
+            + of_d * (x_4 - x_3)
+            + of_e * (x_5 - x_4)
         )
     keep(pieces, 0, total)
     keep(pieces, 1, below)

@@ -70,36 +70,38 @@ def fill_slots(
     if control[STOP] != 0:
         return
     windows, firsts, lasts, count = tasks
-    held = shared_sources(width)
+    window_sources = shared_sources(width)
     for task in range(block(), count, blocks()):
         base = np.int64(windows[task]) * width
         last = lasts[task]
         for place in range(thread(), min(width, size - base), threads()):
-            put_source(held, place, read_source(state, constants, outbox, base + place))
+            put_source(window_sources, place, read_source(state, constants, outbox, base + place))
         sync_block()
         step = threads()
         item = np.int64(firsts[task]) + thread()
         while (
             item + 3 * step < last
         ):  # four are read before the first is written: more loads at once
-            two = item + step
-            three = item + 2 * step
-            four = item + 3 * step
-            source_one = load_once(sources, item)
-            source_two = load_once(sources, two)
-            source_three = load_once(sources, three)
-            source_four = load_once(sources, four)
-            slot_one = slot_of(mapper, item)
-            slot_two = slot_of(mapper, two)
-            slot_three = slot_of(mapper, three)
-            slot_four = slot_of(mapper, four)
-            put_source(slots, slot_one, take_source(held, source_one))
-            put_source(slots, slot_two, take_source(held, source_two))
-            put_source(slots, slot_three, take_source(held, source_three))
-            put_source(slots, slot_four, take_source(held, source_four))
+            item_1 = item + step
+            item_2 = item + 2 * step
+            item_3 = item + 3 * step
+            source_0 = load_once(sources, item)
+            source_1 = load_once(sources, item_1)
+            source_2 = load_once(sources, item_2)
+            source_3 = load_once(sources, item_3)
+            slot_0 = slot_of(mapper, item)
+            slot_1 = slot_of(mapper, item_1)
+            slot_2 = slot_of(mapper, item_2)
+            slot_3 = slot_of(mapper, item_3)
+            put_source(slots, slot_0, take_source(window_sources, source_0))
+            put_source(slots, slot_1, take_source(window_sources, source_1))
+            put_source(slots, slot_2, take_source(window_sources, source_2))
+            put_source(slots, slot_3, take_source(window_sources, source_3))
             item += 4 * step
         while item < last:
-            put_source(slots, slot_of(mapper, item), take_source(held, load_once(sources, item)))
+            put_source(
+                slots, slot_of(mapper, item), take_source(window_sources, load_once(sources, item))
+            )
             item += step
         sync_block()
 
@@ -117,86 +119,88 @@ def skewed(place: Any) -> Any:
 
 
 @inline
-def take_slots(first: Any, last: Any, places: Any, slots: Any, held: Any) -> None:
+def take_slots(first: Any, last: Any, places: Any, slots: Any, shard_sources: Any) -> None:
     """Copy the slots [first, last) to their arcs' places in shared memory; padding is left out."""
     step = threads()
     slot = np.int64(first) + thread()
     while slot + 3 * step < last:
-        two = slot + step
-        three = slot + 2 * step
-        four = slot + 3 * step
-        place_one = load_once(places, slot)
-        place_two = load_once(places, two)
-        place_three = load_once(places, three)
-        place_four = load_once(places, four)
-        one = take_source(slots, slot)
-        other_two = take_source(slots, two)
-        other_three = take_source(slots, three)
-        other_four = take_source(slots, four)
-        if place_one != NO_PLACE:
-            put_source(held, skewed(place_one), one)
-        if place_two != NO_PLACE:
-            put_source(held, skewed(place_two), other_two)
-        if place_three != NO_PLACE:
-            put_source(held, skewed(place_three), other_three)
-        if place_four != NO_PLACE:
-            put_source(held, skewed(place_four), other_four)
+        slot_1 = slot + step
+        slot_2 = slot + 2 * step
+        slot_3 = slot + 3 * step
+        place_0 = load_once(places, slot)
+        place_1 = load_once(places, slot_1)
+        place_2 = load_once(places, slot_2)
+        place_3 = load_once(places, slot_3)
+        source_0 = take_source(slots, slot)
+        source_1 = take_source(slots, slot_1)
+        source_2 = take_source(slots, slot_2)
+        source_3 = take_source(slots, slot_3)
+        if place_0 != NO_PLACE:
+            put_source(shard_sources, skewed(place_0), source_0)
+        if place_1 != NO_PLACE:
+            put_source(shard_sources, skewed(place_1), source_1)
+        if place_2 != NO_PLACE:
+            put_source(shard_sources, skewed(place_2), source_2)
+        if place_3 != NO_PLACE:
+            put_source(shard_sources, skewed(place_3), source_3)
         slot += 4 * step
     while slot < last:
         place = load_once(places, slot)
         if place != NO_PLACE:
-            put_source(held, skewed(place), take_source(slots, slot))
+            put_source(shard_sources, skewed(place), take_source(slots, slot))
         slot += step
 
 
 @inline
 def take_sources(
     first: Any, last: Any, sources: Any, places: Any, state: Any, constants: Any, outbox: Any,
-    held: Any,
+    shard_sources: Any,
 ) -> None:  # fmt: skip
     """Copy what the arcs [first, last), in the order of sources, read to their places."""
     step = threads()
     for arc in range(first + thread(), last, 4 * step):
-        two = min(arc + step, last - 1)
-        three = min(arc + 2 * step, last - 1)
-        four = min(arc + 3 * step, last - 1)
-        source_one = load_once(sources, arc)
-        source_two = load_once(sources, two)
-        source_three = load_once(sources, three)
-        source_four = load_once(sources, four)
-        one = read_source(state, constants, outbox, source_one)
-        other_two = read_source(state, constants, outbox, source_two)
-        other_three = read_source(state, constants, outbox, source_three)
-        other_four = read_source(state, constants, outbox, source_four)
-        put_source(held, skewed(load_once(places, arc)), one)
+        arc_1 = min(arc + step, last - 1)
+        arc_2 = min(arc + 2 * step, last - 1)
+        arc_3 = min(arc + 3 * step, last - 1)
+        vertex_0 = load_once(sources, arc)
+        vertex_1 = load_once(sources, arc_1)
+        vertex_2 = load_once(sources, arc_2)
+        vertex_3 = load_once(sources, arc_3)
+        source_0 = read_source(state, constants, outbox, vertex_0)
+        source_1 = read_source(state, constants, outbox, vertex_1)
+        source_2 = read_source(state, constants, outbox, vertex_2)
+        source_3 = read_source(state, constants, outbox, vertex_3)
+        put_source(shard_sources, skewed(load_once(places, arc)), source_0)
         if arc + step < last:
-            put_source(held, skewed(load_once(places, two)), other_two)
+            put_source(shard_sources, skewed(load_once(places, arc_1)), source_1)
         if arc + 2 * step < last:
-            put_source(held, skewed(load_once(places, three)), other_three)
+            put_source(shard_sources, skewed(load_once(places, arc_2)), source_2)
         if arc + 3 * step < last:
-            put_source(held, skewed(load_once(places, four)), other_four)
+            put_source(shard_sources, skewed(load_once(places, arc_3)), source_3)
 
 
 @inline
 def fold_held(
-    begin: Any, end: Any, stride: Any, base: Any, held: Any, constants: Any, edges: Any, values: Any
+    begin: Any, end: Any, stride: Any, base: Any, shard_sources: Any, constants: Any, edges: Any, values: Any
 ) -> Any:  # fmt: skip
     """Combine the messages of every `stride`-th arc of [begin, end); the shard begins at `base`."""
     gathered = nothing()
     for arc in range(begin, end, stride):
-        one = held_message(held, skewed(np.int64(arc - base)), constants, edges, arc, values)
-        gathered = merge(gathered, one)
+        received = held_message(
+            shard_sources, skewed(np.int64(arc - base)), constants, edges, arc, values
+        )
+        gathered = merge(gathered, received)
     return gathered
 
 
 @inline
 def fold_cut(
-    begin: Any, end: Any, base: Any, held: Any, constants: Any, edges: Any, values: Any, pieces: Any,
+    begin: Any, end: Any, base: Any, shard_sources: Any, constants: Any, edges: Any, values: Any, pieces: Any,
     parts: Any, place: Any,
 ) -> None:  # fmt: skip
     """Combine the messages of the arcs [begin, end) by all threads of a block, into `parts[place]`."""
     gathered = fold_held(
-        begin + thread(), end, threads(), base, held, constants, edges, values
+        begin + thread(), end, threads(), base, shard_sources, constants, edges, values
     )  # fmt: skip
     gathered = fold_lanes(gathered, 32)
     if lane() == 0:
@@ -233,28 +237,31 @@ def gather_shards(
     memory = (state, fresh, constants, next_outbox, flags[1])
     zero = no_tally()
     tally = zero
-    held = shared_sources((skewed(capacity) + 7) & -8)
+    shard_sources = shared_sources((skewed(capacity) + 7) & -8)
     pieces = shared_messages()
     for shard in range(block(), count, blocks()):
         base = np.int64(shard) * capacity
         stop = min(base + capacity, arcs)
         take_slots(
-            GROUP * slot_groups[shard], GROUP * slot_groups[shard + 1], slot_places, slots, held
-        )
+            GROUP * slot_groups[shard], GROUP * slot_groups[shard + 1], slot_places, slots,
+            shard_sources,
+        )  # fmt: skip
         take_sources(
             source_firsts[shard], source_firsts[shard + 1], sources, places, state, constants, outbox,
-            held,
+            shard_sources,
         )  # fmt: skip
         sync_block()
         row = np.int64(rows[shard])
         after = np.int64(rows[shard + 1])
         begin = min(offsets[row], stop)
         if begin > base:
-            fold_cut(base, begin, base, held, constants, edges, values, pieces, parts, 2 * shard)
+            fold_cut(
+                base, begin, base, shard_sources, constants, edges, values, pieces, parts, 2 * shard
+            )
         if after > row and offsets[after] > stop:
             after -= 1
             fold_cut(
-                offsets[after], stop, base, held, constants, edges, values, pieces, parts,
+                offsets[after], stop, base, shard_sources, constants, edges, values, pieces, parts,
                 2 * shard + 1,
             )  # fmt: skip
         lanes = np.int32(32)
@@ -271,7 +278,7 @@ def gather_shards(
                 begin = offsets[vertex]
                 end = offsets[vertex + 1]
             gathered = fold_held(
-                begin + mine, end, lanes, base, held, constants, edges, values
+                begin + mine, end, lanes, base, shard_sources, constants, edges, values
             )  # fmt: skip
             gathered = fold_lanes(gathered, lanes)
             if mine == 0 and vertex < after:

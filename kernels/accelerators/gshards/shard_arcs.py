@@ -77,18 +77,18 @@ def find_pieces(
 
 @kernel
 def place_arcs(
-    given: Any, shape: Any, window_ranks: Any, pieces: Any, slot_places: Any, window_sources: Any,
+    arcs_by_source: Any, shape: Any, window_ranks: Any, pieces: Any, slot_places: Any, window_sources: Any,
     mapper: Any, sources: Any, places: Any,
 ) -> None:  # fmt: skip
     """Give each arc its slot and item, or a place among those that are read by source.
 
-    `given` is source and place of the arcs of each shard, by source; `shape` the number of arcs, of
+    `arcs_by_source` is source and place of the arcs of each shard, by source; `shape` the number of arcs, of
     arcs in a shard, of sources in a window, and of windows with slots.  `window_ranks` has for each
     window how many before it have slots; one has them if the number differs from the next.
     `pieces` has for each piece its first arc, its first group of slots and of items, and the number
     of arcs with slots before it.
     """
-    arc_sources, arc_places = given
+    arc_sources, arc_places = arcs_by_source
     arcs, capacity, width, count = shape
     begins, slot_groups, item_groups, before = pieces
     for arc in range(block() * threads() + thread(), arcs, blocks() * threads()):

@@ -64,11 +64,11 @@ def fold_tiles(
             to = start + np.uint64(places[arc])
             source = base + np.uint64(sources[arc])
             if prepared:
-                one = take_message(outbox, source)
+                received = take_message(outbox, source)
             else:
                 target = load_target(state, constants, to)
-                one = message(load(state, constants, source), target, edges, arc, values)
-            put_message(inbox, to, merge(take_message(inbox, to), one))
+                received = message(load(state, constants, source), target, edges, arc, values)
+            put_message(inbox, to, merge(take_message(inbox, to), received))
 
 
 @jit

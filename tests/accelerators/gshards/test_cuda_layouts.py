@@ -18,7 +18,7 @@ from thread_ranks import on_ranks, over_links, share
 
 import cugraph_ws as ws
 from cugraph_ws.accelerators.gshards import arc_shards
-from cugraph_ws.backends.cuda.layouts import layout_of
+from cugraph_ws.backends.cuda.schedule import layout_of
 from cugraph_ws.contract import LayoutCost
 from cugraph_ws.errors import EngineError, GraphMemoryError, InputError
 from cugraph_ws.kernels.cuda.layout import GROUP, NO_PLACE

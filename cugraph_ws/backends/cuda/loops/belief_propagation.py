@@ -58,7 +58,7 @@ class Messages:
             orders: tuple[Order, ...] = ("csc", "csr")
             self._kernel = "send_potts"
             self._factors = [
-                part.arc_values(coupling, one).astype(np.float64) for one in orders[:ways]
+                part.arc_values(coupling, order).astype(np.float64) for order in orders[:ways]
             ]
         else:
             self._kernel, self._factors = "send_coupled", [xp.asarray(coupling.ravel())] * ways
@@ -84,7 +84,7 @@ class Messages:
     def send(self) -> Array:
         """Compute all messages once; return the largest change on this rank."""
         laid, states = self._laid, self.table.shape[1]
-        old, new, believed = (one.ravel() for one in (self.table, self._next, self.believed))
+        old, new, believed = (array.ravel() for array in (self.table, self._next, self.believed))
         for way, (rows, factor) in enumerate(zip(self._ways, self._factors, strict=True)):
             self._launch(
                 self._kernel, self._blocks, rows, way, self._reverse, believed, old, new, factor,
@@ -113,7 +113,7 @@ class Messages:
         """
         xp = self._part.xp
         receivers, senders = zip(*map(self._ends, self._ways), strict=True)
-        groups = [2 * one.astype(np.int64) + way for way, one in enumerate(receivers)]
+        groups = [2 * receiver.astype(np.int64) + way for way, receiver in enumerate(receivers)]
         order = xp.argsort(xp.concatenate(senders), kind="stable")
         return order[xp.argsort(xp.concatenate(groups)[order], kind="stable")]
 
@@ -150,9 +150,9 @@ class Messages:
         owners = xp.searchsorted(xp.asarray(cuts, sources.dtype), sources, side="right") - 1
         theirs = [xp.flatnonzero(owners == rank) for rank in range(halo.comm.size)]
         against = xp.empty_like(along)
-        came = halo.exchange([[along[one].ravel()] for one in theirs])
-        for one, (messages,) in zip(theirs, came, strict=True):
-            back = one[xp.argsort(sources[one], kind="stable")]
+        received = halo.exchange([[along[rows].ravel()] for rows in theirs])
+        for rows, (messages,) in zip(theirs, received, strict=True):
+            back = rows[xp.argsort(sources[rows], kind="stable")]
             against[back] = messages.reshape(len(back), along.shape[1])
         return against
 
@@ -176,9 +176,9 @@ def self_loops(part: Part) -> Array:
     -------
     device array of int64, shape (owned,)
     """
-    here, size = device(), part.laid.size
-    loops = here.xp.zeros(size, np.int64)
-    here.module("core").launch(
-        "count_loops", here.blocks_for(size, BLOCK), BLOCK, *part.laid.csc, loops, size
+    gpu, size = device(), part.laid.size
+    loops = gpu.xp.zeros(size, np.int64)
+    gpu.module("core").launch(
+        "count_loops", gpu.blocks_for(size, BLOCK), BLOCK, *part.laid.csc, loops, size
     )
     return part.by_number(loops)

@@ -31,11 +31,11 @@ ROOM = 64  # levels whose counters are allocated at once
 
 def has_short_rows(part: Part) -> bool:
     """Return whether no row is long, in either direction."""
-    here = device()
+    gpu = device()
     if not part.owned or not len(part.csc.indices):
         return False
     rows = [part.csc, part.csr] if part.directed else [part.csc]
-    longest = max(int(here.to_host(here.xp.diff(one.offsets).max())) for one in rows)
+    longest = max(int(gpu.to_host(gpu.xp.diff(adjacency.offsets).max())) for adjacency in rows)
     return longest <= LONG
 
 
@@ -68,8 +68,8 @@ class ByRows:
     """
 
     def __init__(self, part: Part, starts: Array, high: float, low: float) -> None:
-        self._here, self._part, self._bounds = device(), part, (high, low)
-        xp, size, count = self._here.xp, part.size, len(starts)
+        self._device, self._part, self._bounds = device(), part, (high, low)
+        xp, size, count = self._device.xp, part.size, len(starts)
         self._ins = part.csc.offsets, part.csc.indices
         self._outs = (part.csr.offsets, part.csr.indices) if part.directed else self._ins
         columns = xp.arange(count)
@@ -92,10 +92,10 @@ class ByRows:
 
     def _count(self) -> None:
         """Find levels until one is empty."""
-        here, xp, size = self._here, self._here.xp, self._part.size
+        gpu, xp, size = self._device, self._device.xp, self._part.size
         columns, arcs = self.levels.shape[1], len(self._outs[1])
         state = self.levels.reshape(-1), self.paths.reshape(-1)
-        seen, readers = self._masks[0].copy(), xp.empty(size, np.int32)
+        visited, readers = self._masks[0].copy(), xp.empty(size, np.int32)
         stamps, longs = xp.zeros(size, np.int32), _long_rows(self._ins)
         going, longest = arcs, 0  # arcs out of a level, and the most of a vertex
         while self._ends[-1] > self._ends[-2]:
@@ -109,33 +109,33 @@ class ByRows:
             most = min(going, size) if listed else size
             if listed:
                 self._launch(
-                    "list_readers", (end - begin) * WARP, self._outs, front, seen, stamps,
+                    "list_readers", (end - begin) * WARP, self._outs, front, visited, stamps,
                     self._stack, begin, end, depth, readers, now,
                 )  # fmt: skip
             self._launch(
                 "count_level", max(most, len(longs)) * WARP, self._ins, columns, state,
-                (front, after), seen, depth, stamps, readers, size, int(listed), longs, len(longs),
+                (front, after), visited, depth, stamps, readers, size, int(listed), longs, len(longs),
                 folds.LONG, self._bounds[0], now,
             )  # fmt: skip
             past = self._ends[-3] if depth else begin
             self._launch(
-                "list_level", most, self._outs[0], (after, before), seen, self._stack,
+                "list_level", most, self._outs[0], (after, before), visited, self._stack,
                 (past, begin, end), readers, size, int(listed), now,
             )  # fmt: skip
-            found, over, going, longest, _ = here.to_host(now).tolist()
-            self._ends.append(end + found)
+            count, over, going, longest, _ = gpu.to_host(now).tolist()
+            self._ends.append(end + count)
             if over:
                 self._scale(depth + 1)
         self._ends.pop()
 
     def _turned(self, turn: int) -> tuple[Array, Array, Array]:
         """Return the bits of a level, and of the next one in the direction of the search, and room."""
-        one, two, three = (self._masks[(turn + step) % 3] for step in range(3))
-        return one, two, three
+        front, after, room = (self._masks[(turn + step) % 3] for step in range(3))
+        return front, after, room
 
     def _scale(self, level: int) -> None:
         """Divide the numbers of paths of a level by the greatest of their column, if that is high."""
-        xp, (high, low) = self._here.xp, self._bounds
+        xp, (high, low) = self._device.xp, self._bounds
         rows = self._stack[self._ends[level] : self._ends[level + 1]]
         at, paths = self.levels[rows] == level, self.paths[rows]
         top = xp.where(at, paths, 0.0).max(axis=0)
@@ -145,9 +145,9 @@ class ByRows:
 
     def depend(self) -> tuple[Array, Array]:
         """Return the dependency of each source on each vertex but sources, and shares of a path."""
-        xp = self._here.xp
+        xp = self._device.xp
         dependency, shares = xp.zeros(self.paths.shape), xp.zeros(self.paths.shape)
-        state = tuple(one.reshape(-1) for one in (self.levels, self.paths, shares, dependency))
+        state = tuple(array.reshape(-1) for array in (self.levels, self.paths, shares, dependency))
         for mask in self._masks:
             mask.fill(0)
         longs = _long_rows(self._outs)
@@ -163,8 +163,8 @@ class ByRows:
 
     def _launch(self, name: str, items: int, *arguments: Any) -> None:
         """Launch a kernel with a thread for each item."""
-        grid = self._here.blocks_for(items, THREADS)
-        self._here.module("path_rows").launch(name, grid, THREADS, *arguments)
+        grid = self._device.blocks_for(items, THREADS)
+        self._device.module("path_rows").launch(name, grid, THREADS, *arguments)
 
 
 class ByEntries:
@@ -193,9 +193,9 @@ class ByEntries:
     """
 
     def __init__(self, part: Part, starts: Array, high: float, low: float) -> None:
-        self._here, self._part, self._bounds = device(), part, (high, low)
+        self._device, self._part, self._bounds = device(), part, (high, low)
         self._scales: list[Array] = []
-        xp, size, count = self._here.xp, part.size, len(starts)
+        xp, size, count = self._device.xp, part.size, len(starts)
         self._ins = part.csc.offsets, part.csc.indices
         self._outs = (part.csr.offsets, part.csr.indices) if part.directed else self._ins
         self._columns = count
@@ -214,19 +214,19 @@ class ByEntries:
 
     def rows(self, group: int) -> int:
         """Return the number of vertices in all levels, once for each level and group of sources."""
-        here, size = self._here, self._part.size
+        gpu, size = self._device, self._part.size
         if not size:
             return 0
-        total = here.xp.zeros(1, np.int64)
-        here.module("betweenness").launch(
-            "count_rows", here.blocks_for(size * WARP, THREADS), THREADS, self.levels.reshape(-1), size,
+        total = gpu.xp.zeros(1, np.int64)
+        gpu.module("betweenness").launch(
+            "count_rows", gpu.blocks_for(size * WARP, THREADS), THREADS, self.levels.reshape(-1), size,
             self._columns, group, total,
         )  # fmt: skip
-        return int(here.to_host(total)[0])
+        return int(gpu.to_host(total)[0])
 
     def _count(self) -> None:
         """Find levels until one is empty."""
-        here, xp, columns = self._here, self._here.xp, self._columns
+        gpu, xp, columns = self._device, self._device.xp, self._columns
         paths = self.paths.reshape(-1)
         while self._ends[-1] > self._ends[-2]:
             if self._ends[-1] - self._ends[-2] > self._most:
@@ -235,24 +235,24 @@ class ByEntries:
             ends = xp.zeros(LEVELS + 2, np.int64)
             ends[:2] = xp.asarray(np.array(self._ends[-2:], np.int64))
             scales = xp.ones(LEVELS * columns, np.float64)
-            here.module("betweenness").prepare_together(
-                "count_paths", BLOCK * here.multiprocessors, BLOCK, self._ins, self._outs,
+            gpu.module("betweenness").prepare_together(
+                "count_paths", BLOCK * gpu.multiprocessors, BLOCK, self._ins, self._outs,
                 int(not self._part.directed), columns, self.levels.reshape(-1),
                 (paths, paths.view(np.int64)), self._stack, ends, (scales, scales.view(np.int64)),
                 xp.zeros(6, np.int64), len(self._ends) - 2, LEVELS, self._most,
                 *self._bounds,
             )()  # fmt: skip
-            found = [end for end in here.to_host(ends)[2:].tolist() if end]
-            self._ends += found
-            self._scales.append(scales[: columns * len(found)])
+            level_ends = [end for end in gpu.to_host(ends)[2:].tolist() if end]
+            self._ends += level_ends
+            self._scales.append(scales[: columns * len(level_ends)])
         self._ends.pop()
 
     def depend(self) -> tuple[Array, Array]:
         """Return the dependency of each source on each vertex, and their shares of a path."""
-        here, xp = self._here, self._here.xp
+        gpu, xp = self._device, self._device.xp
         dependency, shares = xp.zeros(self.paths.shape), xp.zeros(self.paths.shape)
-        here.module("betweenness").prepare_together(
-            "add_dependencies", BLOCK * here.multiprocessors, BLOCK, self._outs, self._columns,
+        gpu.module("betweenness").prepare_together(
+            "add_dependencies", BLOCK * gpu.multiprocessors, BLOCK, self._outs, self._columns,
             self.levels.reshape(-1), self.paths.reshape(-1), shares.reshape(-1),
             dependency.reshape(-1), self._stack, xp.asarray(np.array(self._ends, np.int64)),
             xp.concatenate(self._scales), len(self._ends) - 1,

@@ -157,9 +157,9 @@ class Forest:
         """Restore the forest of a checkpoint."""
         graph, xp = self._graph, self._device.xp
         above = graph.by_position(state["parent"].astype(self.trees.dtype))
-        others = xp.take(graph.positions, above)
+        parents = xp.take(graph.positions, above)
         self.trees = xp.arange(graph.size, dtype=self.trees.dtype)
-        self._launch("join_pairs", graph.size, self.trees, others, graph.size)
+        self._launch("join_pairs", graph.size, self.trees, parents, graph.size)
         self._compress()
         if state["reached"][1] >= graph.arcs:
             self._sampled, self._left = SAMPLED, deque()
@@ -248,8 +248,8 @@ class Forest:
         """
         size = self._graph.size
         probes = np.random.default_rng(0).integers(0, self._graph.vertices_with(1), PROBES)
-        found = self._device.xp.take(self.trees, self._device.xp.asarray(probes))
-        roots, counts = np.unique(self._device.to_host(found), return_counts=True)
+        sampled = self._device.xp.take(self.trees, self._device.xp.asarray(probes))
+        roots, counts = np.unique(self._device.to_host(sampled), return_counts=True)
         self._root = int(roots[counts.argmax()])
         self._launch("mark_tree", size, self.trees, size, self._root, self._tree)
         if counts.max() >= ENOUGH * PROBES:

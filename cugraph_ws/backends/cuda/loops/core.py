@@ -113,12 +113,12 @@ class Peeler:
         """Launch the kernel; return its control block."""
         first = np.zeros(CONTROL, np.int64)
         first[LEAST] = NOTHING
-        here = device()
-        control = here.xp.asarray(first)
+        gpu = device()
+        control = gpu.xp.asarray(first)
         arguments = (
             self._adjacency, self._parts, core, alive, self._spare, self._queue, control, len(alive),
             level, budget,
         )  # fmt: skip
         items = max(len(alive), self._items)
-        here.module("core").prepare_together("peel", items, BLOCK, *arguments)()
+        gpu.module("core").prepare_together("peel", items, BLOCK, *arguments)()
         return control

@@ -54,7 +54,7 @@ class RowClasses(NamedTuple):
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(int(one.nbytes) for one in self[1:])
+        return sum(int(array.nbytes) for array in self[1:])
 
 
 def classes_of(rows: Any, count: int, *, whole: bool = False) -> RowClasses:
@@ -75,14 +75,14 @@ def sums_of_all(
 ) -> Array:
     """Add up neighbours' values for all rows of `classes`."""
     xp = device().xp
-    found = xp.empty(classes.total, np.float64)
-    for launch in prepare_sums(rows, classes, weights, values, found, xp.zeros(1)):
+    totals = xp.empty(classes.total, np.float64)
+    for launch in prepare_sums(rows, classes, weights, values, totals, xp.zeros(1)):
         launch()
-    return found
+    return totals
 
 
 def prepare_sums(
-    rows: Any, classes: RowClasses, weights: Array | None, values: Array, found: Array, over: Array
+    rows: Any, classes: RowClasses, weights: Array | None, values: Array, totals: Array, over: Array
 ) -> list[Prepared]:
     """Prepare the launches that add up neighbours' values for all rows of `classes`.
 
@@ -90,7 +90,7 @@ def prepare_sums(
     ----------
     rows, classes, weights, values
         As for `sums_of_all`.
-    found : array of float64, shape (rows,)
+    totals : array of float64, shape (rows,)
         Written by the launches.
     over : array of float64, shape (1,)
         If it is not 0, the launches do nothing.
@@ -99,25 +99,25 @@ def prepare_sums(
     -------
     list of Prepared
     """
-    here = device()
-    parts = here.xp.empty(len(classes.rows), np.float64)
+    gpu = device()
+    parts = gpu.xp.empty(len(classes.rows), np.float64)
     head = (
         over, rows.offsets, rows.indices, values, values if weights is None else weights,
         int(weights is not None),
     )  # fmt: skip
-    prepare = here.module("row_sums").prepare
+    prepare = gpu.module("row_sums").prepare
     launches = []
     if len(classes.rows):
         launches.append(prepare(
-            "sum_pieces", here.blocks_for(len(classes.rows) * THREADS, THREADS), THREADS, *head,
+            "sum_pieces", gpu.blocks_for(len(classes.rows) * THREADS, THREADS), THREADS, *head,
             classes.rows, classes.places, len(classes.rows), PIECE, parts,
         ))  # fmt: skip
     warps = len(classes.cut) + len(classes.long) + -(-classes.total // WARP)
     if classes.total:
         launches.append(prepare(
-            "sum_all_rows", here.blocks_for(warps * WARP, THREADS), THREADS, *head, classes.total,
+            "sum_all_rows", gpu.blocks_for(warps * WARP, THREADS), THREADS, *head, classes.total,
             SHORT, classes.cut, len(classes.cut), classes.firsts, parts, classes.long,
-            len(classes.long), found,
+            len(classes.long), totals,
         ))  # fmt: skip
     return launches
 
@@ -127,31 +127,31 @@ def sums(
 ) -> Array:
     """Add up neighbours' values; those of vertices without a mark are 0, and not read."""
     xp, columns = device().xp, values.shape[1]
-    found = xp.empty((len(which), columns), np.float64)
-    flat, into = values.reshape(-1), found.reshape(-1)
+    totals = xp.empty((len(which), columns), np.float64)
+    flat, into = values.reshape(-1), totals.reshape(-1)
     if weights is None:
-        given = xp.zeros(1, np.uint8) if marks is None else marks
+        mask = xp.zeros(1, np.uint8) if marks is None else marks
         marked = int(marks is not None)
-        _launch("sum_columns", rows, which, flat, columns, given, marked, LONG, into)
+        _launch("sum_columns", rows, which, flat, columns, mask, marked, LONG, into)
     else:
         _launch("sum_weighted_columns", rows, which, flat, columns, weights, into)
-    return found
+    return totals
 
 
 def words(rows: Any, which: Array, values: Array, operation: int, identity: int) -> Array:
     """Combine neighbours' words."""
-    found = device().xp.empty(len(which), np.int64)
-    _launch("fold_words", rows, which, values, operation, identity, LONG, found)
-    return found
+    folded = device().xp.empty(len(which), np.int64)
+    _launch("fold_words", rows, which, values, operation, identity, LONG, folded)
+    return folded
 
 
 def nearest(rows: Any, which: Array, distances: Array, weights: Array) -> Array:
     """Find the least distance through a neighbour."""
     columns = distances.shape[1]
-    found = device().xp.empty((len(which), columns), np.float64)
-    flat, into = distances.reshape(-1), found.reshape(-1)
+    least = device().xp.empty((len(which), columns), np.float64)
+    flat, into = distances.reshape(-1), least.reshape(-1)
     _launch("nearest_columns", rows, which, flat, columns, weights, into)
-    return found
+    return least
 
 
 def tight(
@@ -159,17 +159,17 @@ def tight(
 ) -> Array:
     """Add up values of neighbours along shortest paths."""
     columns = values.shape[1]
-    found = device().xp.empty((len(which), columns), np.float64)
+    totals = device().xp.empty((len(which), columns), np.float64)
     flat = values.reshape(-1), distances.reshape(-1)
-    _launch("tight_columns", rows, which, *flat, columns, weights, int(forward), found.reshape(-1))
-    return found
+    _launch("tight_columns", rows, which, *flat, columns, weights, int(forward), totals.reshape(-1))
+    return totals
 
 
 def _launch(name: str, rows: Any, which: Array, *arguments: Any) -> None:
     """Launch a kernel with a warp for each row."""
-    here = device()
+    gpu = device()
     if len(which):
-        here.module("folds").launch(
-            name, here.blocks_for(len(which) * WARP, BLOCK), BLOCK,
+        gpu.module("folds").launch(
+            name, gpu.blocks_for(len(which) * WARP, BLOCK), BLOCK,
             rows.offsets, rows.indices, which, len(which), *arguments,
         )  # fmt: skip

@@ -44,21 +44,21 @@ class QueuedSupersteps:
         tol: float,
         first: bool,
     ) -> None:
-        here, count = device(), len(hubs)
-        kernels, sums = here.module("hits"), here.xp.empty_like(hubs)
-        self._control = control = here.xp.zeros(CHANGES + QUEUED)
+        gpu, count = device(), len(hubs)
+        kernels, sums = gpu.module("hits"), gpu.xp.empty_like(hubs)
+        self._control = control = gpu.xp.zeros(CHANGES + QUEUED)
         control[CHANGE] = math.inf if first else 0.0
         self._done = 0  # supersteps that the host has seen
-        shape = here.blocks_for(-(-count // VALUES), THREADS), THREADS
+        shape = gpu.blocks_for(-(-count // VALUES), THREADS), THREADS
         self._launches: list[Prepared] = []
-        for folded, values, slot, found in (
+        for folded, values, slot, target in (
             (into, hubs, AUTHORITY, authorities),
             (out, authorities, HUB, hubs),
         ):
-            given, compared = (sums, count, control, slot), int(slot == HUB)
+            arguments, compared = (sums, count, control, slot), int(slot == HUB)
             self._launches += prepare_sums(*folded, values, sums, control[: OVER + 1])
-            self._launches.append(kernels.prepare("find_greatest", *shape, *given))
-            self._launches.append(kernels.prepare("scale", *shape, *given, compared, found))
+            self._launches.append(kernels.prepare("find_greatest", *shape, *arguments))
+            self._launches.append(kernels.prepare("scale", *shape, *arguments, compared, target))
         self._launches.append(kernels.prepare("end_superstep", 1, 32, control, QUEUED, tol))
 
     def run(self, most: int) -> list[float]:
@@ -67,8 +67,10 @@ class QueuedSupersteps:
             for launch in self._launches:
                 launch()
         control = device().to_host(self._control)
-        seen, self._done = self._done, int(control[DONE])
-        return [float(control[CHANGES + one % QUEUED]) for one in range(seen, self._done)]
+        first, self._done = self._done, int(control[DONE])
+        return [
+            float(control[CHANGES + superstep % QUEUED]) for superstep in range(first, self._done)
+        ]
 
 
 class Products:

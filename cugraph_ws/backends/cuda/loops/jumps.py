@@ -29,44 +29,46 @@ def fold(kind: str, values: Array, places: Array, size: int) -> Array:
     if dtype.kind == "f":
         values = xp.where(xp.isnan(values), nothing, values + dtype.type(0))  # no -0.0
     turn = 0 if kind == "least" else -1  # x ^ -1 is ~x, which reverses the order of words
-    found = xp.full(size, GREATEST, np.int64)
-    _launch("lower_words", ordered_words(values) ^ turn, places, found)
-    there = found != GREATEST
-    return xp.where(there, numbers_of_words(found ^ turn, dtype), nothing).astype(dtype, copy=False)
+    least = xp.full(size, GREATEST, np.int64)
+    _launch("lower_words", ordered_words(values) ^ turn, places, least)
+    is_named = least != GREATEST
+    return xp.where(is_named, numbers_of_words(least ^ turn, dtype), nothing).astype(
+        dtype, copy=False
+    )
 
 
-def lower(found: Array, places: Array, words: Array) -> None:
+def lower(least: Array, places: Array, words: Array) -> None:
     """Lower each entry to the least of the words for its place."""
-    _launch("lower_words", words, places, found)
+    _launch("lower_words", words, places, least)
 
 
 def _sums(values: Array, places: Array, size: int) -> Array:
     """Sum values by place; floats in their order, with one thread for each place."""
-    here = device()
-    sums = here.xp.zeros(size, values.dtype)
+    gpu = device()
+    sums = gpu.xp.zeros(size, values.dtype)
     if values.dtype.kind != "f":
         _launch("add_words", values, places, sums)
         return sums
     if not len(values):
         return sums
-    order = here.xp.argsort(places, kind="stable")
+    order = gpu.xp.argsort(places, kind="stable")
     sorted_ = places[order]
-    first = here.xp.ones(len(order), np.bool_)
+    first = gpu.xp.ones(len(order), np.bool_)
     first[1:] = sorted_[1:] != sorted_[:-1]
-    starts = here.xp.append(here.xp.flatnonzero(first), len(order))
+    starts = gpu.xp.append(gpu.xp.flatnonzero(first), len(order))
     runs = len(starts) - 1
-    found = here.xp.empty(runs, np.float64)
-    here.module("merge").launch(
-        "add_runs", here.blocks_for(runs, BLOCK), BLOCK, values, order, starts, np.int64(runs),
-        np.float64(0), found,
+    totals = gpu.xp.empty(runs, np.float64)
+    gpu.module("merge").launch(
+        "add_runs", gpu.blocks_for(runs, BLOCK), BLOCK, values, order, starts, np.int64(runs),
+        np.float64(0), totals,
     )  # fmt: skip
-    sums[sorted_[starts[:-1]]] = found
+    sums[sorted_[starts[:-1]]] = totals
     return sums
 
 
-def _launch(name: str, words: Array, places: Array, found: Array) -> None:
-    here = device()
+def _launch(name: str, words: Array, places: Array, results: Array) -> None:
+    gpu = device()
     if len(words):
-        here.module("jumps").launch(
-            name, here.blocks_for(len(words), BLOCK), BLOCK, words, places, len(words), found
+        gpu.module("jumps").launch(
+            name, gpu.blocks_for(len(words), BLOCK), BLOCK, words, places, len(words), results
         )

@@ -23,11 +23,11 @@ BLOCKS = 256  # at most; the same on every GPU, so that sums are the same too
 
 
 def shift(
-    sums: Array, before: Array, found: Array, *, scale: float, by: float
+    sums: Array, before: Array, product: Array, *, scale: float, by: float
 ) -> npt.NDArray[np.float64]:
     """Write the next vector: `scale` times the sums, less `by` times the one before."""
     parts = _parts(1, len(sums))
-    _queue_shift(sums, before, found, scale, by, parts[0])
+    _queue_shift(sums, before, product, scale, by, parts[0])
     added: npt.NDArray[np.float64] = _added(parts)[0]
     return added
 
@@ -36,11 +36,11 @@ def combine(
     vectors: Array, owned: int, factors: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Replace the first two vectors by combinations."""
-    here, parts = device(), _parts(1, owned)
+    gpu, parts = device(), _parts(1, owned)
     if owned:
-        here.module("krylov").launch(
+        gpu.module("krylov").launch(
             "combine", _blocks(owned), BLOCK, vectors.reshape(-1), vectors.shape[1], owned,
-            here.xp.asarray(factors.reshape(-1)), factors.shape[1], parts[0],
+            gpu.xp.asarray(factors.reshape(-1)), factors.shape[1], parts[0],
         )  # fmt: skip
     added: npt.NDArray[np.float64] = _added(parts)[0]
     return added
@@ -80,14 +80,14 @@ class QueuedProducts:
         """
         vectors = self._vectors
         parts = _parts(last - first, vectors.shape[1])
-        for one in range(first, last):
-            before, found = vectors[one], vectors[one + 1]
-            if one not in self._sums:
-                self._sums[one] = prepare_sums(*self._folded, before, found, self._never)
-            for launch in self._sums[one]:
+        for index in range(first, last):
+            before, product = vectors[index], vectors[index + 1]
+            if index not in self._sums:
+                self._sums[index] = prepare_sums(*self._folded, before, product, self._never)
+            for launch in self._sums[index]:
                 launch()
-            shifted = 0.0 if one else by
-            _queue_shift(found, before, found, self._scale, shifted, parts[one - first])
+            shifted = 0.0 if index else by
+            _queue_shift(product, before, product, self._scale, shifted, parts[index - first])
         return _added(parts)
 
 
@@ -102,13 +102,13 @@ def _parts(sums: int, count: int) -> Array:
 
 
 def _queue_shift(
-    sums: Array, before: Array, found: Array, scale: float, by: float, parts: Array
+    sums: Array, before: Array, product: Array, scale: float, by: float, parts: Array
 ) -> None:
     """Queue `shift`."""
     if len(sums):
         device().module("krylov").launch(
             "shift", _blocks(len(sums)), BLOCK, sums, len(sums), before, float(scale), float(by),
-            found, parts,
+            product, parts,
         )  # fmt: skip
 
 

@@ -45,13 +45,13 @@ def sum_by(labels: Array, values: Array, count: int) -> Array:
 
 def sum_inside(rows: Rows, sources: Array, labels: Array) -> int:
     """Return the sum of the weights of arcs whose ends have the same label."""
-    here, arcs = device(), len(sources)
-    sums = here.xp.zeros(1, np.int64)
+    gpu, arcs = device(), len(sources)
+    sums = gpu.xp.zeros(1, np.int64)
     if arcs:
-        here.module("communities").launch(
-            "sum_inside", here.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, labels, sums
+        gpu.module("communities").launch(
+            "sum_inside", gpu.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, labels, sums
         )
-    return int(here.to_host(sums)[0])
+    return int(gpu.to_host(sums)[0])
 
 
 def sum_moves(
@@ -72,14 +72,14 @@ def sum_squares(totals: Array, twice: int) -> int:
 
 def components_within(rows: Rows, sources: Array, labels: Array) -> Array:
     """Return the least vertex of the part of its community in which each vertex is."""
-    here, arcs, size = device(), len(sources), len(labels)
-    parent = here.xp.arange(size)
-    counts = here.xp.zeros(3, np.int64)
-    here.module("communities").launch(
-        "join_within", here.blocks_for(arcs, BLOCK), BLOCK, sources, *rows[1:], arcs, labels, parent
+    gpu, arcs, size = device(), len(sources), len(labels)
+    parent = gpu.xp.arange(size)
+    counts = gpu.xp.zeros(3, np.int64)
+    gpu.module("communities").launch(
+        "join_within", gpu.blocks_for(arcs, BLOCK), BLOCK, sources, *rows[1:], arcs, labels, parent
     )
-    here.module("components").launch(
-        "compress", here.blocks_for(size, BLOCK), BLOCK, parent, size, -1, counts
+    gpu.module("components").launch(
+        "compress", gpu.blocks_for(size, BLOCK), BLOCK, parent, size, -1, counts
     )
     return parent
 
@@ -87,18 +87,18 @@ def components_within(rows: Rows, sources: Array, labels: Array) -> Array:
 def within(rows: Rows, sources: Array, labels: Array) -> Rows:
     """Return rows of the arcs of positive weight whose ends have the same label."""
     xp = device().xp
-    kept = xp.flatnonzero((labels[sources] == labels[rows[1]]) & (rows[2] > 0))
-    offsets = xp.searchsorted(sources[kept], xp.arange(len(labels) + 1)).astype(np.int64)
-    return offsets, rows[1][kept], rows[2][kept]
+    inside = xp.flatnonzero((labels[sources] == labels[rows[1]]) & (rows[2] > 0))
+    offsets = xp.searchsorted(sources[inside], xp.arange(len(labels) + 1)).astype(np.int64)
+    return offsets, rows[1][inside], rows[2][inside]
 
 
 def merged(rows: Rows, sources: Array, labels: Array, count: int, *, weighted: bool) -> Rows:
     """Add up the weights of arcs between communities, by sorting."""
     xp = device().xp
     kind = np.uint32 if count <= MOST_NARROW else np.int64
-    one, other = labels[sources], labels[rows[1]]
-    up = xp.flatnonzero(one < other)  # the other half are the reversed arcs
-    keys = (one[up] * count + other[up]).astype(kind)
+    tails, heads = labels[sources], labels[rows[1]]
+    up = xp.flatnonzero(tails < heads)  # the other half are the reversed arcs
+    keys = (tails[up] * count + heads[up]).astype(kind)
     if weighted:
         order = xp.argsort(keys)  # weights are integers: their order does not matter
         keys, weights = keys[order], rows[2][up[order]]
@@ -112,10 +112,10 @@ def merged(rows: Rows, sources: Array, labels: Array, count: int, *, weighted: b
     keys = keys[first].astype(np.int64)
     low = keys // max(1, count)
     high = keys - low * count
-    one, other = xp.concatenate([low, high]), xp.concatenate([high, low])
-    order = xp.argsort((one * count + other).astype(kind))
-    offsets = xp.searchsorted(one[order], xp.arange(count + 1)).astype(np.int64)
-    return offsets, other[order], xp.concatenate([weights, weights])[order]
+    tails, heads = xp.concatenate([low, high]), xp.concatenate([high, low])
+    order = xp.argsort((tails * count + heads).astype(kind))
+    offsets = xp.searchsorted(tails[order], xp.arange(count + 1)).astype(np.int64)
+    return offsets, heads[order], xp.concatenate([weights, weights])[order]
 
 
 class Classes(NamedTuple):
@@ -137,10 +137,10 @@ class Mover:
     """Moves the vertices of a level, class after class."""
 
     def __init__(self, rows: Rows, degrees: Array, *, weighted: bool) -> None:
-        here, self._rows, self._weighted, self._degrees = device(), rows, weighted, degrees
-        lengths = here.xp.diff(rows[0])
+        gpu, self._rows, self._weighted, self._degrees = device(), rows, weighted, degrees
+        lengths = gpu.xp.diff(rows[0])
         self._kinds = kinds_of(lengths)
-        self._some_are_far = len(lengths) > 0 and int(here.to_host(self._kinds.max())) == FAR
+        self._some_are_far = len(lengths) > 0 and int(gpu.to_host(self._kinds.max())) == FAR
 
     def one_by_one(self, salt: int) -> Classes:
         """Return classes of one vertex each, at most 256, in an order that depends on a salt."""
@@ -154,12 +154,12 @@ class Mover:
         self, salt: int, most: int, stirred: tuple[Array, Array, bool] | None = None
     ) -> Classes:
         """Return classes by a hash of the vertex and a salt."""
-        here, count = device(), len(self._degrees)
-        classes = here.xp.empty(count, np.uint16)
-        weights, enough, called = stirred or (here.xp.empty(count, np.int64), self._degrees, False)
+        gpu, count = device(), len(self._degrees)
+        classes = gpu.xp.empty(count, np.uint16)
+        weights, enough, called = stirred or (gpu.xp.empty(count, np.int64), self._degrees, False)
         signed = salt - (1 << 64) if salt >> 63 else salt
-        here.module("communities").launch(
-            "hash_classes", here.blocks_for(count, BLOCK), BLOCK, count, np.int64(signed),
+        gpu.module("communities").launch(
+            "hash_classes", gpu.blocks_for(count, BLOCK), BLOCK, count, np.int64(signed),
             np.int64(most), not called, weights, enough, classes,
         )  # fmt: skip
         return Classes(classes, most)
@@ -175,10 +175,10 @@ class Mover:
         twice: int,
     ) -> tuple[int, int, int, int]:
         """Let classes of vertices move; the host waits once."""
-        found = self._move(communities, factor, classes)
-        _sum_moves(self._rows, sources, (before, communities[0]), stirred, found[2:3])
-        _sum_squares(communities[1], twice, found[3:])
-        listed, moved, change, squares = device().to_host(found).tolist()
+        figures = self._move(communities, factor, classes)
+        _sum_moves(self._rows, sources, (before, communities[0]), stirred, figures[2:3])
+        _sum_squares(communities[1], twice, figures[3:])
+        listed, moved, change, squares = device().to_host(figures).tolist()
         return listed, moved, change, squares
 
     def move(
@@ -200,32 +200,32 @@ class Mover:
         may: Array | None = None,
     ) -> Array:
         """Let classes of vertices move; return their number, how many moved, and two zeros."""
-        here, (_, _, sizes), strict = device(), communities, may is not None
+        gpu, (_, _, sizes), strict = device(), communities, may is not None
         by_vertex, count = classes
         vertices = len(by_vertex)
-        order, bounds, found = self._grouped(classes)
+        order, bounds, figures = self._grouped(classes)
         far = class_tables(self._rows[0], order, bounds, count, some=self._some_are_far)
-        marks = here.xp.zeros(len(sizes), np.int64) if strict else sizes
-        here.module("communities").prepare_together(
+        marks = gpu.xp.zeros(len(sizes), np.int64) if strict else sizes
+        gpu.module("communities").prepare_together(
             "move_classes", BLOCK * vertices, BLOCK, self._rows, self._weighted, self._degrees,
             communities, (marks, marks if may is None else may), factor, strict, count, order,
-            bounds, here.xp.empty(vertices, np.int64), *far, found[1:2],
+            bounds, gpu.xp.empty(vertices, np.int64), *far, figures[1:2],
         )()  # fmt: skip
-        return found
+        return figures
 
     def _grouped(self, classes: Classes) -> tuple[Array, Array, Array]:
         """Return listed vertices by class and kind, the bounds of those groups, and what is found.
 
         The last bound is the first entry of the last array, which has room for three more numbers.
         """
-        here, (by_vertex, count) = device(), classes
+        gpu, (by_vertex, count) = device(), classes
         xp, module, length, groups = (
-            here.xp,
-            here.module("communities"),
+            gpu.xp,
+            gpu.module("communities"),
             len(by_vertex),
             KINDS * count,
         )
-        shape = min(MOST_LISTING, here.blocks_for(length, BLOCK)), BLOCK
+        shape = min(MOST_LISTING, gpu.blocks_for(length, BLOCK)), BLOCK
         group_of = by_vertex, length, self._kinds, groups
         numbers, order = xp.zeros(groups + 4, np.int64), xp.empty(length, np.int64)
         bounds = numbers[: groups + 1]
@@ -239,17 +239,17 @@ def _sum_moves(
     rows: Rows, sources: Array, labels: tuple[Array, Array], stirred: Array, change: Array
 ) -> None:
     """Add to the first entry by how much moves change the weights within communities."""
-    here, arcs = device(), len(sources)
-    here.module("communities").launch(
-        "sum_moves", here.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, *labels, stirred,
+    gpu, arcs = device(), len(sources)
+    gpu.module("communities").launch(
+        "sum_moves", gpu.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, *labels, stirred,
         change,
     )  # fmt: skip
 
 
 def _sum_squares(totals: Array, twice: int, squares: Array) -> None:
     """Add the squares of shares to the first entry."""
-    here, count = device(), len(totals)
-    here.module("communities").launch(
-        "sum_squares", here.blocks_for(count, BLOCK), BLOCK, totals, count, float(twice), UNIT,
+    gpu, count = device(), len(totals)
+    gpu.module("communities").launch(
+        "sum_squares", gpu.blocks_for(count, BLOCK), BLOCK, totals, count, float(twice), UNIT,
         squares,
     )  # fmt: skip

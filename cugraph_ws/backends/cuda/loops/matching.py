@@ -46,18 +46,16 @@ class Rounds:
 
     def accept(self, mate: Array, best: Array, free: Array) -> tuple[Array, int]:
         """Match mutual proposals; return the vertices that may still be matched, and arcs read."""
-        left = self._spare
-        self._launch("accept", free, mate, best, free, len(free), left, self._counts)
+        unmatched = self._spare
+        self._launch("accept", free, mate, best, free, len(free), unmatched, self._counts)
         self._spare = free
         count, read = device().to_host(self._counts).tolist()
-        return left[:count], read
+        return unmatched[:count], read
 
     def _launch(self, name: str, free: Array, *arguments: Any) -> None:
         if len(free):
-            here = device()
-            here.module("matching").launch(
-                name, here.blocks_for(len(free), BLOCK), BLOCK, *arguments
-            )
+            gpu = device()
+            gpu.module("matching").launch(name, gpu.blocks_for(len(free), BLOCK), BLOCK, *arguments)
 
 
 def edge_inside(part: Part, left: Array) -> tuple[int, int, bool] | None:
@@ -73,18 +71,18 @@ def edge_inside(part: Part, left: Array) -> tuple[int, int, bool] | None:
     (source, destination, whether they are on the left) or None
         The edge to the least destination by number; among these, from the least source.
     """
-    here, rows, numbers = device(), part.csc, part.numbers
-    found = here.xp.full(1, NOTHING, np.int64)
-    here.module("matching").launch(
-        "find_inside", here.blocks_for(part.laid.arcs, BLOCK), BLOCK, *rows, left, numbers,
-        part.laid.size, part.laid.arcs, found,
+    gpu, rows, numbers = device(), part.csc, part.numbers
+    least = gpu.xp.full(1, NOTHING, np.int64)
+    gpu.module("matching").launch(
+        "find_inside", gpu.blocks_for(part.laid.arcs, BLOCK), BLOCK, *rows, left, numbers,
+        part.laid.size, part.laid.arcs, least,
     )  # fmt: skip
-    destination = int(here.to_host(found)[0])
+    destination = int(gpu.to_host(least)[0])
     if destination == NOTHING:
         return None
-    place = int(here.to_host(here.xp.flatnonzero(numbers == destination))[0])
-    begin, end = here.to_host(rows.offsets[place : place + 2]).tolist()
+    place = int(gpu.to_host(gpu.xp.flatnonzero(numbers == destination))[0])
+    begin, end = gpu.to_host(rows.offsets[place : place + 2]).tolist()
     neighbours = rows.indices[begin:end]
     inside = left[neighbours] == left[place]
-    source = int(here.to_host(numbers[neighbours[inside]].min()))
-    return source, destination, bool(here.to_host(left[place]))
+    source = int(gpu.to_host(numbers[neighbours[inside]].min()))
+    return source, destination, bool(gpu.to_host(left[place]))

@@ -145,12 +145,12 @@ class Searches:
         starts, which = np.unique(places, return_inverse=True)
         bits = np.zeros(len(starts), np.uint32)
         np.bitwise_or.at(bits, which, np.uint32(1) << searches.astype(np.uint32))
-        there = xp.asarray(starts)
-        marks[there] = xp.asarray(bits)
-        own = xp.asarray(places * batch.width + searches)
-        batch.distance.ravel()[own] = 0
-        batch.before.ravel()[own] = -1  # less than any number, so it is never replaced
-        return self._list(there)
+        sources = xp.asarray(starts)
+        marks[sources] = xp.asarray(bits)
+        entries = xp.asarray(places * batch.width + searches)
+        batch.distance.ravel()[entries] = 0
+        batch.before.ravel()[entries] = -1  # less than any number, so it is never replaced
+        return self._list(sources)
 
     # -------------------------------------------------------------------------------- searches
 
@@ -186,13 +186,13 @@ class Searches:
                 "search_hops", laid.csr, *shared, distance, batch.width, listed, steps, control,
             )  # fmt: skip
             return control
-        whole = np.dtype(f"int{8 * self._kind.itemsize}")
+        integer = np.dtype(f"int{8 * self._kind.itemsize}")
         if batch.scratch is None:
             most = device().blocks_for(max(laid.size, laid.arcs), BLOCK)
             batch.scratch = xp.empty(BLOCK * most, self._kind)
         self._launch_cooperative(
             "search_lengths", laid.csr, self._weights["csr"], self._stride, *shared,
-            (distance, distance.view(whole)), (batch.scratch, batch.scratch.view(whole)),
+            (distance, distance.view(integer)), (batch.scratch, batch.scratch.view(integer)),
             batch.width, listed, self._cutoff, steps, control,
         )  # fmt: skip
         return control
@@ -218,25 +218,25 @@ class Searches:
             words = marks[places]
             return [words, batch.distance[places][_bits(words, width)]]
 
-        came = []
+        received = []
         for places, (words, lengths) in halo.update_changed(marks[halo.ends] != 0, pack):
             rows = batch.distance[places]
             rows[_bits(words, width)] = lengths
             batch.distance[places] = rows
             marks[places] = words
-            came.append(places)
+            received.append(places)
         numbers = device().to_host(control)
         mine = self._listed[: int(numbers[LISTED + 1])].copy()  # of the second stage, the last
-        return self._list(mine, *came), int(numbers[READ])
+        return self._list(mine, *received), int(numbers[READ])
 
     # ---------------------------------------------------------------------------- predecessors
 
     def _choose(self, batch: Batch) -> None:
         """Find all predecessors: nearer neighbours first, then along arcs of length zero."""
-        part, laid, here = self._part, self._part.laid, device()
-        module = here.module("sources")
+        part, laid, gpu = self._part, self._part.laid, device()
+        module = gpu.module("sources")
         module.launch(
-            "choose_nearer", here.blocks_for(laid.arcs * batch.width, BLOCK), BLOCK, laid.csc,
+            "choose_nearer", gpu.blocks_for(laid.arcs * batch.width, BLOCK), BLOCK, laid.csc,
             self._weights["csc"], self._stride, part.numbers, batch.distance.ravel(),
             batch.before.ravel(), batch.width, laid.size, laid.arcs,
         )  # fmt: skip
@@ -244,14 +244,14 @@ class Searches:
             return  # every hop has length one, so a nearer neighbour exists
         control = part.xp.zeros(CONTROL, np.int64)
         module.launch(
-            "list_decided", here.blocks_for(part.owned, BLOCK), BLOCK, self._words, self._listed,
+            "list_decided", gpu.blocks_for(part.owned, BLOCK), BLOCK, self._words, self._listed,
             batch.distance.ravel(), batch.before.ravel(), self._infinity, self._nobody, batch.width,
             part.owned, control,
         )  # fmt: skip
-        found = device().to_host(control)
-        (undecided,) = self._totals(found[UNDECIDED])
+        figures = device().to_host(control)
+        (undecided,) = self._totals(figures[UNDECIDED])
         if undecided and part.halo.alone:
-            listed, weights = int(found[LISTED]), self._weights["csr"]
+            listed, weights = int(figures[LISTED]), self._weights["csr"]
             self._decide(laid.csr, weights, part.numbers, self._words, batch, listed)
         elif undecided:
             self._decide_by_levels(batch)
@@ -343,8 +343,8 @@ class Searches:
 
     def _totals(self, *numbers: int) -> list[int]:
         """Sum numbers over all ranks, and count the bytes sent; collective."""
-        *sums, sent = self._part.halo.totals(*numbers)
-        self._sent += sent
+        *sums, bytes_sent = self._part.halo.totals(*numbers)
+        self._sent += bytes_sent
         return sums
 
     def _launch_cooperative(self, name: str, *arguments: Any) -> None:

@@ -44,16 +44,18 @@ class PairFold:
         """Return the values of all pairs, given the numbers of their common neighbours."""
         return self._launch("value_pairs", rows, 1, counts)
 
-    def _launch(self, name: str, rows: PairRows, threads: int, *others: Array) -> list[Array]:
+    def _launch(self, name: str, rows: PairRows, threads: int, *more: Array) -> list[Array]:
         """Launch a kernel with `threads` threads for each pair."""
-        here, count = device(), len(rows.firsts)
+        gpu, count = device(), len(rows.firsts)
         kinds = [np.dtype(kind) for kind in self._bound.types.state]
-        columns = tuple(here.xp.empty(count, _stored(kind)) for kind in kinds)
+        columns = tuple(gpu.xp.empty(count, _stored(kind)) for kind in kinds)
         if count:
-            constants = tuple(one.astype(_stored(one.dtype), copy=False) for one in rows.constants)
+            constants = tuple(
+                constant.astype(_stored(constant.dtype), copy=False) for constant in rows.constants
+            )
             self._kernels.launch(
-                name, here.blocks_for(threads * count, BLOCK), BLOCK, (rows.offsets, rows.indices),
-                rows.pairs, count, constants, rows.edges, self._bound.values, columns, *others,
+                name, gpu.blocks_for(threads * count, BLOCK), BLOCK, (rows.offsets, rows.indices),
+                rows.pairs, count, constants, rows.edges, self._bound.values, columns, *more,
             )  # fmt: skip
         return [
             column.astype(kind, copy=False) for column, kind in zip(columns, kinds, strict=True)

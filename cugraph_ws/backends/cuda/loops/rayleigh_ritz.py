@@ -24,18 +24,18 @@ SUMS, FOUND = 12, 14
 
 def products(vectors: Sequence[Array]) -> npt.NDArray[np.float64]:
     """Return inner products of three vectors, and of those with their images."""
-    here, count = device(), len(vectors[0])
+    gpu, count = device(), len(vectors[0])
     grid = min(BLOCKS, -(-count // BLOCK))
     if not grid:
         return np.zeros(FOUND)
-    parts = here.xp.empty(grid * FOUND, np.float64)
-    here.module("rayleigh_ritz").launch("products", grid, BLOCK, tuple(vectors), count, parts)
-    found = here.to_host(parts).reshape(grid, FOUND)
-    return np.concatenate([found[:, :SUMS].sum(axis=0), found[:, SUMS:].max(axis=0)])
+    parts = gpu.xp.empty(grid * FOUND, np.float64)
+    gpu.module("rayleigh_ritz").launch("products", grid, BLOCK, tuple(vectors), count, parts)
+    figures = gpu.to_host(parts).reshape(grid, FOUND)
+    return np.concatenate([figures[:, :SUMS].sum(axis=0), figures[:, SUMS:].max(axis=0)])
 
 
 def combine(vectors: Sequence[Array], factors: Sequence[float]) -> None:
     """Replace x by a combination of x, r and p, p by its part without x, and r by the residual."""
-    here, count = device(), len(vectors[0])
-    given = tuple(vectors), tuple(map(float, factors)), count
-    here.module("rayleigh_ritz").launch("combine", here.blocks_for(count, BLOCK), BLOCK, *given)
+    gpu, count = device(), len(vectors[0])
+    arguments = tuple(vectors), tuple(map(float, factors)), count
+    gpu.module("rayleigh_ritz").launch("combine", gpu.blocks_for(count, BLOCK), BLOCK, *arguments)

@@ -30,8 +30,8 @@ class SharedEnds:
     def __init__(self, part: Part, trees: Array) -> None:
         self._device = device()
         halo, ranks = part.halo, zip(part.halo.boundaries, part.ghosts, strict=True)
-        lengths = [len(held) + last - first for held, (first, last) in ranks]
-        self._cuts = [0, *accumulate(-(-one // 32) for one in lengths)]
+        lengths = [len(boundary) + last - first for boundary, (first, last) in ranks]
+        self._cuts = [0, *accumulate(-(-length // 32) for length in lengths)]
         self._begins = self._device.xp.asarray(np.array(self._cuts, np.int64))
         self._size = self._cuts[-1]
         self._ends = self._size, tuple(borders_of(part)), self._begins, halo.comm.rank, trees
@@ -58,12 +58,12 @@ class SharedEnds:
         bounds = self._sum(firsts)
         xp.cumsum(firsts_there, out=firsts_there)
         roots = xp.empty(bounds[-1], self._ends[-1].dtype)
-        came, shown = (xp.empty(bounds[-1], least.dtype) for _ in range(2))
+        labels_received, labels_sent = (xp.empty(bounds[-1], least.dtype) for _ in range(2))
         self._launch(
             "list_ends", size, *self._ends, least, self._words, firsts, words_received, firsts_there, labels, roots,
-            came, shown,
+            labels_received, labels_sent,
         )  # fmt: skip
-        return roots, bounds, came, shown
+        return roots, bounds, labels_received, labels_sent
 
     def _sum(self, counts: Array) -> list[int]:
         """Add up counts of words, from the second entry on; return the sums before each rank's words."""

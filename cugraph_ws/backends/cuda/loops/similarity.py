@@ -28,16 +28,16 @@ LEAST_MARKED = 32  # longer rows are worth it
 
 def fold(rows: NeighbourRows, firsts: Array, seconds: Array, kind: str) -> Array:
     """Fold over the common neighbours of pairs of vertices."""
-    here, pairs = device(), len(firsts)
-    counts, sums = here.xp.zeros(pairs, np.int64), here.xp.zeros(pairs, np.float64)
+    gpu, pairs = device(), len(firsts)
+    counts, sums = gpu.xp.zeros(pairs, np.int64), gpu.xp.zeros(pairs, np.float64)
     if kind == "count":
         which = _count_marked(rows, firsts, seconds, counts) if pairs else None
         if which is None:
             _launch(rows, firsts, seconds, kind, counts, sums)
         elif len(which):
-            found = here.xp.zeros(len(which), np.int64)
-            _launch(rows, firsts[which], seconds[which], kind, found, sums)
-            counts[which] = found
+            unmarked_counts = gpu.xp.zeros(len(which), np.int64)
+            _launch(rows, firsts[which], seconds[which], kind, unmarked_counts, sums)
+            counts[which] = unmarked_counts
         return counts.astype(np.float64)
     _launch(rows, firsts, seconds, kind, counts, sums)
     return sums
@@ -47,12 +47,12 @@ def _launch(
     rows: NeighbourRows, firsts: Array, seconds: Array, kind: str, counts: Array, sums: Array
 ) -> None:
     """Launch the kernel that searches for each element of the shorter row."""
-    here, pairs = device(), len(firsts)
+    gpu, pairs = device(), len(firsts)
     if pairs:
         values = sums if rows.values is None else rows.values
         threads = pairs if kind == "count" else 32 * pairs
-        here.module("intersect").launch(
-            "fold_common", here.blocks_for(threads, BLOCK), BLOCK,
+        gpu.module("intersect").launch(
+            "fold_common", gpu.blocks_for(threads, BLOCK), BLOCK,
             (rows.offsets, rows.indices, values), firsts, seconds, pairs, KINDS[kind], counts, sums,
         )  # fmt: skip
 
@@ -61,41 +61,41 @@ def _count_marked(
     rows: NeighbourRows, firsts: Array, seconds: Array, counts: Array
 ) -> Array | None:
     """Count for the pairs whose longer row is worth a bitmap; return the others, None for all."""
-    here, lengths = device(), rows.degrees
-    xp, words = here.xp, -(-len(lengths) // 32)
-    blocks = min(RESIDENT * here.multiprocessors, MARKS_BYTES // (4 * words))
-    if blocks < here.multiprocessors or int(here.to_host(lengths.max())) <= LEAST_MARKED:
+    gpu, lengths = device(), rows.degrees
+    xp, words = gpu.xp, -(-len(lengths) // 32)
+    blocks = min(RESIDENT * gpu.multiprocessors, MARKS_BYTES // (4 * words))
+    if blocks < gpu.multiprocessors or int(gpu.to_host(lengths.max())) <= LEAST_MARKED:
         return None
-    one, other = lengths[firsts], lengths[seconds]
-    first_longer = one > other
+    first_lengths, second_lengths = lengths[firsts], lengths[seconds]
+    first_longer = first_lengths > second_lengths
     longs, shorts = (
         xp.where(first_longer, firsts, seconds),
         xp.where(first_longer, seconds, firsts),
     )
     order = xp.argsort(longs, kind="stable")
-    longs, short_lengths = longs[order], xp.minimum(one, other)[order]
+    longs, short_lengths = longs[order], xp.minimum(first_lengths, second_lengths)[order]
     # For each distinct longer row: where its pairs begin, and whether a bitmap is worth it.
     leads = xp.ones(len(longs), np.bool_)
     leads[1:] = longs[1:] != longs[:-1]
     bounds = xp.append(xp.flatnonzero(leads), len(longs))
     ends = xp.zeros(len(longs) + 1, np.int64)
     ends[1:] = xp.cumsum(short_lengths)
-    own = lengths[longs[bounds[:-1]]]
-    worth = (own > LEAST_MARKED) & (WORTH * xp.diff(ends[bounds]) >= own)
+    row_lengths = lengths[longs[bounds[:-1]]]
+    worth = (row_lengths > LEAST_MARKED) & (WORTH * xp.diff(ends[bounds]) >= row_lengths)
     chosen = worth[xp.cumsum(leads) - 1]
-    taken = order[chosen]
-    if len(taken):
+    pairs = order[chosen]
+    if len(pairs):
         longs = longs[chosen]
-        begins = xp.zeros(len(taken) + 1, np.int64)
+        begins = xp.zeros(len(pairs) + 1, np.int64)
         begins[1:] = xp.cumsum(short_lengths[chosen])
-        leads = xp.ones(len(taken), np.bool_)
+        leads = xp.ones(len(pairs), np.bool_)
         part = begins[:-1] // ELEMENTS_A_TASK
         leads[1:] = (longs[1:] != longs[:-1]) | (part[1:] != part[:-1])
-        tasks = xp.append(xp.flatnonzero(leads), len(taken))
+        tasks = xp.append(xp.flatnonzero(leads), len(pairs))
         grid = min(blocks, len(tasks) - 1)
-        here.module("marked_rows").launch(
+        gpu.module("marked_rows").launch(
             "count_marked", grid, MARKING, (rows.offsets, rows.indices),
-            (longs, shorts[taken], taken), begins, tasks, len(tasks) - 1,
+            (longs, shorts[pairs], pairs), begins, tasks, len(tasks) - 1,
             xp.zeros(grid * words, np.uint32), words, counts,
         )  # fmt: skip
     return order[~chosen]

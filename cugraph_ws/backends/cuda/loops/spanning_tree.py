@@ -21,7 +21,7 @@ __all__ = ["LIGHT", "Forest", "forest_of_edges", "forest_of_part"]
 Array = Any  # CuPy's
 
 BLOCK = 256
-ARCS = 32  # that a thread takes in turn, as in kernels/cuda/spanning_tree.py
+ARCS = 32  # that a thread takes in turn: a lane of the warps of kernels/cuda/spanning_tree.py
 COUNTS = 5  # of a launch that joins trees
 LIGHT = 3  # light edges per vertex; their forest is found first
 SAMPLED = 4096  # weights sampled to decide which edges are light
@@ -34,15 +34,15 @@ class Forest(NamedTuple):
 
     Attributes
     ----------
-    arcs, one, other : array of int64, shape (edges,)
+    arcs, tails, heads : array of int64, shape (edges,)
         Arc, or index, and the vertex numbers of both ends.
     words : array of int64, shape (edges,)
         The weights as words; see `weight_words`.
     """
 
     arcs: Array
-    one: Array
-    other: Array
+    tails: Array
+    heads: Array
     words: Array
 
 
@@ -58,8 +58,8 @@ class _Trees:
     """Trees of `size` vertices, each of one vertex at first, and the edges of the forest so far."""
 
     def __init__(self, size: int, dtype: np.dtype[Any]) -> None:
-        self.here, self.size = device(), size
-        xp = self.here.xp
+        self.device, self.size = device(), size
+        xp = self.device.xp
         self.label = xp.arange(size, dtype=dtype)
         self._lowest = xp.full(size, GREATEST, np.int64)
         self._best = xp.full(size, -1, np.int64)
@@ -68,21 +68,21 @@ class _Trees:
 
     def lists(self, room: int, number: np.dtype[Any]) -> _Lists:
         """Return room for edges whose ends' numbers are of the dtype `number`."""
-        empty, wide, place = self.here.xp.empty, np.dtype(np.int64), self.label.dtype
+        empty, wide, place = self.device.xp.empty, np.dtype(np.int64), self.label.dtype
         edges = tuple(empty(room, dtype) for dtype in (wide, number, number, wide))
         return _Lists(edges, tuple(empty(2 * room, dtype) for dtype in (wide, place, place)), room)
 
-    def join(self, given: _Lists, counts: Array, length: int) -> None:
+    def join(self, lists: _Lists, counts: Array, length: int) -> None:
         """Join trees along the `length` listed edges."""
         if length:
-            self.here.module("spanning_tree").prepare_together(
-                "join_trees", max(length, self.size), BLOCK, given.edges, given.lists, given.room,
+            self.device.module("spanning_tree").prepare_together(
+                "join_trees", max(length, self.size), BLOCK, lists.edges, lists.lists, lists.room,
                 self.label, self.size, self._lowest, self._best, self._found, self._picked, counts,
             )()  # fmt: skip
 
     def forest(self) -> Forest:
         """Return the edges."""
-        count = int(self.here.to_host(self._picked)[0])
+        count = int(self.device.to_host(self._picked)[0])
         return Forest(*[column[:count] for column in self._found])
 
 
@@ -99,47 +99,47 @@ def forest_of_part(part: Part, name: str | None) -> Forest:
     -------
     Forest
     """
-    here = device()
+    gpu = device()
     rows, arcs = len(part.csc.offsets) - 1, len(part.csc.indices)
     trees = _Trees(part.size, part.index)
     edges = arcs if part.graph.directed else arcs // 2
     values, form = _form(part, name)
     bound, share = GREATEST, 1.0
     if name is not None and edges > 2 * LIGHT * part.size:
-        sample = here.to_host(part.arc_values(name)[:: max(1, arcs // SAMPLED)])
+        sample = gpu.to_host(part.arc_values(name)[:: max(1, arcs // SAMPLED)])
         bound, share = _light(sample, LIGHT * part.size / edges)
     threads = -(-arcs // ARCS)
 
-    def add(given: _Lists, counts: Array, light: bool) -> None:
-        here.module("spanning_tree").launch(
-            "list_edges", here.blocks_for(threads, BLOCK), BLOCK, tuple(part.csc), (rows, arcs),
+    def add(lists: _Lists, counts: Array, light: bool) -> None:
+        gpu.module("spanning_tree").launch(
+            "list_edges", gpu.blocks_for(threads, BLOCK), BLOCK, tuple(part.csc), (rows, arcs),
             part.numbers, values, form, (bound, int(light), int(part.graph.directed)), trees.label,
-            given.edges, given.lists, given.room, counts,
+            lists.edges, lists.lists, lists.room, counts,
         )  # fmt: skip
 
     if arcs:
         room = edges if share == 1.0 else int(SPARE * share * edges)
-        given = trees.lists(room + LEAST, part.numbers.dtype)
-        given = _listed(trees, given, lambda into, counts: add(into, counts, True))
+        lists = trees.lists(room + LEAST, part.numbers.dtype)
+        lists = _listed(trees, lists, lambda into, counts: add(into, counts, True))
         if share < 1.0:
-            _listed(trees, given, lambda into, counts: add(into, counts, False))
-    found = trees.forest()
+            _listed(trees, lists, lambda into, counts: add(into, counts, False))
+    forest = trees.forest()
     if name is None:
-        found = found._replace(words=here.xp.zeros(len(found.arcs), np.int64))
-    return found
+        forest = forest._replace(words=gpu.xp.zeros(len(forest.arcs), np.int64))
+    return forest
 
 
-def forest_of_edges(size: int, one: Array, other: Array, words: Array) -> Array:
+def forest_of_edges(size: int, tails: Array, heads: Array, words: Array) -> Array:
     """Return the indices of the edges of the minimum spanning forest, in any order.
 
     Parameters
     ----------
     size : int
         Number of vertices.
-    one, other : array of int64, shape (edges,)
+    tails, heads : array of int64, shape (edges,)
         Vertex numbers of the ends; no edge is a self-loop.
     words : array of int64, shape (edges,)
-        The weights as words.  Edges of the same weight are ordered by `other`, `one` and index.
+        The weights as words.  Edges of the same weight are ordered by `heads`, `tails` and index.
 
     Returns
     -------
@@ -148,26 +148,26 @@ def forest_of_edges(size: int, one: Array, other: Array, words: Array) -> Array:
     xp, count = device().xp, len(words)
     index = np.dtype(np.int32 if size < 2**31 else np.int64)
     trees, places = _Trees(size, index), xp.arange(count)
-    one, other = one.astype(index, copy=False), other.astype(index, copy=False)
-    given = trees.lists(count, index)._replace(edges=(words, one, other, places))
-    for column, held in zip(given.lists, (places, one, other), strict=True):
-        column[:count] = held
+    tails, heads = tails.astype(index, copy=False), heads.astype(index, copy=False)
+    lists = trees.lists(count, index)._replace(edges=(words, tails, heads, places))
+    for column, values in zip(lists.lists, (places, tails, heads), strict=True):
+        column[:count] = values
     counts = xp.zeros(COUNTS, np.int64)
     counts[0] = count
-    trees.join(given, counts, count)
+    trees.join(lists, counts, count)
     return trees.forest().arcs
 
 
-def _listed(trees: _Trees, given: _Lists, add: Callable[[_Lists, Array], None]) -> _Lists:
+def _listed(trees: _Trees, lists: _Lists, add: Callable[[_Lists, Array], None]) -> _Lists:
     """List edges, with more room if need be, and join trees along them; return the lists."""
     while True:
-        counts = trees.here.xp.zeros(COUNTS, np.int64)
-        add(given, counts)
-        length = int(trees.here.to_host(counts[:1])[0])
-        if length <= given.room:
-            trees.join(given, counts, length)
-            return given
-        given = trees.lists(length, given.edges[1].dtype)
+        counts = trees.device.xp.zeros(COUNTS, np.int64)
+        add(lists, counts)
+        length = int(trees.device.to_host(counts[:1])[0])
+        if length <= lists.room:
+            trees.join(lists, counts, length)
+            return lists
+        lists = trees.lists(length, lists.edges[1].dtype)
 
 
 def _form(part: Part, name: str | None) -> tuple[Array, tuple[int, int, int, int]]:

@@ -30,20 +30,20 @@ class Searches:
     """
 
     def __init__(self, part: Part) -> None:
-        here = device()
+        gpu = device()
         self._size, self._numbers = part.size, part.numbers.astype(np.int64)
         self._ins = part.csc.offsets, part.csc.indices
         self._outs = part.csr.offsets, part.csr.indices
-        xp = here.xp
+        xp = gpu.xp
         arcs = len(part.csc.indices)
         self._room = 2 * (part.size + arcs // PIECE + 1)  # a trimmed vertex is queued both ways
         # Barriers of few blocks are quick, and rounds of sparse graphs small.
-        blocks = here.multiprocessors * (1 if arcs < DENSE * part.size else 4)
+        blocks = gpu.multiprocessors * (1 if arcs < DENSE * part.size else 4)
         self._threads = BLOCK * blocks
         self._queue = xp.empty(2 * self._room, np.int64), xp.empty(2 * self._room, np.int32)
         loops = xp.zeros(part.size, np.int32)
-        here.module("strong_components").launch(
-            "own_loops", here.blocks_for(part.size, BLOCK), BLOCK, *self._ins, part.size, loops
+        gpu.module("strong_components").launch(
+            "own_loops", gpu.blocks_for(part.size, BLOCK), BLOCK, *self._ins, part.size, loops
         )
         # An arc that is followed forwards ends at one of its target's in-arcs.
         self._degrees = xp.empty(2 * part.size, np.int32)
@@ -89,9 +89,9 @@ class Searches:
     ) -> None:  # fmt: skip
         if not len(listed):
             return
-        here = device()
+        gpu = device()
         rows = (self._outs, self._ins) if backwards else (self._ins, self._outs)
-        here.module("strong_components").prepare_together(
+        gpu.module("strong_components").prepare_together(
             "follow", self._threads, BLOCK, mode, *rows, listed, len(listed),
-            ways, keys, values, stamps, self._queue, self._room, here.xp.zeros(3, np.int64),
+            ways, keys, values, stamps, self._queue, self._room, gpu.xp.zeros(3, np.int64),
         )()  # fmt: skip

@@ -48,35 +48,35 @@ class Lister:
 
     def _launch(self, heads: Heads, pivots: Array, kind: int, sums: Array, head_sums: Array) -> int:
         """Launch the kernels; return the number of elements looked up."""
-        here, rows = device(), self._oriented.rows
-        read = here.xp.zeros(1, np.int64)
+        gpu, rows = device(), self._oriented.rows
+        read = gpu.xp.zeros(1, np.int64)
         if self._oriented.near.halo.alone and len(pivots):
             pivots = self._launch_hashed(pivots, kind, sums, read)
         tails, arcs = self._oriented.arcs_of(pivots)
         if len(arcs):
-            here.module("intersect").launch(
-                "list_triangles", here.blocks_for(len(arcs), BLOCK), BLOCK, _arrays(rows),
+            gpu.module("intersect").launch(
+                "list_triangles", gpu.blocks_for(len(arcs), BLOCK), BLOCK, _arrays(rows),
                 _arrays(heads.rows), tails, arcs, len(arcs), kind, sums, head_sums, read,
             )  # fmt: skip
-        return int(here.to_host(read)[0])
+        return int(gpu.to_host(read)[0])
 
     def _launch_hashed(self, pivots: Array, kind: int, sums: Array, read: Array) -> Array:
         """Launch the kernel for the rows that are hashed; return the other pivots."""
-        here, rows = device(), self._oriented.rows
+        gpu, rows = device(), self._oriented.rows
         lengths = rows.degrees[pivots]
-        longest = int(here.to_host(lengths.max()))
+        longest = int(gpu.to_host(lengths.max()))
         if longest <= LEAST_HASHED or self._oriented.size >= NARROW:
             return pivots
         slots = LEAST_SLOTS
-        while slots < 2 * longest and 2 * SLOT * slots <= here.shared_memory:
+        while slots < 2 * longest and 2 * SLOT * slots <= gpu.shared_memory:
             slots *= 2
         fits = (lengths > LEAST_HASHED) & (2 * lengths <= slots)
         hashed = pivots[fits]
         if len(hashed):
             threads = min(MOST_THREADS, BLOCK * max(1, slots // FEW_SLOTS))
-            together = min(RESIDENT // threads, here.shared_memory // (SLOT * slots))
-            here.module("hashed_rows").launch(
-                "list_hashed", min(len(hashed), together * here.multiprocessors), threads,
+            together = min(RESIDENT // threads, gpu.shared_memory // (SLOT * slots))
+            gpu.module("hashed_rows").launch(
+                "list_hashed", min(len(hashed), together * gpu.multiprocessors), threads,
                 _arrays(rows), hashed, len(hashed), kind, slots, sums, read, shared=SLOT * slots,
             )  # fmt: skip
         return pivots[~fits]

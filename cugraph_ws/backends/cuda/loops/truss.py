@@ -41,34 +41,34 @@ class Peeler:
         self._target = target
         self._queue = oriented.xp.empty(len(self._ends[1]), np.int64)
 
-    def peel(self, supports: Array, truss: Array, left: Array) -> tuple[Array, int]:
-        """Peel some levels, or to the target; return the edges that are left, and arcs read."""
+    def peel(self, supports: Array, truss: Array, edges: Array) -> tuple[Array, int]:
+        """Peel some levels, or to the target; return the remaining edges, and arcs read."""
         marks = (REMOVED * (truss > 0)).astype(np.int8)
         rounds, read = 0, 0
         while rounds < ROUNDS_A_STEP:
-            left = left[truss[left] == 0]
-            if not len(left):
+            edges = edges[truss[edges] == 0]
+            if not len(edges):
                 break
-            here = supports[left]
-            level = self._target if self._target >= 0 else int(device().to_host(here.min()))
-            falling = left[here <= level]
+            current = supports[edges]
+            level = self._target if self._target >= 0 else int(device().to_host(current.min()))
+            falling = edges[current <= level]
             if not len(falling):
-                return left[:0], read
+                return edges[:0], read
             while len(falling):
                 truss[falling] = level + 2
                 marks[falling] = FALLING
                 queued, more = self._drop(marks, supports, falling, level)
                 marks[falling] = REMOVED
                 falling, rounds, read = queued, rounds + 1, read + more
-        return left, read
+        return edges, read
 
     def _drop(self, marks: Array, supports: Array, falling: Array, level: int) -> tuple[Array, int]:
         """Launch a round; return the edges that have fallen, and elements read."""
-        here = device()
-        control = here.xp.zeros(2, np.int64)
-        here.module("truss").launch(
-            "drop_edges", here.blocks_for(len(falling), BLOCK), BLOCK, self._rows, self._ends, marks,
+        gpu = device()
+        control = gpu.xp.zeros(2, np.int64)
+        gpu.module("truss").launch(
+            "drop_edges", gpu.blocks_for(len(falling), BLOCK), BLOCK, self._rows, self._ends, marks,
             supports, falling, len(falling), level, self._queue, control,
         )  # fmt: skip
-        count, read = here.to_host(control).tolist()
+        count, read = gpu.to_host(control).tolist()
         return self._queue[:count].copy(), read

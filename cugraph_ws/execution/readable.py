@@ -1,0 +1,83 @@
+"""`ReadableResult`: what people try first at the result of a run, here and on a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cugraph_ws.frames import conversions
+from cugraph_ws.frames.base import is_dask_frame
+from cugraph_ws.graph.methods import table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["ReadableResult"]
+
+ROWS = 5  # of a result's frame, in notebooks
+
+
+class ReadableResult:
+    """The rows of a result's frame: first ones, columns, and as frames of other libraries."""
+
+    iterations: int
+    residual: float
+    stopped: str
+    frame: Any
+
+    def head(self, n: int = ROWS) -> Any:
+        """Return the first rows of the frame.
+
+        Parameters
+        ----------
+        n : int
+
+        Returns
+        -------
+        DataFrame or Table
+            Of the kind of the frame; of a Dask frame, of its partitions' kind.
+        """
+        frame = self.frame
+        return frame.head(n) if hasattr(frame, "head") else frame.slice(0, n)
+
+    def __getitem__(self, column: Any) -> Any:
+        """Return a column of the frame, or a frame of several."""
+        frame = self.frame
+        return (
+            frame.select(column) if isinstance(column, list) and _is_arrow(frame) else frame[column]
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the frame as one of pandas; a Dask frame's partitions are brought together here."""
+        return conversions.to_pandas(self.frame)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the frame as one of Polars; a Dask frame's partitions are brought together here."""
+        return conversions.to_polars(self.frame)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the frame as an Arrow table; a Dask frame's partitions are brought together here."""
+        return conversions.to_arrow(self.frame)
+
+    def to_cudf(self) -> Any:
+        """Return the frame as one of cuDF; a Dask frame's partitions are brought together here."""
+        return conversions.to_cudf(self.frame)
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "ended by": self.stopped,
+            "supersteps": f"{self.iterations:,}",
+            "residual": f"{self.residual:.3g}",
+        }
+        if self.residual != self.residual:  # the program has none
+            del facts["residual"]
+        title = "Result"
+        if is_dask_frame(self.frame):  # nothing is computed to show it
+            return table_of(title, {**facts, "columns": ", ".join(map(str, self.frame.columns))})
+        rows = conversions.to_pandas(self.head())
+        return table_of(title, facts) + str(rows.to_html(index=False))
+
+
+def _is_arrow(frame: Any) -> bool:
+    return type(frame).__module__.partition(".")[0] == "pyarrow"

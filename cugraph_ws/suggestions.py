@@ -1,0 +1,123 @@
+"""What a name that does not exist may stand for: names of NetworkX, cuGraph, igraph and GraphFrames."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["OURS", "did_you_mean"]
+
+# Their name, and ours.
+OURS: dict[str, str] = {
+    "DiGraph": "Graph",
+    "MultiGraph": "Graph",
+    "all_pairs_shortest_path_length": "multi_source_bfs",
+    "analyze_clustering_modularity": "modularity",
+    "authority_score": "hits",
+    "average_degree": "degrees",
+    "betweenness": "betweenness_centrality",
+    "biconnected_components": "articulation_points",
+    "breadth_first_search": "bfs",
+    "closeness": "closeness_centrality",
+    "clustering": "clustering_coefficient",
+    "color": "coloring",
+    "community_label_propagation": "label_propagation",
+    "community_leiden": "leiden",
+    "community_multilevel": "louvain",
+    "components": "weakly_connected_components",
+    "connected_components": "weakly_connected_components",
+    "connectedComponents": "weakly_connected_components",
+    "connected_component": "weakly_connected_components",
+    "coreness": "core_number",
+    "cosine_similarity": "cosine",
+    "cut_vertices": "articulation_points",
+    "degree_centrality": "degrees",
+    "dijkstra": "sssp",
+    "dijkstra_path": "sssp",
+    "distances": "multi_source_sssp",
+    "edge_betweenness": "edge_betweenness_centrality",
+    "ego_net": "ego_graph",
+    "eigenvector": "eigenvector_centrality",
+    "from_cudf_edgelist": "Graph",
+    "from_pandas_edgelist": "Graph",
+    "get_shortest_paths": "shortest_path",
+    "greedy_color": "coloring",
+    "hub_score": "hits",
+    "induced_subgraph": "subgraph",
+    "inDegrees": "degrees",
+    "jaccard_coefficient": "jaccard",
+    "jaccard_coefficients": "jaccard",
+    "kcore": "k_core",
+    "ktruss_subgraph": "k_truss",
+    "labelPropagation": "label_propagation",
+    "label_propagation_communities": "label_propagation",
+    "leiden_communities": "leiden",
+    "louvain_communities": "louvain",
+    "maximal_matching": "maximal_bipartite_matching",
+    "minimum_spanning_edges": "minimum_spanning_forest",
+    "outDegrees": "degrees",
+    "overlap_coefficient": "overlap",
+    "pageRank": "pagerank",
+    "personalised_pagerank": "personalized_pagerank",
+    "shortestPaths": "multi_source_bfs",
+    "shortest_path_length": "bfs",
+    "single_source_dijkstra": "sssp",
+    "single_source_shortest_path_length": "bfs",
+    "sorensen_coefficient": "sorensen",
+    "spanning_tree": "minimum_spanning_tree",
+    "stronglyConnectedComponents": "strongly_connected_components",
+    "strong_components": "strongly_connected_components",
+    "topological_generations": "topological_levels",
+    "topological_sort": "topological_levels",
+    "triangleCount": "triangle_count",
+    "triangles": "triangle_count",
+}
+# Members of a graph, by their name of a graph's or frame's method elsewhere.
+OF_GRAPHS: dict[str, str] = {
+    "delete": "close",
+    "ecount": "number_of_edges",
+    "get_edgelist": "edges",
+    "get_vertices": "vertices",
+    "nodes": "vertices",
+    "is_directed": "directed",
+    "is_weighted": "weight",
+    "neighbors": "ego_graph",
+    "num_edges": "number_of_edges",
+    "num_nodes": "number_of_vertices",
+    "num_vertices": "number_of_vertices",
+    "number_of_nodes": "number_of_vertices",
+    "order": "number_of_vertices",
+    "size": "number_of_edges",
+    "to_pandas_edgelist": "edges",
+    "transpose": "reverse",
+    "vcount": "number_of_vertices",
+    "view_edge_list": "edges",
+}
+CLOSE = 0.75  # similarity from which a name is a misspelling
+
+
+def did_you_mean(name: str, names: Iterable[str], prefix: str = "") -> str:
+    """Return a remedy for a name that does not exist.
+
+    Parameters
+    ----------
+    name : str
+    names : iterable of str
+        Those that exist.
+    prefix : str
+        What is written before each, for example "graph.".
+
+    Returns
+    -------
+    str
+        "; did you mean …", or "" if nothing is close.
+    """
+    existing = list(names)
+    meant = OURS.get(name, "") if prefix != "graph." else OF_GRAPHS.get(name, OURS.get(name, ""))
+    if meant in existing:
+        return f"; did you mean {prefix}{meant}?"
+    by_lower = {known.lower(): known for known in existing}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=CLOSE)
+    return (
+        f"; did you mean {' or '.join(prefix + by_lower[word] for word in close)}?" if close else ""
+    )
