@@ -81,6 +81,9 @@ CHECKS = {
     ),
     "registers": Check(lambda seed, jobs: [[sys.executable, "ci/kernels.py", "--check"]], {}),
     "window": Check(lambda seed, jobs: [["bash", "ci/window.sh"]], {}),
+    "networkx": Check(
+        lambda seed, jobs: [[sys.executable, "tests/networkx_suite.py", "--all"]], {}
+    ),
     "accelerators": Check(lambda seed, jobs: [_suite(jobs)], {"CUGRAPH_WS_ACCELERATORS": "none"}),
 }
 

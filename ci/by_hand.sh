@@ -11,6 +11,7 @@
 #   kills          200 workers of Dask clusters are killed in builds and runs
 #   registers      every CUDA kernel is compiled for every architecture, and compared with registers.md
 #   window         ci/window.sh: the same kernels with the oldest Numba-CUDA that pyproject.toml allows
+#   networkx       all of NetworkX's own tests through the backend; failures are those that are listed
 #   accelerators   the suite without accelerators
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -67,6 +67,7 @@ LONG = (  # what ci/test.sh leaves out: processes, random programs, peaks of mem
     "tests/fuzz/",
     "tests/graph/test_graph_cuda.py",
     "tests/graph/test_memory.py",
+    "tests/networkx/test_suite.py",
     "tests/program/test_arithmetic.py",
     "tests/program/test_cuda_compile.py",
     "tests/program/test_nan_messages.py",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bench.cpu.first_result import first_result
+from bench.cpu.networkx_script import networkx_script
 from bench.forms import NETWORKIT, host_cases, library
 from bench.parts import Part, parser, read, sweep
 from bench.peers import works
@@ -19,6 +20,7 @@ FULL = ("RMAT16", "RMAT20"), 100_000_000
 PARTS = {
     "first-result": Part(first_result, ("30,000 edges",), by_name=True, fixed=True),
     **{name: Part(partial(works, name), QUICK[0]) for name in ("csc", "algorithms", "known")},
+    "networkx": Part(networkx_script, QUICK[0]),
 }
 
 
