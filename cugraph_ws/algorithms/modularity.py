@@ -23,7 +23,7 @@ from cugraph_ws.contract import choose_engine
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Engine
 from cugraph_ws.execution.run_memory import refuse_call
-from cugraph_ws.frames.base import Ids, Masked, is_dask_frame, open_frame
+from cugraph_ws.frames.base import Ids, Masked
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
@@ -36,7 +36,6 @@ from cugraph_ws.runtime.bins import bin_sums
 __all__ = ["conductance", "modularity"]
 
 Array = Any  # NumPy's or CuPy's
-SUMS = ("vertices", "inside", "out", "into")
 
 
 @algorithm(
@@ -46,6 +45,7 @@ SUMS = ("vertices", "inside", "out", "into")
     weights="read",
     note="A number. Communities are a frame, mapping, list of sets or vertex attribute.",
 )
+@accepts_dask_frames
 def modularity(
     graph: Graph[FrameT] | FrameT,
     communities: Any,
@@ -99,22 +99,13 @@ def modularity(
     0.5
     """
     check_number("resolution", resolution, finite=True)
-    frame: Any = _community_sums(
-        graph,
-        communities,
-        engine=engine,
-        source=source,
-        destination=destination,
-        weight=weight,
-        directed=directed,
-    )
-    table = open_frame(frame.compute() if is_dask_frame(frame) else frame, "communities")
-    inside, out, into = (np.asarray(table.column(name, "communities").values) for name in SUMS[1:])
-    total = math.fsum(out)
+    opened = _opened(graph, source, destination, weight, directed)
+    _, (_, inside, out, into) = _sums(opened, communities, engine)
+    total = _over_ranks(opened, out)
     if total == 0.0:
         return math.nan
     shares = inside / total - float(resolution) * (out / total) * (into / total)
-    return math.fsum(shares)
+    return _over_ranks(opened, shares)
 
 
 @algorithm(
@@ -169,7 +160,7 @@ def conductance(
     cut = out - inside
     if opened.directed:
         cut = cut + into - inside
-    total = math.fsum(opened.comm.allgather(math.fsum(out)))
+    total = _over_ranks(opened, out)
     least = np.minimum(out, total - out)
     valid = least > 0.0
     share = np.divide(cut, least, out=np.zeros(len(cut)), where=valid)
@@ -180,24 +171,6 @@ def conductance(
         "cut": cut,
         "conductance": Masked(share, valid),
     }
-    return cast(FrameT, opened.frame_like(columns))
-
-
-@accepts_dask_frames
-def _community_sums(
-    graph: Graph[FrameT] | FrameT,
-    communities: Any,
-    *,
-    engine: Engine = "auto",  # sent to workers only if it is given
-    source: Columns,
-    destination: Columns,
-    weight: Weight,
-    directed: bool,
-) -> FrameT:
-    """Return the sums of each community as a frame."""
-    opened = _opened(graph, source, destination, weight, directed)
-    names, sums = _sums(opened, communities, engine)
-    columns = {"community": names, **dict(zip(SUMS, sums, strict=True))}
     return cast(FrameT, opened.frame_like(columns))
 
 
@@ -249,9 +222,14 @@ def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list
         for low, high in pairwise(bounds)
     ]
     received = halo.exchange(buffers)
-    sums = [as_host(sum(buffer[which] for buffer in received)) for which in range(len(SUMS))]
+    sums = [as_host(sum(values)) for values in zip(*received, strict=True)]
     mine = as_host(distinct[slice(*bounds[halo.comm.rank : halo.comm.rank + 2])])
     return (mine if names is None else Ids(names.take(pa.array(mine)), None)), sums
+
+
+def _over_ranks(graph: GraphView, values: Array) -> float:
+    """Return the sum of the ranks' values; collective."""
+    return math.fsum(graph.comm.allgather(math.fsum(values)))
 
 
 def _at_vertices(part: Part, *, incoming: bool) -> Array:

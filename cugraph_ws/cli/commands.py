@@ -160,7 +160,7 @@ def call(
     rank_by: str | None = None,
     reads_weights: bool = False,
 ) -> None:
-    """Call a function of the library on the job's graph, and write or show its frame.
+    """Call a function of the library on the job's graph, and write or show its frame, or its number as a row.
 
     Parameters
     ----------
@@ -173,6 +173,8 @@ def call(
         Column whose greatest values are shown first.
     reads_weights : bool
     """
+    import pyarrow as pa
+
     from cugraph_ws.cli.output import deliver
 
     if job.trace is not None or job.partial:
@@ -182,4 +184,6 @@ def call(
     with job.graph(weighted=reads_weights) as graph:
         chosen = {key: value for key, value in arguments().items() if value is not None}
         result = function(graph, **chosen, **job.options.chosen())
+        if isinstance(result, (int, float)):
+            result = pa.table({function.__name__: [result]})
         deliver(job, result, rank_by)

@@ -549,8 +549,8 @@ class ClusterGraph(GraphMethods[Any]):
 
         Returns
         -------
-        dask.dataframe.DataFrame, ClusterResult, or tuple of frames
-            If the function returns a frame, a `Result`, or several frames, respectively.
+        dask.dataframe.DataFrame, ClusterResult, number, or tuple of frames
+            If the function returns a frame, a `Result`, a number, or several frames, respectively.
 
         Raises
         ------
@@ -679,8 +679,10 @@ class ClusterGraph(GraphMethods[Any]):
         return {rank: loads(answer) for rank, answer in zip(buffers, answers, strict=True)}
 
     def _assembled(self, rank_tasks: RankTasks) -> Any:
-        """Combine the ranks' frames to Dask frames, whose partitions may still be pending."""
+        """Combine the ranks' frames to Dask frames, whose partitions may still be pending; or return their number."""
         schemas, facts, error = rank_tasks.summary()
+        if "number" in facts:
+            return facts["number"]
         frames = []
         for which, schema in enumerate(schemas):
             if (

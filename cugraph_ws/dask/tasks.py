@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
+import pandas as pd
 from distributed import Status, Worker, get_worker, secede
 from distributed.protocol.pickle import dumps, loads
 
@@ -111,7 +112,7 @@ class CallResult:
         This rank's rows of each frame that the function returned.
     facts : dict
         For a run: iterations, converged, residual, stopped, synchronous, rank 0's rows of the trace,
-        and the kind of the frames.
+        and the kind of the frames.  For a function that returns a number: that number.
     error : tuple of (type, str), optional
         The type and message of an error that carries a result.
     """
@@ -737,7 +738,7 @@ def _publisher(worker: Worker, topic: str) -> Callable[[ProgressUpdate], None]:
 
 
 def _returned(value: Any) -> CallResult:
-    """Make a call result from a function's return value: a `Result`, a frame, or several frames."""
+    """Make a call result from a function's return value: a `Result`, a number, a frame, or several frames."""
     if isinstance(value, Result):
         frame = value.frame
         facts = {
@@ -751,6 +752,8 @@ def _returned(value: Any) -> CallResult:
         }
         more = [value.edges] if value.edge_arrays else []
         return CallResult([frame, *more], facts)
+    if isinstance(value, (int, float)):  # the same on all ranks
+        return CallResult([pd.DataFrame()], {"number": value})  # every call has a first frame
     frames = list(value) if isinstance(value, tuple) else [value]
     facts = {"tuple": isinstance(value, tuple)}
     return CallResult(frames, facts)
