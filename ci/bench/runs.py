@@ -259,6 +259,7 @@ CASES: dict[str, Case] = {
         lambda ws, _: ws.Similarity("adamic_adar", top=3), decided=True, lists_pairs=True,
     ),
     "articulation_points": Case(lambda ws, g, _, o: ws.articulation_points(g, **o), decided=True),
+    "assortativity": Case(lambda ws, g, _, o: ws.assortativity(g, **o)),
     "belief_propagation": Case(
         lambda ws, g, given, o: quiet(lambda: ws.belief_propagation(g, given, MATRIX, max_iter=3, **o)),
         input=priors,
@@ -299,6 +300,13 @@ CASES: dict[str, Case] = {
         lambda ws, g, given, o: ws.cosine(g, given, **o),
         lambda ws, given: ws.Similarity("cosine", given), input=pairs,
     ),
+    "diameter": Case(  # the bounds of a few searches
+        lambda ws, g, _, o: ws.run(ws.algorithms.distances.Diameter(connected=False), g, timeout=1, **o),
+        decided=True,
+    ),
+    "eccentricity": Case(
+        lambda ws, g, _, o: ws.eccentricity(g, first(g, 64), False, **o), sources=64, decided=True
+    ),
     "edge_betweenness_centrality": Case(
         lambda ws, g, _, o: ws.edge_betweenness_centrality(g, 4, **o), sources=4, decided=True
     ),
@@ -332,6 +340,9 @@ CASES: dict[str, Case] = {
         input=every_other, edges="sides",
     ),
     "maximal_independent_set": Case(lambda ws, g, _, o: ws.maximal_independent_set(g, **o)),
+    "maximum_spanning_forest": Case(
+        lambda ws, g, _, o: ws.maximum_spanning_forest(g, **o), decided=True
+    ),
     "minimum_spanning_forest": Case(
         lambda ws, g, _, o: ws.minimum_spanning_forest(g, **o), decided=True
     ),

@@ -1,8 +1,4 @@
-"""Closeness and harmonic centrality: breadth-first searches in batches of 64, with a bit for each.
-
-A vertex has a word with a bit for each search, set if the search has reached it.  So one pass over
-the edges serves all searches of the batch (Then et al.: The more the merrier, VLDB 2014).
-"""
+"""Closeness and harmonic centrality, by searches in batches."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from cugraph_ws.algorithms.batched_searches import WIDTH, counts_of_bits, searches
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import MOST, ArrayLoop, Direction, Neighbourhood
 from cugraph_ws.algorithms.options import (
@@ -41,12 +38,10 @@ __all__ = ["DistanceSums", "closeness_centrality", "harmonic_centrality"]
 
 Array = Any  # NumPy's or CuPy's
 
-WIDTH = 64  # searches in a batch
 WEIGHTED_WIDTH = 32  # most searches in a batch with lengths
 CELLS = 1 << 27  # most entries of such a batch's matrix by vertex and search
 BATCH = 45  # bytes of it by vertex and search
 SUMS, BEFORE = 36, 24  # bytes by vertex of sums over a sample, and of those before a further batch
-ON_HOST, ON_DEVICE = 1 << 15, 1 << 18  # most words that are unpacked at a time
 GREATEST_SEED = 2**128 - 1
 
 
@@ -119,7 +114,7 @@ def closeness_centrality(
     values = counts * (totals > 0) / (totals + (totals == 0))
     if wf_improved:
         values = values * (reachable / max(opened.number_of_vertices - 1, 1))
-    return _listed(result, "closeness_centrality", values, vertices)
+    return vertex_frame(result, "closeness_centrality", values, vertices)
 
 
 @algorithm(
@@ -186,7 +181,7 @@ def harmonic_centrality(
     values = values * _scale(opened, k)
     if normalized:
         values = values / max(opened.number_of_vertices - 1, 1)
-    return _listed(result, "harmonic_centrality", values, vertices)
+    return vertex_frame(result, "harmonic_centrality", values, vertices)
 
 
 def sampled(graph: GraphView, k: int, seed: int) -> Any:
@@ -224,8 +219,22 @@ def _sums(result: Result) -> tuple[Array, Array, Array]:
     return arrays["reached"], arrays["distances"], arrays["reciprocals"]
 
 
-def _listed(result: Result[FrameT], name: str, values: Array, vertices: Any) -> FrameT:
-    """Return a frame of all vertices, or of the given ones; collective."""
+def vertex_frame(result: Result[FrameT], name: str, values: Array, vertices: Any) -> FrameT:
+    """Return a frame of all vertices, or of given ones; collective.
+
+    Parameters
+    ----------
+    result : Result
+        A run, which gives the graph.
+    name : str
+        The column.
+    values : array, shape (owned,)
+    vertices : sequence, array, Series or frame, optional
+
+    Returns
+    -------
+    DataFrame
+    """
     graph = result.graph
     if vertices is None:
         return replace(result, arrays={name: values}).frame
@@ -253,6 +262,9 @@ class DistanceSums(ArrayLoop):
     ends_within_steps = True
     outputs: ClassVar = {"reached": False, "distances": False, "reciprocals": False}
     saved: ClassVar = {"reached": (0, MOST), "distances": (0, MOST), "reciprocals": None}
+    _reached: Array
+    _distances: Array
+    _reciprocals: Array
 
     def __init__(self, vertices: Any = None, k: int | None = None, seed: int = 0) -> None:
         if k is not None:
@@ -289,9 +301,9 @@ class DistanceSums(ArrayLoop):
         else:
             self._starts = np.arange(graph.number_of_vertices)
         self.near = near = Neighbourhood(graph, on_device=on_device)
-        self._reached = near.xp.zeros(near.part.size, np.int64)
-        self._distances = near.xp.zeros(near.part.size, np.int64)
-        self._reciprocals = near.xp.zeros(near.part.size)
+        for name, bounds in self.saved.items():
+            kind = np.float64 if bounds is None else np.int64
+            setattr(self, f"_{name}", near.xp.zeros(near.part.size, kind))
 
     @property
     def converged(self) -> bool:
@@ -311,9 +323,9 @@ class DistanceSums(ArrayLoop):
         names = ("_reached", "_distances", "_reciprocals") if self._k is not None else ()
         sums = {name: getattr(self, name).copy() for name in names}
         read = 0
-        for level, rows, words in self._search(starts, direction):
+        for level, rows, words in searches(self.near, starts, direction):
             axis = 0 if self._k is None else 1
-            counts = _counts_of_bits(self.near.xp, words, axis)
+            counts = counts_of_bits(self.near.xp, words, axis)
             if self._k is None:
                 counts = as_host(counts)[: len(starts)]
                 own_sums += np.outer([1.0, level, 1.0 / level], counts)
@@ -341,32 +353,6 @@ class DistanceSums(ArrayLoop):
         self._distances[places] = xp.asarray(sums[1, owned_starts].astype(self._distances.dtype))
         self._reciprocals[places] = xp.asarray(sums[2, owned_starts])
 
-    def _search(self, starts: Array, direction: Direction) -> Any:
-        """Yield for each level the owned vertices reached, and the searches that reach them."""
-        near = self.near
-        owned_starts, rows = near.owned_among(starts)
-        front = near.xp.zeros(near.part.size, np.int64)
-        front[rows] = near.xp.asarray(np.int64(1) << owned_starts)
-        reached, level = front.copy(), 0
-        while near.total(len(rows)):
-            changed = near.update(front, rows)
-            readers = near.followers(changed, direction)
-            words = near.words(front, direction, "or", readers)
-            words &= ~reached[readers]
-            look()
-            front[changed] = 0
-            new = near.xp.flatnonzero(words)
-            del changed, rows
-            rows, level = readers[new], level + 1
-            del readers
-            words = words[new]
-            del new
-            front[rows] = words
-            reached[rows] |= words
-            look()
-            yield level, rows, words
-            del words
-
 
 class WeightedDistanceSums(DistanceSums):
     """Sums over distances along edges with given lengths, as a loop for `run`.
@@ -393,7 +379,6 @@ class WeightedDistanceSums(DistanceSums):
         refuse_negative(graph, "lengths must be 0 or more")
         refuse_great(graph, float(graph.number_of_vertices) ** 2)
         super().start(graph, on_device=on_device)
-        self._distances = self.near.xp.zeros(self.near.part.size)
         most = max(1, min(WEIGHTED_WIDTH, len(self._starts)))
         self._width = width_of_batch(self.near.part, most, BATCH, CELLS, ROWS[self.name])
 
@@ -431,17 +416,3 @@ class WeightedDistanceSums(DistanceSums):
         read, bytes_sent = part.halo.totals(read)
         starts_left = len(self._starts) - self.done
         return Step(starts_left, read, direction="push", filter="list", bytes_sent=bytes_sent)
-
-
-def _counts_of_bits(xp: Any, words: Array, axis: int) -> Array:
-    """Return how many of 64 bits are set in each word (axis 1), or in how many words each bit is (axis 0).
-
-    Words are unpacked to a byte for each bit, so only some are at a time.
-    """
-    most = ON_HOST if xp is np else ON_DEVICE
-    counts = []
-    for low in range(0, max(1, len(words)), most):
-        bits = xp.unpackbits(words[low : low + most].view(np.uint8), bitorder="little")
-        counts.append(bits.reshape(-1, WIDTH).sum(axis=axis, dtype=np.int64))
-        look()
-    return xp.concatenate(counts) if axis else sum(counts)

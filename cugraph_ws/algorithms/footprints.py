@@ -21,6 +21,8 @@ VALUES_LOOKED_UP = 290  # the same with a value of each
 
 #            directed graphs, with the CSR    undirected graphs
 ROWS = {
+    # the rows of arcs, for self-loops; then degrees and sums
+    "assortativity": Row(Bytes(72, 0), Bytes(72, 0), Bytes(15, 9), result=0),
     # arcs as keys both ways: messages, places, and the table of the next ones
     "belief_propagation": Row(Bytes(106, 100), Bytes(75, 41)),
     # levels, paths and dependencies are by source; integer weights are converted
@@ -33,6 +35,8 @@ ROWS = {
     "coloring by seed": Row(Bytes(100, 4), Bytes(92, 0)),
     "conductance": Row(Bytes(33, 42), Bytes(33, 42), looked_up=VALUES_LOOKED_UP),
     "core_number": Row(Bytes(50, 4), Bytes(41, 0)),
+    # bits of a search, hops both ways, bounds
+    "diameter": Row(Bytes(122, 4), Bytes(115, 0), result=0),
     # bits of 64 searches, and the vertices of a level
     "distance_sums": Row(Bytes(70, 4), Bytes(62, 0), result=0),
     "weighted_distance_sums": Row(Bytes(54, 4.4, 8), Bytes(42, 0)),

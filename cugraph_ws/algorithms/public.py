@@ -9,9 +9,11 @@ from cugraph_ws.algorithms.biconnectivity import *
 from cugraph_ws.algorithms.circuit import *
 from cugraph_ws.algorithms.closeness import *
 from cugraph_ws.algorithms.components import *
+from cugraph_ws.algorithms.connectivity import *
 from cugraph_ws.algorithms.core import *
 from cugraph_ws.algorithms.degrees import *
 from cugraph_ws.algorithms.delta_pagerank import *
+from cugraph_ws.algorithms.distances import *
 from cugraph_ws.algorithms.eigenvector import *
 from cugraph_ws.algorithms.heat import *
 from cugraph_ws.algorithms.hits import *
@@ -26,11 +28,13 @@ from cugraph_ws.algorithms.neural_network import *
 from cugraph_ws.algorithms.pagerank import *
 from cugraph_ws.algorithms.paths import *
 from cugraph_ws.algorithms.personalized_pagerank import *
+from cugraph_ws.algorithms.reachable import *
 from cugraph_ws.algorithms.similarity import *
 from cugraph_ws.algorithms.spanning_tree import *
 from cugraph_ws.algorithms.sssp import *
 from cugraph_ws.algorithms.strong_components import *
 from cugraph_ws.algorithms.subgraphs import *
+from cugraph_ws.algorithms.summaries import *
 from cugraph_ws.algorithms.topological_levels import *
 from cugraph_ws.algorithms.triangles import *
 from cugraph_ws.algorithms.truss import *

@@ -15,6 +15,7 @@ from cugraph_ws.algorithms.circuit import Circuit
 from cugraph_ws.algorithms.closeness import DistanceSums
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
+from cugraph_ws.algorithms.distances import Diameter, Eccentricities
 from cugraph_ws.algorithms.eigenvector import EigenvectorCentrality
 from cugraph_ws.algorithms.footprints import ROWS, subgraph_memory
 from cugraph_ws.algorithms.hits import HITS
@@ -53,6 +54,9 @@ _CIRCUIT: Any = Circuit
 FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "adamic_adar": lambda _: Similarity("adamic_adar"),
     "articulation_points": lambda _: Biconnectivity(),
+    "assortativity": lambda _: ROWS["assortativity"],
+    "average_clustering": lambda _: ClusteringCoefficient(),
+    "average_shortest_path_length": lambda _: Eccentricities(),
     "belief_propagation": lambda _: BeliefPropagation(["", ""], [[1.0, 1.0], [1.0, 1.0]]),
     "betweenness_centrality": Betweenness,
     "bridges": lambda _: Biconnectivity(),
@@ -63,11 +67,14 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "conductance": lambda _: ROWS["conductance"],
     "core_number": lambda _: CoreNumber(),
     "cosine": lambda _: Similarity("cosine"),
+    "diameter": lambda _: Diameter(),
+    "eccentricity": lambda count: Eccentricities(range(count)),
     "ego_graph": lambda _: SimpleNamespace(memory=partial(subgraph_memory, searched=True)),
     "edge_betweenness_centrality": lambda count: Betweenness(count, edges=True),
     "eigenvector_centrality": lambda _: PrincipalVector(_EIGENVECTOR),
     "harmonic_centrality": lambda count: DistanceSums(range(count)),
     "hits": lambda _: HITS(),
+    "is_connected": lambda _: WeaklyConnectedComponents(),
     "jaccard": lambda _: Similarity("jaccard"),
     "k_core": lambda _: CoreNumber(),
     "k_truss": lambda _: TrussNumber(),
@@ -76,6 +83,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "louvain": lambda _: Louvain(),
     "maximal_bipartite_matching": lambda _: MaximalBipartiteMatching([]),
     "maximal_independent_set": lambda _: MaximalIndependentSet(),
+    "maximum_spanning_forest": lambda _: SpanningForest(greatest=True),
     "minimum_spanning_forest": lambda _: SpanningForest(),
     "minimum_spanning_tree": lambda _: SpanningForest(),
     "modularity": lambda _: ROWS["modularity"],
@@ -83,9 +91,11 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "multi_source_sssp": lambda count: MultiSource(SSSP, "start", range(count)),
     "overlap": lambda _: Similarity("overlap"),
     "personalized_pagerank": lambda count: PersonalizedPageRank(range(count)),
+    "reciprocity": lambda _: ROWS["neighbours"],
     "sorensen": lambda _: Similarity("sorensen"),
     "strongly_connected_components": lambda _: StronglyConnectedComponents(),
     "subgraph": lambda _: SimpleNamespace(memory=subgraph_memory),
+    "transitivity": lambda _: TriangleCount(),
     "triangle_count": lambda _: TriangleCount(),
     "truss_number": lambda _: TrussNumber(),
     "weakly_connected_components": lambda _: WeaklyConnectedComponents(),

@@ -1,4 +1,4 @@
-"""Minimum spanning forests by Borůvka's method: components merge along the lightest edge out of each.
+"""Minimum and maximum spanning forests by Borůvka's method: components merge along the lightest edge out of each.
 
 Edges are ordered by weight, then by their place in the graph's edge frame, so the forest is unique.
 On the CPU each step is over whole arrays, on a GPU all rounds are one launch.
@@ -31,7 +31,12 @@ from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.ordered_words import weight_words
 from cugraph_ws.runtime.stable_order import stable_order
 
-__all__ = ["SpanningForest", "minimum_spanning_forest", "minimum_spanning_tree"]
+__all__ = [
+    "SpanningForest",
+    "maximum_spanning_forest",
+    "minimum_spanning_forest",
+    "minimum_spanning_tree",
+]
 
 Array = Any  # NumPy's or CuPy's
 Ends = tuple[Array, Array]
@@ -85,18 +90,63 @@ def minimum_spanning_forest(
     ----------
     .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
     """
-    opened = as_graph(
-        graph,
-        source=source,
-        destination=destination,
-        weight=weight,
-        directed=directed,
-        weighted=True,
-    )
-    refuse_checkpoints(options, "spanning trees have")
-    opened.check_edge_names()
-    part, arcs, tails, heads, _ = SpanningForest().found(opened, SpanningForest.name, options)
-    return cast(FrameT, frame_of_arcs(part, arcs, tails, heads, {}))
+    return _forest(SpanningForest(), graph, source, destination, weight, directed, options)
+
+
+@algorithm(
+    group="structure",
+    columns="edges",
+    weights="read",
+    checkpoints="nowhere",
+    note="Of equal weights, the first edge is taken.",
+)
+@accepts_dask_frames
+def maximum_spanning_forest(
+    graph: Graph[FrameT] | FrameT,
+    *,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    weight: Weight = AUTO,
+    directed: bool = True,
+    **options: Unpack[RunOptions],
+) -> FrameT:
+    """Return the edges of a maximum spanning forest: a tree of greatest total weight in every component.
+
+    The direction of edges does not matter.  Of edges with equal weights the first in the graph's edge
+    frame is taken, so the result is the same on any machine.
+
+    Parameters
+    ----------
+    weight : str or None
+        Weight column of an edge frame; by default the column named `weight`, if there is one. None
+        for no weights.  Weights may be negative, and integers are compared exactly.
+
+    Returns
+    -------
+    DataFrame
+        As returned by `minimum_spanning_forest`.
+
+    Raises
+    ------
+    InputError
+        If the frame or an argument is invalid, or a checkpoint is requested.
+    ConvergenceError
+        If the run is stopped early.
+
+    References
+    ----------
+    .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = {"source": [0, 0, 1], "destination": [1, 2, 2], "weight": [3, 1, 2]}
+    >>> ws.maximum_spanning_forest(pd.DataFrame(edges)).weight.tolist()
+    [3, 2]
+    """
+    loop = SpanningForest(greatest=True)
+    return _forest(loop, graph, source, destination, weight, directed, options)
 
 
 @algorithm(
@@ -147,11 +197,44 @@ def minimum_spanning_tree(
     )
 
 
-class SpanningForest(ListedEdges):
-    """The algorithm as a loop for `run`, with a single step."""
+def _forest(
+    loop: SpanningForest,
+    graph: Graph[FrameT] | FrameT,
+    source: Columns,
+    destination: Columns,
+    weight: Weight,
+    directed: bool,
+    options: RunOptions,
+) -> FrameT:
+    """Run the loop, and return its edges."""
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
+    )
+    refuse_checkpoints(options, "spanning trees have")
+    opened.check_edge_names()
+    part, arcs, tails, heads, _ = loop.found(opened, loop.name, options)
+    return cast(FrameT, frame_of_arcs(part, arcs, tails, heads, {}))
 
-    name = "minimum_spanning_forest"
+
+class SpanningForest(ListedEdges):
+    """The algorithm as a loop for `run`, with a single step.
+
+    Parameters
+    ----------
+    greatest : bool
+        Whether edges are ordered by falling weight.
+    """
+
     reads_weights = True
+
+    def __init__(self, *, greatest: bool = False) -> None:
+        self.name = "maximum_spanning_forest" if greatest else "minimum_spanning_forest"
+        self._greatest = greatest
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
@@ -175,16 +258,22 @@ class SpanningForest(ListedEdges):
         """Return the forest of this rank's edges: arcs, numbers of both ends, and weights as words."""
         part, xp = self.near.part, self.near.xp
         name = part.graph.weight
-        if part.on_device:
+        if part.on_device and not self._greatest:
             return cast("tuple[Array, Array, Array, Array]", self._loops.forest_of_part(part, name))
         arcs, tail, head, tails, heads = self.edges_once()
         if name is None:
             weight = xp.zeros(len(arcs), np.int64)
         else:
             weight = part.arc_values(name)[arcs]
-        mine = xp.sort(
-            lightest_forest(xp, part.size, (tail, head), (tails, heads), weight, self.lower)
-        )
+        if self._greatest:
+            weight = ~weight_words(weight)  # falling, and exact: -w would overflow
+        if part.on_device:
+            vertices = part.graph.number_of_vertices
+            mine = xp.sort(self._loops.forest_of_edges(vertices, tails, heads, weight))
+        else:
+            mine = xp.sort(
+                lightest_forest(xp, part.size, (tail, head), (tails, heads), weight, self.lower)
+            )
         return arcs[mine], tails[mine], heads[mine], weight_words(weight[mine])
 
     def _together(self, tails: Array, heads: Array, words: Array) -> Array:

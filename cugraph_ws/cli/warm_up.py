@@ -155,7 +155,11 @@ def arguments_of(name: str, graph: Any) -> dict[str, Any]:
 
 
 CALLS = tuple(sorted(ALGORITHMS))
-SPANNING = {"minimum_spanning_forest", "minimum_spanning_tree"}  # they only sort weights
+SPANNING = {
+    "maximum_spanning_forest",
+    "minimum_spanning_forest",
+    "minimum_spanning_tree",
+}  # they only sort weights
 WEIGHTED = {
     name for name, one in ALGORITHMS.items() if one.weights in ("read", "required")
 } - SPANNING

@@ -35,6 +35,15 @@ def test_widths(directed: bool) -> None:
     assert away.width.isna().tolist() == [True, False, True]
 
 
+@pytest.mark.parametrize(
+    "weights", [[-(2**63), 1 - 2**63, 2**63 - 1], [GREAT, GREAT + 1, GREAT + 2]]
+)
+def test_greatest_trees(weights: list[int]) -> None:
+    triangle = Edges(np.array([0, 0, 1]), np.array([1, 2, 2]), 3, np.array(weights))
+    found = the_answer(triangle, ws.maximum_spanning_forest)
+    assert found.weight.tolist() == weights[1:]
+
+
 @pytest.mark.parametrize("options", [{}, {"engine": "python"}, {"partitions": 2}], ids=str)
 def test_widths_of_the_program(options: dict[str, Any]) -> None:
     with build(edges_of([GREAT, GREAT + 1])) as graph:

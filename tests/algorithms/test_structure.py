@@ -275,6 +275,27 @@ def test_minimum_spanning_forests(name: str, directed: bool) -> None:
     assert nx.is_forest(joined) if len(joined) else not len(forest)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("directed", [True, False])
+def test_maximum_spanning_forests(name: str, directed: bool) -> None:
+    edges = SHAPES[name] if directed else undirected(SHAPES[name])
+    forest = the_answer(edges, ws.maximum_spanning_forest)
+    peer = oracles.networkx_graph(undirected(SHAPES[name]))
+    expected = nx.maximum_spanning_tree(peer).size(weight="weight")
+    assert np.isclose(column(forest, "weight").sum(), expected)
+    assert len(forest) == edges.n - nx.number_connected_components(peer)
+    joined = nx.Graph(zip(forest.source, forest.destination, strict=True))
+    assert nx.is_forest(joined) if len(joined) else not len(forest)
+
+
+def test_of_equal_weights_both_forests_take_the_first_edges() -> None:
+    edges = edge_frame(random_edges(40, 150, seed=6), weighted=False).assign(
+        weight=1, place=range(150)
+    )
+    with ws.Graph(edges, attributes=["place"]) as graph:
+        assert ws.maximum_spanning_forest(graph).equals(ws.minimum_spanning_forest(graph))
+
+
 def test_trees_of_text_without_weights_and_of_two_components() -> None:
     edges = pd.DataFrame({"source": ["a", "b", "c", "a"], "destination": ["b", "c", "a", "b"]})
     tree = ws.minimum_spanning_tree(edges)

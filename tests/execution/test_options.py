@@ -98,10 +98,10 @@ def test_type_checkers_see_the_same_options_at_functions():
 
 # Functions that refuse some options, or do not need them, and say so
 WITHOUT_CHECKPOINTS = {
-    "articulation_points", "bridges", "edge_betweenness_centrality", "minimum_spanning_forest",
-    "minimum_spanning_tree", "personalized_pagerank",
+    "articulation_points", "bridges", "edge_betweenness_centrality", "maximum_spanning_forest",
+    "minimum_spanning_forest", "minimum_spanning_tree", "personalized_pagerank",
 }  # fmt: skip
-AT_ONCE = {"degree", "degrees", "subgraph"}
+AT_ONCE = {"assortativity", "degree", "degrees", "density", "reciprocity", "subgraph"}
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))

@@ -23,7 +23,7 @@ from cugraph_ws.execution.loop import Loop
 from cugraph_ws.partition.build import build_shard
 
 LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"
-FEW = {"degree", "degrees"}  # no more than a few numbers for each vertex
+FEW = {"degree", "degrees", "density"}  # no more than a few numbers for each vertex
 
 
 def star(leaves: int) -> pd.DataFrame:
@@ -54,8 +54,9 @@ def test_every_function_of_a_graph_has_an_estimate_and_is_measured() -> None:
     assert functions - others == programs | set(FUNCTIONS)
     measured = {name.split(" ")[0] for name in runs.CASES}
     alike = {
-        "bridges", "harmonic_centrality", "k_core", "k_truss", "minimum_spanning_tree", "overlap",
-        "sorensen",
+        "ancestors", "average_clustering", "average_shortest_path_length", "bridges", "descendants",
+        "harmonic_centrality", "is_connected", "k_core", "k_truss", "minimum_spanning_tree", "overlap",
+        "reciprocity", "sorensen", "transitivity",
     }  # fmt: skip
     assert programs | set(FUNCTIONS) <= measured | alike
 

@@ -31,9 +31,13 @@ NAMED = EDGES.rename(columns={"source": "payer", "destination": "payee"})
 ENDS = {"source": "payer", "destination": "payee"}
 
 
-def in_frame(*arguments: Any, **options: Any) -> pd.DataFrame:
-    """Return a modularity as the other results come."""
-    return pd.DataFrame({"modularity": [ws.modularity(*arguments, **options)]})
+def in_frame(name: str, function: Any) -> Any:
+    """Return a function whose number comes as the other results do."""
+
+    def call(*arguments: Any, **options: Any) -> pd.DataFrame:
+        return pd.DataFrame({name: [function(*arguments, **options)]})
+
+    return call
 
 
 def with_modularity(*arguments: Any, **options: Any) -> pd.DataFrame:
@@ -48,7 +52,9 @@ def connected(*arguments: Any, **options: Any) -> pd.DataFrame:
 
 
 IDS = list("abcd")
-FUNCTIONS = {"leiden": connected, "louvain": with_modularity, "modularity": in_frame}
+FUNCTIONS = {"leiden": connected, "louvain": with_modularity}
+NUMBERS = [name for name, declared in ALGORITHMS.items() if declared.columns == name]
+FUNCTIONS |= {name: in_frame(name, ALGORITHMS[name].function) for name in NUMBERS}
 MORE: dict[str, dict[str, Any]] = {
     "leiden": {"hierarchy": True},
     "louvain": {"hierarchy": True},
@@ -93,8 +99,8 @@ class Reach:
 def same(one: Any, other: Any) -> None:
     if isinstance(one, tuple):
         one = one[0].assign(modularity=one[1])
-    if isinstance(one, float):
-        one = pd.DataFrame({"modularity": [one]})
+    if isinstance(one, (int, float)):
+        one = pd.DataFrame({other.columns[0]: [one]})
     pd.testing.assert_frame_equal(one, other)
 
 
