@@ -56,6 +56,7 @@ EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluste
 ON_GPU = re.compile("gpu|cuda|device", re.IGNORECASE)  # in the name or a value of a test
 LONG = (  # what ci/test.sh leaves out: processes, random programs, peaks of memory, many programs to compile
     "tests/accelerators/",
+    "tests/backends/test_cuda_listed_programs.py",
     "tests/bench/",
     "tests/cli/test_files.py",
     "tests/cli/test_warm_up.py",
@@ -152,7 +153,7 @@ def mark_products(items: list[pytest.Item]) -> None:
     Left out are cases whose places, in the lists of values of all arguments, do not add up to the test's
     remainder modulo the length of the shortest list.  So each value occurs, and of three arguments or
     more each pair of values.  The battery of shapes in the emulator, and the two dozen kinds of loops that
-    run on it there, are such a product as well: each loop runs on every other shape.
+    run on it there, are such a product as well: each loop runs on every fourth shape.
     """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -163,7 +164,7 @@ def mark_products(items: list[pytest.Item]) -> None:
         lengths = [len(set(column)) for column in zip(*places, strict=True)]
         is_battery = len(SHAPES.keys() & {item.callspec.id for item in members}) > MANY
         if is_battery and EMULATED.search(test):
-            least = 2
+            least = 4
         elif len(lengths) > 1 and math.prod(lengths) == len(set(places)):
             least = min(lengths)
         else:  # one argument, or pairs that are written one by one

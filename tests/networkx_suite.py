@@ -150,7 +150,7 @@ def run_suite(modules: Sequence[str] | None) -> Outcome:
             RECORD: str(record),
         }
         command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "networkx_suite"]
-        command += ["-p", "no:cacheprovider", "-W", "ignore", "--rootdir", folder, "--pyargs"]
+        command += ["-p", "no:cacheprovider", "--rootdir", folder, "--pyargs"]
         done = subprocess.run(
             [*command, *chosen], cwd=folder, env=environment, capture_output=True, text=True,
             check=False,

@@ -50,12 +50,14 @@ def convert_from_nx(
     TypeError
         If it is no NetworkX graph.
     NotImplementedError
-        If an edge attribute has values that are no finite numbers.
+        If an edge attribute has values that are no finite numbers, or a subclass computes neighbours.
     """
     if not isinstance(graph, nx.Graph):
         raise TypeError(
             f"{graph_name} of {name} is a {type(graph).__name__}; give a NetworkX graph"
         )
+    if type(graph).__getitem__ is not nx.Graph.__getitem__:
+        raise NotImplementedError(f"a {type(graph).__name__} computes its neighbours")
     nodes = list(graph._adj)
     # Of a view, which filters its rows, `len` may count neighbours that it does not list.
     rows = [row if isinstance(row, dict) else dict(row) for row in graph._adj.values()]

@@ -261,10 +261,10 @@ def apply_all(
 
 
 @inline
-def list_all(ahead: Any, targets: Any, wide: Any, news: Any, rows: Any, listing: Any) -> Any:
+def list_all(ahead: Any, targets: Any, wide: Any, activated: Any, rows: Any, listing: Any) -> Any:
     """List the receivers that were activated; return `ahead` and the number of the lane's out-arcs."""
     listed, bins, counters, which, _ = listing
-    new_0, new_1, new_2, new_3 = news
+    new_0, new_1, new_2, new_3 = activated
     wanted = np.int32(new_0) + np.int32(new_1) + np.int32(new_2) + np.int32(new_3)
     if any_of(FULL, wanted > 0):
         slot = reserve(counters, which, np.int32(wanted))
@@ -307,10 +307,10 @@ def walk(
             rows = rows_of_all(
                 targets, wide, tries, listing[4]
             )  # in flight while states are swapped
-            news = apply_all(
+            activated = apply_all(
                 targets, wide, olds, received, tries, after, later, state, constants, values, limit
             )
-            ahead = list_all(ahead, targets, wide, news, rows, listing)
+            ahead = list_all(ahead, targets, wide, activated, rows, listing)
     return ahead
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx as nx
 import pandas as pd
 import pytest
 import site_links
@@ -48,7 +49,8 @@ def test_code_runs(page, tmp_path, monkeypatch, capsys):
     script = tmp_path / "page.py"  # a program's source is read from its file
     script.write_text(code)
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(script))
+    with nx.config(backend_priority=[]):  # which a page sets, for its own process
+        runpy.run_path(str(script))
 
 
 def marked(page: str, mark: str) -> list[str]:

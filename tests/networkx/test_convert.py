@@ -75,6 +75,15 @@ def test_nodes_that_look_like_positions(nodes: list[Any]) -> None:
     assert (converted.sources.tolist(), converted.targets.tolist()) == ([0, 2], [2, 1])
 
 
+def test_a_graph_that_computes_its_neighbours() -> None:
+    class Complete(nx.Graph):
+        def __getitem__(self, node: Any) -> Any:
+            return {neighbour: {} for neighbour in self._adj if neighbour != node}
+
+    with pytest.raises(NotImplementedError, match="a Complete computes its neighbours"):
+        convert_from_nx(Complete())
+
+
 def test_what_is_no_graph() -> None:
     with pytest.raises(TypeError, match="G of pagerank is a dict; give a NetworkX graph"):
         convert_from_nx({}, name="pagerank", graph_name="G")
