@@ -98,6 +98,7 @@ def calls(edges: Edges) -> dict[str, tuple[Callable[[Any], Any], dict[str, float
         "many paths": (lambda g: ws.multi_source_sssp(g, [1, 0]), {}),
         "many ranks": (lambda g: ws.personalized_pagerank(g, [1, 0], tol=1e-3), CLOSE),
         "highest ranks": (lambda g: ws.personalized_pagerank(g, [2, 0], tol=1e-3, top=2), CLOSE),
+        "ancestors": (lambda g: ws.ancestors(g, [0, 1]), {}),
         "bridges": (ws.bridges, {}),
         "articulation points": (ws.articulation_points, {}),
         "settled labels": (lambda g: ws.label_propagation(g, seed=1), {}),
@@ -135,8 +136,13 @@ def test_every_function_gives_the_same(crowd, place):
             except AssertionError as difference:
                 wrong[function] = str(difference)
         teams = pd.DataFrame({"vertex": range(edges.n), "team": np.arange(edges.n) % 3})
-        here, there = (ws.modularity(graph, teams) for graph in (whole, spread))
+        here, there = (
+            [ws.modularity(graph, teams), ws.transitivity(graph), ws.diameter(graph, connected=False),
+             ws.is_connected(graph)]
+            for graph in (whole, spread)
+        )  # fmt: skip
         assert there == pytest.approx(here, abs=1e-12, nan_ok=True)
+        assert list(map(type, there)) == list(map(type, here))
     assert not wrong
 
 
