@@ -349,7 +349,7 @@ QUERIES: dict[str, dict[str, Any]] = {
     "least_edge_value": {"name": "weight"},
     "greatest_edge_value": {"name": "weight"},
     "weight_sums": {"name": "weight", "incoming": True},
-    "degrees": {"incoming": True},
+    "degree_array": {"incoming": True},
 }
 WITHOUT_RUN = ("conductance", "modularity")  # no supersteps, and so none of their options
 ENGINES_OWN = ("argument", "dtype", "on_device")
@@ -479,6 +479,9 @@ WORDS = (
     ),
 )
 NEEDED_WORDS: dict[str, list[str]] = {
+    **dict.fromkeys(
+        ("average-shortest-path-length", "diameter", "eccentricity"), ["--no-connected"]
+    ),
     "bfs": ["--start", "0"],
     "sssp": ["--start", "0"],
     "widest-path": ["--start", "0"],
@@ -494,6 +497,8 @@ NEEDED_WORDS: dict[str, list[str]] = {
     "eigenvector-centrality": ["--tol", "0.1"],
     "personalized-pagerank": ["--seed", "0", "--seed", "1"],
     "subgraph": ["--vertex", "0", "--vertex", "1"],
+    "ancestors": ["--vertex", "0"],
+    "descendants": ["--vertex", "0"],
     "ego-graph": ["--vertex", "0"],
     "k-truss": ["-k", "3"],
 }
