@@ -479,9 +479,9 @@ WORDS = (
     ),
 )
 NEEDED_WORDS: dict[str, list[str]] = {
-    **dict.fromkeys(
-        ("average-shortest-path-length", "diameter", "eccentricity"), ["--no-connected"]
-    ),
+    "average-shortest-path-length": ["--no-connected"],
+    "diameter": ["--no-connected"],
+    "eccentricity": ["--no-connected"],
     "bfs": ["--start", "0"],
     "sssp": ["--start", "0"],
     "widest-path": ["--start", "0"],

@@ -349,6 +349,8 @@ CALLS = (
     Call(ws.ancestors, lambda p: {"vertex": p.ids(2)}),
     Call(ws.descendants, lambda p: {"vertex": p.ids(2)}),
     Call(ws.eccentricity, lambda p: {"vertices": p.ids(9), "connected": p.one_of(True, False)}),
+    Call(ws.diameter, lambda p: {"connected": False}),
+    Call(ws.average_shortest_path_length, lambda p: {"connected": False}),
     Call(ws.is_connected, lambda p: {"strong": p.one_of(True, False)}),
     Call(ws.weakly_connected_components),
     Call(ws.strongly_connected_components),
