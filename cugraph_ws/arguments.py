@@ -254,9 +254,8 @@ def shown(value: Any) -> str:
     -------
     str
     """
-    if hasattr(type(value), "columns") and hasattr(
-        value, "__len__"
-    ):  # the text of a frame says nothing
+    # The text of a frame says nothing.
+    if hasattr(type(value), "columns") and hasattr(value, "__len__"):
         return f"<{type(value).__name__} of {len(value):,} rows>"
     try:
         text = repr(value)

@@ -376,8 +376,8 @@ class Diameter(ArrayLoop):
         self._least, self._most = least, most
         self.done += 1
         read, bytes_sent = part.halo.totals(read)
-        left = near.total(len(self._undecided()))
-        return Step(left, read, direction="push", filter="list", bytes_sent=bytes_sent)
+        undecided = near.total(len(self._undecided()))
+        return Step(undecided, read, direction="push", filter="list", bytes_sent=bytes_sent)
 
     def _bound_by_components(self, components: WeaklyConnectedComponents) -> Step:
         """Do a step of the search for components; after the last, bound eccentricities by their sizes."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from cugraph_ws.frames import conversions
 from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.graph.methods import table_of
@@ -11,7 +13,6 @@ from cugraph_ws.graph.methods import table_of
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
 __all__ = ["ReadableResult"]
 
@@ -39,14 +40,13 @@ class ReadableResult:
             Of the kind of the frame; of a Dask frame, of its partitions' kind.
         """
         frame = self.frame
-        return frame.head(n) if hasattr(frame, "head") else frame.slice(0, n)
+        return frame.slice(0, n) if isinstance(frame, pa.Table) else frame.head(n)
 
     def __getitem__(self, column: Any) -> Any:
         """Return a column of the frame, or a frame of several."""
         frame = self.frame
-        return (
-            frame.select(column) if isinstance(column, list) and _is_arrow(frame) else frame[column]
-        )
+        several = isinstance(column, list) and isinstance(frame, pa.Table)
+        return frame.select(column) if several else frame[column]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the frame as one of pandas; a Dask frame's partitions are brought together here."""
@@ -77,7 +77,3 @@ class ReadableResult:
             return table_of(title, {**facts, "columns": ", ".join(map(str, self.frame.columns))})
         rows = conversions.to_pandas(self.head())
         return table_of(title, facts) + str(rows.to_html(index=False))
-
-
-def _is_arrow(frame: Any) -> bool:
-    return type(frame).__module__.partition(".")[0] == "pyarrow"

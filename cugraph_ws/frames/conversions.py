@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import is_dask_frame
+from cugraph_ws.runtime.extras import import_optional, install_command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +48,7 @@ def to_pandas(frame: Any) -> pd.DataFrame:
 def to_polars(frame: Any) -> pl.DataFrame:
     """Return a frame as one of Polars; see `to_arrow`."""
     frame = _whole(frame)
-    polars = _imported("polars", "to_polars()")
+    polars = import_optional("polars", "to_polars()", install_command("polars"))
     polars_frame: pl.DataFrame = (
         frame if _library(frame) == "polars" else polars.from_arrow(to_arrow(frame))
     )
@@ -59,7 +58,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
 def to_cudf(frame: Any) -> Any:
     """Return a frame as one of cuDF, on the GPU; see `to_arrow`."""
     frame = _whole(frame)
-    cudf = _imported("cudf", "to_cudf()")
+    cudf = import_optional("cudf", "to_cudf()", install_command("cu13"))
     return frame if _library(frame) == "cudf" else cudf.DataFrame.from_arrow(to_arrow(frame))
 
 
@@ -71,11 +70,3 @@ def _whole(frame: Any) -> Any:
 def _library(frame: Any) -> str:
     """Return the name of a frame's library; that of a `cudf.pandas` proxy is pandas."""
     return type(frame).__module__.partition(".")[0]
-
-
-def _imported(name: str, what: str) -> Any:
-    """Import a library, or raise InputError that says how to install it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise InputError(f"{what} needs {name}, which is not installed here") from error

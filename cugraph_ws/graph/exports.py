@@ -5,15 +5,14 @@ Row i of a matrix, and vertex i of igraph and PyTorch Geometric, is row i of `gr
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from cugraph_ws.errors import InputError
 from cugraph_ws.frames.conversions import to_arrow
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.extras import import_optional
 
 __all__ = ["to_cupy", "to_igraph", "to_networkx", "to_pyg", "to_scipy"]
 
@@ -123,9 +122,6 @@ def _records(columns: dict[str, list[Any]], count: int) -> list[dict[str, Any]]:
 
 
 def _imported(name: str, what: str) -> Any:
-    """Import a module, or raise InputError that says how to install it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        package = INSTALL.get(name, name.partition(".")[0])
-        raise InputError(f"{what} needs {package}; pip install {package}") from error
+    """Import a module of another library, or raise InputError that says how to install it."""
+    package = INSTALL.get(name, name.partition(".")[0])
+    return import_optional(name, what, f"pip install {package}")

@@ -7,9 +7,12 @@ from a wheel or from an index alike.
 from __future__ import annotations
 
 import re
-from importlib import metadata
+from importlib import import_module, metadata
+from typing import Any
 
-__all__ = ["install_command"]
+from cugraph_ws.errors import InputError
+
+__all__ = ["import_optional", "install_command"]
 
 DISTRIBUTION = "cugraph-ws"
 
@@ -41,6 +44,32 @@ def install_command(extra: str) -> str:
     if not requirements:
         return f'pip install ".[{extra}]" in a clone of the library'
     return "pip install " + " ".join(f'"{requirement}"' for requirement in requirements)
+
+
+def import_optional(name: str, what: str, remedy: str) -> Any:
+    """Import a module that may be missing.
+
+    Parameters
+    ----------
+    name : str
+    what : str
+        What needs it, for the error.
+    remedy : str
+        The command that installs it.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise InputError(f"{what} needs {name}; {remedy}") from error
 
 
 def _requirements(extra: str, declared: list[str]) -> list[str]:
