@@ -174,10 +174,7 @@ def average_shortest_path_length(
         raise nx.NetworkXError(
             "Graph is not strongly connected." if G.is_directed() else "Graph is not connected."
         )
-    rows = ws.closeness_centrality(G.built(), wf_improved=False, engine=engine())
-    # (n - 1) / closeness is a sum of numbers of edges, so rounding makes it exact.
-    sums = np.rint((len(G) - 1) / column_of(rows, "closeness_centrality")).astype(np.int64)
-    return int(sums.sum()) / (len(G) * (len(G) - 1))
+    return ws.average_shortest_path_length(G.built(), engine=engine())
 
 
 def _depth(cutoff: float | None) -> int | None:
