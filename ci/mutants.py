@@ -204,7 +204,8 @@ def draw(seed: int, count: int, chosen: Sequence[str] = TOPS, root: Path = ROOT)
 def path_tests(path: Path, root: Path | None = None) -> list[Path]:
     """Return the files that test a module, by its path.
 
-    Those of `cugraph_ws/PACKAGE/NAME.py` are `tests/PACKAGE/test_NAME.py` and `test_NAME_….py` beside it.
+    Those of `cugraph_ws/PACKAGE/NAME.py` are `tests/PACKAGE/test_NAME.py` and `test_NAME_….py` beside it,
+    or `test_PACKAGE_NAME.py` where another package has a module and its tests of that name.
     The folders of a module that is deeper in its package come before its name: the tests of
     `backends/cuda/rows.py` are in `tests/backends/test_cuda_rows.py`.  `loops` does not count, and kernels
     are tested with what launches them: `kernels/cuda/core.py` and `backends/cuda/loops/core.py` in
@@ -238,7 +239,10 @@ def path_tests(path: Path, root: Path | None = None) -> list[Path]:
         places += [(package, name) for package in ("backends", "algorithms", "program")]
     for package, stem in places:
         folder = root / "tests" / package
-        tests = [*folder.glob(f"test_{stem}.py"), *sorted(folder.glob(f"test_{stem}_*.py"))]
+        tests = [
+            *folder.glob(f"test_{stem}.py"), *sorted(folder.glob(f"test_{stem}_*.py")),
+            *folder.glob(f"test_{package}_{stem}.py"),
+        ]  # fmt: skip
         if tests:
             return [test.relative_to(root) for test in tests]
     return []

@@ -99,3 +99,13 @@ def test_long_tests_are_processes_and_the_emulator() -> None:
 
 def test_long_files_exist() -> None:
     assert all((ROOT / path).exists() for path in LONG)
+
+
+def test_modules_of_tests_have_names_of_their_own() -> None:
+    """Two files of one name cannot be collected together: pytest imports both under that name."""
+    alone = [
+        path.name
+        for path in (ROOT / "tests").rglob("*.py")
+        if not (path.parent / "__init__.py").exists()
+    ]
+    assert sorted(alone) == sorted(set(alone))
