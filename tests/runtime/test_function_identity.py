@@ -1,0 +1,103 @@
+"""The hash of a function: of its own code, and of what its code names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from cugraph_ws.kernels.cpu import components, push, text
+from cugraph_ws.runtime.function_identity import function_digest
+
+TEXT = """
+from collections import namedtuple
+import math
+import numpy as np
+
+LIMIT = 3
+PAIR = (1, 2.0)
+UNUSED = 1
+Vertex = namedtuple("Vertex", "a b")
+
+def helper(x):
+    return x + LIMIT
+
+def aside(x):
+    return x - UNUSED
+
+def twice(x, more=1):
+    inner = lambda y: helper(y) + 1
+    return inner(x) * PAIR[0] + more + np.int64(x) + Vertex(x, x).a + (x in {"p", "q"})
+
+def recursive(x):
+    return recursive(x - 1) if x else helper(x)
+"""
+
+
+def digest(name: str, *edit: str) -> str:
+    """Return the digest of a function of the text, after a replacement in it."""
+    module = ModuleType("module_of_a_test")
+    assert not edit or edit[0] in TEXT
+    text = TEXT.replace(*edit) if edit else TEXT
+    exec(compile(text, "text", "exec", dont_inherit=True), vars(module))
+    function: Any = getattr(module, name)
+    return function_digest(function)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("LIMIT = 3", "LIMIT = 4"),
+        ("PAIR = (1,", "PAIR = (True,"),
+        ('"a b"', '"a c"'),
+        ("return x + LIMIT", "return x - LIMIT"),
+        ("+ 1\n", "+ 2\n"),
+        ("more=1", "more=2"),
+        ("np.int64(x)", "np.int32(x)"),
+        ('{"p", "q"}', '{"p", "r"}'),
+        ("import math\nimport numpy as np", "import math as np"),
+    ],
+)
+def test_edits_that_matter(edit):
+    assert digest("twice", *edit) != digest("twice")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("UNUSED = 1", "UNUSED = 2"),
+        ("return x - UNUSED", "return x"),
+        ("\ndef helper", "\n\n\n# moved\ndef helper"),
+    ],
+)
+def test_edits_that_do_not_matter(edit):
+    assert digest("twice", *edit) == digest("twice")
+
+
+def test_recursion_ends():
+    assert digest("recursive") == digest("recursive")
+    assert digest("recursive") != digest("recursive", "LIMIT = 3", "LIMIT = 4")
+
+
+def test_intrinsics_and_compiled_callees_count():
+    kernels = [components.link_arcs, push.push_fused, text.hash_text]
+    assert len({function_digest(getattr(kernel, "py_func", kernel)) for kernel in kernels}) == 3
+
+
+def test_another_process_agrees():
+    """Hashes of strings differ between processes, and with them the order of sets."""
+    program = (
+        "from cugraph_ws.runtime.function_identity import function_digest\n"
+        f"space = {{'__name__': 'module_of_a_test'}}; exec({TEXT!r}, space)\n"
+        "print(function_digest(space['twice']))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for _ in range(2)
+    }
+    assert found == {digest("twice")}
