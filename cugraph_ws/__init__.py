@@ -6,6 +6,7 @@ the same engines.
 
 from typing import NoReturn
 
+from cugraph_ws import datasets
 from cugraph_ws.accessor import register as _register_accessors
 from cugraph_ws.algorithms import public as _public
 from cugraph_ws.algorithms.public import *  # noqa: F403
@@ -96,6 +97,7 @@ __all__ = [
     "boolean",
     "check",
     "cluster_scan",
+    "datasets",
     "distribution",
     "edge",
     "edge_program",
