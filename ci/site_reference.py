@@ -43,7 +43,7 @@ GROUPS = {  # a page of the reference for each, by the package that defines the 
 MEMBERS = {
     "Graph": "from_arrays, from_matrix, number_of_vertices, number_of_edges, vertices, edges, nbytes, report, "
     "mask, contract, subgraph, reverse, to_scipy, to_cupy, to_networkx, to_igraph, to_pyg, close",
-    "Result": "frame, edges, trace, head, to_pandas, to_polars, to_arrow, to_cudf, require_convergence",
+    "Result": "frame, edges, trace, head, to_pandas, to_polars, to_arrow, to_cudf, plot, require_convergence",
 }
 
 
@@ -59,6 +59,7 @@ def group_of(value: Any) -> str:
         return "algorithms"
     return {
         "algorithms": "functions",
+        "pictures": "functions",
         "program": "programs",
         "dask": "clusters",
         "errors": "errors",

@@ -31,6 +31,8 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.methods import Graph
+from cugraph_ws.pictures.layout import layout
+from cugraph_ws.pictures.plot import plot
 from cugraph_ws.program.combines import bitset, first_by, histogram, top
 from cugraph_ws.program.declarations import (
     boolean,
@@ -115,6 +117,7 @@ __all__ = [
     "int32",
     "int64",
     "l1_norm",
+    "layout",
     "least_at",
     "like",
     "local_cluster",
@@ -128,6 +131,7 @@ __all__ = [
     "parameter",
     "phase",
     "phases",
+    "plot",
     "predecessor",
     "run",
     "sum_at",
