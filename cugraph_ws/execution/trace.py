@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["Trace"]
 
 T = TypeVar("T")
+
+# Okabe and Ito, "Color universal design", 2008: of directions and filters
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 
 
 @dataclass
@@ -162,12 +166,15 @@ class Trace:
         ]
         steps, active = np.array(self.superstep), np.array(self.active)
         axes.plot(steps, active, color="lightgrey", zorder=1)
-        for mode in dict.fromkeys(modes):
+        for mode, paint in zip(dict.fromkeys(modes), cycle(COLOURS)):
             chosen = np.array([direction == mode for direction in modes])
-            axes.scatter(steps[chosen], active[chosen], s=12, label=mode, zorder=2)
+            axes.scatter(steps[chosen], active[chosen], s=12, c=paint, label=mode, zorder=2)
         axes.set(xlabel="superstep", ylabel="active vertices", yscale="symlog")
+        axes.set_ylim(0, 3 * active.max(initial=1))
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.set_major_formatter("{x:,.0f}")
         if modes:
-            axes.legend()
+            axes.legend(frameon=False, fontsize=8)
         return axes
 
 
