@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.accelerators.hub.exchange import HubRankExchange
+from cugraph_ws.accelerators.hub.messages import HostHub, segment_size
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.rows import VertexOrder
-from cugraph_ws.dask.host_hub import HostHub, segment_size
 from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.graph.graph import Graph
@@ -151,7 +152,8 @@ class ThreadQueue:
 class ThreadLinks:
     """Links between threads: an array is sent by being copied into a queue."""
 
-    hub: HostHub | None = None
+    exchange_class: Any = None
+    byte: float | None = None
     measured = (GPU.byte, GPU.latency)
 
     def __init__(
@@ -211,6 +213,8 @@ class ThreadLinks:
 class ThreadHubLinks(ThreadLinks):
     """Links between threads through a hub: arrays are copied to segments that all of them read."""
 
+    exchange_class = HubRankExchange
+
     def __init__(
         self,
         comm: ThreadCommunicator,
@@ -223,11 +227,9 @@ class ThreadHubLinks(ThreadLinks):
         self.hub = HostHub(self.queue, comm.rank, comm.size, room)
 
     def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        assert self.hub is not None
         self.hub.post(sent, taken)
 
     def gather(self, own: Any, everyone: Any) -> None:
-        assert self.hub is not None
         self.hub.gather(own, everyone)
 
 

@@ -18,6 +18,7 @@ from cugraph_ws.contract import (
     BetweenSupersteps,
     DeviceLayouts,
     HostGathers,
+    HostLinks,
     ShardLoops,
     WorkerRequests,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "device_layouts",
     "enabled",
     "host_gathers",
+    "host_links",
     "layout_of",
     "layouts",
     "left_out",
@@ -48,6 +50,7 @@ ACCELERATORS = {
     "gshards": "cugraph_ws.accelerators.gshards",
     "coalescing": "cugraph_ws.accelerators.coalescing",
     "direct_start": "cugraph_ws.accelerators.direct_start",
+    "hub": "cugraph_ws.accelerators.hub",
 }
 VARIABLE = "CUGRAPH_WS_ACCELERATORS"
 
@@ -149,6 +152,13 @@ def shard_loops() -> ShardLoops | None:
 def worker_requests() -> WorkerRequests | None:
     """Return what sends requests to workers before the scheduler does, None if nothing does."""
     built: WorkerRequests | None = _made(each.worker_requests for each in enabled())
+    return built
+
+
+@cache
+def host_links() -> HostLinks | None:
+    """Return what makes links between GPUs through the memory of their host, None if nothing does."""
+    built: HostLinks | None = _made(each.host_links for each in enabled())
     return built
 
 

@@ -1,12 +1,13 @@
 """Accelerators: code beside the core that makes runs shorter, and that the library works without.
 
-The core has five places where an accelerator may step in, at most one at each:
+The core has six places where an accelerator may step in, at most one at each:
 
 - between the supersteps of a vertex program: `BetweenSupersteps`;
 - in gathers of all vertices over the CSC on the CPU: `HostGathers`;
 - as other layouts of the arcs for such gathers on the GPU: `DeviceLayouts`;
 - in the place of a vertex program's loop on the shards of a cluster: `ShardLoops`;
-- between a cluster's client and its workers, before the scheduler: `WorkerRequests`.
+- between a cluster's client and its workers, before the scheduler: `WorkerRequests`;
+- as links between the GPUs of one host that need not address each other: `HostLinks`.
 
 The core asks for what is registered there by `provider("accelerators")`, and knows these protocols only.
 """
@@ -30,6 +31,7 @@ __all__ = [
     "DeviceLayouts",
     "HostGathers",
     "HostGathersOfRun",
+    "HostLinks",
     "HostSums",
     "Layout",
     "LayoutChoice",
@@ -67,7 +69,7 @@ class Accelerator:
         For each field of a `Plan`, the values that ask for this accelerator by name.
     program_loops : tuple of str
         Modules of `kernels/accelerators` that every program on the CPU is compiled with.
-    between_supersteps, host_gathers, device_layouts, shard_loops, worker_requests : callable, optional
+    between_supersteps, host_gathers, device_layouts, shard_loops, worker_requests, host_links : callable, optional
         Return what steps in at the place.
     """
 
@@ -83,6 +85,7 @@ class Accelerator:
     device_layouts: Callable[[], DeviceLayouts] | None = None
     shard_loops: Callable[[], ShardLoops] | None = None
     worker_requests: Callable[[], WorkerRequests] | None = None
+    host_links: Callable[[], HostLinks] | None = None
 
 
 # ------------------------------------------------------------------------------ between supersteps
@@ -443,4 +446,25 @@ class WorkerRequests(Protocol):
             The worker's address, and the message.
         seconds : float
             How long to wait for the answers.
+        """
+
+
+class HostLinks(Protocol):
+    """Makes links between the GPUs of one host, which need not address each other, and may be one GPU."""
+
+    def __call__(self, comm: Any, addresses: Sequence[str], /) -> Any:
+        """Return `Links` between the GPUs of all ranks; collective.
+
+        Parameters
+        ----------
+        comm : DaskCommunicator
+        addresses : sequence of str
+            The workers, by rank.
+
+        Raises
+        ------
+        EngineError
+            On all ranks, if they cannot be made.
+        WorkerLostError
+            If a rank is lost.
         """

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.dask.gpu_window import GpuWindow
 from cugraph_ws.dask.heartbeat import Heartbeat
-from cugraph_ws.runtime.communicator import Hub
 
 if TYPE_CHECKING:
     from cugraph_ws.dask.worker import DaskCommunicator
@@ -45,12 +44,14 @@ class GpuLinks:
         Whether the links can still be used.
     window : GpuWindow or None
         Memory of all ranks' GPUs that each can address.
-    hub : Hub or None
-        Host memory through which all arrays are sent.
+    exchange_class, byte
+        See `Links`.
     measured : (float, float) or None
         See `Links`; set by `cluster_scan`.
     """
 
+    exchange_class: Any = None
+    byte: float | None = None
     measured: tuple[float, float] | None = None
 
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
@@ -62,7 +63,6 @@ class GpuLinks:
         self.alive = True
         self._lost: Exception | None = None  # why the links can no longer be used
         self.window: GpuWindow | None = None
-        self.hub: Hub | None = None
         self._heartbeat = Heartbeat(comm, addresses)
         self._heartbeat.watch(self._fail)
         try:

@@ -43,7 +43,7 @@ __all__ = ["DeviceRankExchange"]
 LEVELS = 8  # levels of tree growth that are queued before the host reads how many were attached
 LEAST_APART = 1 << 18  # vertices for a rank from which most are sent before the superstep ends
 EXPOSED = 0.3  # part of the sending time that counts, if messages mostly leave during a superstep
-BY_HOST, BY_NETWORK = 4e-11, 1e-10  # seconds per byte through host memory, and between hosts
+BY_NETWORK = 1e-10  # seconds per byte between hosts
 SLOWEST_APART = 2e-11  # seconds per byte; over slower links two pieces take longer than one
 WORD = 4  # bytes of a GPU's word
 FEW = 256  # if at most 1 / FEW of each boundary changed, lists are chosen again without predictions
@@ -51,8 +51,8 @@ FEW = 256  # if at most 1 / FEW of each boundary changed, lists are chosen again
 
 def times_over(links: Links) -> ExchangeTimes:
     """Return the predictions over links, with their rates where these have been measured."""
-    between = BY_NETWORK if links.window is None else GPU.byte
-    byte, latency = links.measured or (between if links.hub is None else BY_HOST, GPU.latency)
+    assumed = links.byte or (BY_NETWORK if links.window is None else GPU.byte)
+    byte, latency = links.measured or (assumed, GPU.latency)
     return ExchangeTimes(replace(GPU, byte=byte, latency=latency))
 
 

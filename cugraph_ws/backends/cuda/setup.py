@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
-from cugraph_ws.backends.cuda.hub_exchange import HubRankExchange
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import PartitionLinks, Wanted, plan_of
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
@@ -163,8 +162,7 @@ def _among_gpus(
             ghosts=part.ghosts,
         )
     swaps = strategy.schedule == "frontier"
-    through = DeviceRankExchange if links.hub is None else HubRankExchange
-    return through(
+    exchange: Exchange = (links.exchange_class or DeviceRankExchange)(
         graph,
         part,
         links,
@@ -174,6 +172,7 @@ def _among_gpus(
         frontier=strategy.active_only,
         in_place=strategy.in_place and not swaps,
     )
+    return exchange
 
 
 def _links_of(graph: Any) -> Any:
