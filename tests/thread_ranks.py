@@ -19,7 +19,7 @@ from cugraph_ws.backends.cuda.rows import VertexOrder
 from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.graph.graph import Graph
-from cugraph_ws.kernels.cuda.layout import BOX_WORDS
+from cugraph_ws.kernels.accelerators.linked.layout import BOX_WORDS
 from cugraph_ws.partition.cut import shard_of
 from cugraph_ws.partition.exchange_times import GPU
 from cugraph_ws.partition.ghosts import order_ghosts
@@ -153,7 +153,7 @@ class ThreadLinks:
     """Links between threads: an array is sent by being copied into a queue."""
 
     exchange_class: Any = None
-    byte: float | None = None
+    byte = GPU.byte
     measured = (GPU.byte, GPU.latency)
 
     def __init__(

@@ -9,7 +9,6 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from cugraph_ws.dask.gpu_window import GpuWindow
 from cugraph_ws.dask.heartbeat import Heartbeat
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ class GpuLinks:
         Raises an error if the run cannot continue; called while waiting.
     alive : bool
         Whether the links can still be used.
-    window : GpuWindow or None
-        Memory of all ranks' GPUs that each can address.
+    window : object or None
+        Memory of all ranks' GPUs that each can address; see `cugraph_ws.contract.LinkedSupersteps`.
     exchange_class, byte
         See `Links`.
     measured : (float, float) or None
@@ -51,7 +50,7 @@ class GpuLinks:
     """
 
     exchange_class: Any = None
-    byte: float | None = None
+    byte: float
     measured: tuple[float, float] | None = None
 
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
@@ -62,7 +61,7 @@ class GpuLinks:
         self.check: Callable[[], None] = comm.check
         self.alive = True
         self._lost: Exception | None = None  # why the links can no longer be used
-        self.window: GpuWindow | None = None
+        self.window: Any = None
         self._heartbeat = Heartbeat(comm, addresses)
         self._heartbeat.watch(self._fail)
         try:

@@ -88,19 +88,19 @@ class Links(Protocol):
 
     Attributes
     ----------
-    window : Window or None
-        Memory of all ranks' GPUs; None unless each GPU can address that of all others.
+    window : object or None
+        Memory of all ranks' GPUs, where each GPU addresses that of all others and an accelerator uses it.
     exchange_class : type or None
         The `RankExchange` of programs over these links; None for the core's.
-    byte : float or None
-        Seconds per byte that are assumed before they are measured; None if the core is to assume them.
+    byte : float
+        Seconds per byte that are assumed before they are measured.
     measured : (float, float) or None
         Seconds per byte and per message, the same on all ranks; None if not measured.
     """
 
-    window: Window | None
+    window: Any
     exchange_class: Any
-    byte: float | None
+    byte: float
     measured: tuple[float, float] | None
 
     def exchange(
@@ -141,33 +141,6 @@ class Links(Protocol):
 
     def wait(self, mark: Any) -> None:
         """Wait until the work before a mark is complete; raise an error if a rank is lost."""
-
-
-class Window(Protocol):
-    """Memory of all ranks' GPUs that a kernel of each can address; see `kernels/cuda/linked_frontier.py`.
-
-    Attributes
-    ----------
-    capacity : int
-        Most vertices in a list.
-    marks : int
-        Most words of a message in bits.
-    serial : int
-        Serial number of the next exchange; the same on all ranks.
-    alarm : device array of int64, shape (1,)
-        Not 0 once a rank is lost.
-    """
-
-    capacity: int
-    marks: int
-    serial: int
-    alarm: Any
-
-    def arrays(self, kind: Any) -> tuple[Any, ...]:
-        """Return headers (int64), positions (int32), values of a dtype, and bits (uint32), as kernel arguments."""
-
-    def starts(self, kind: Any) -> Any:
-        """Return where each rank's headers, positions, values, and bits begin: int64, shape (4 * ranks,)."""
 
 
 class SingleRank:

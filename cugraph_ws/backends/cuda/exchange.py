@@ -43,7 +43,6 @@ __all__ = ["DeviceRankExchange"]
 LEVELS = 8  # levels of tree growth that are queued before the host reads how many were attached
 LEAST_APART = 1 << 18  # vertices for a rank from which most are sent before the superstep ends
 EXPOSED = 0.3  # part of the sending time that counts, if messages mostly leave during a superstep
-BY_NETWORK = 1e-10  # seconds per byte between hosts
 SLOWEST_APART = 2e-11  # seconds per byte; over slower links two pieces take longer than one
 WORD = 4  # bytes of a GPU's word
 FEW = 256  # if at most 1 / FEW of each boundary changed, lists are chosen again without predictions
@@ -51,8 +50,7 @@ FEW = 256  # if at most 1 / FEW of each boundary changed, lists are chosen again
 
 def times_over(links: Links) -> ExchangeTimes:
     """Return the predictions over links, with their rates where these have been measured."""
-    assumed = links.byte or (BY_NETWORK if links.window is None else GPU.byte)
-    byte, latency = links.measured or (assumed, GPU.latency)
+    byte, latency = links.measured or (links.byte, GPU.latency)
     return ExchangeTimes(replace(GPU, byte=byte, latency=latency))
 
 
@@ -242,44 +240,7 @@ class DeviceRankExchange(RankExchange):
         The ghosts' new values may not have arrived yet: the next superstep is queued behind them.
         """
         assert isinstance(executor, CudaExecutor)
-        if choice.direction == "fused":
-            assert isinstance(executor, CudaPartitionedFrontierExecutor)
-            return self._exchange_linked(executor, choice)
         return self._exchange_one(executor, choice)
-
-    def _exchange_linked(
-        self, executor: CudaPartitionedFrontierExecutor, choice: Choice
-    ) -> tuple[Counts, Traffic]:
-        """Return what launches did that exchanged updates themselves; do the exchange that is left."""
-        steps = executor.linked.read(self._links)
-        executor.finish_linked(steps)
-        width = executor.refinement.width
-        each = sum(self._chosen.entry(width)[:2])
-        finished = steps.history[: len(steps.history) - steps.pending]
-        history, bytes_sent, modes, ways = [], [], [], []
-        for step in finished:
-            history.append((self._active, step.read))
-            bytes_sent.append(
-                (step.listed * each + step.nbytes, (step.listed + step.marked) * width)
-            )
-            modes.append(("pull", "bitmap") if step.pulling else ("push", "online"))
-            ways.append(bool(step.listed) * bit_of("vr") | bool(step.nbytes) * bit_of("bits"))
-            self._active = step.active
-        counts = Counts(active=self._active, sums=np.zeros(0))
-        if finished:
-            counts.arcs = finished[-1].arcs * self._arcs // max(1, self._inner)
-        if steps.pending:
-            counts, traffic = self._exchange_one(executor, choice)
-            history += counts.history
-            bytes_sent.append((traffic.sent, traffic.useful))
-            modes += counts.modes
-            ways.append(traffic.ways)
-            counts.unlike = choice.rounds > 0
-        counts.history, counts.modes = history, modes
-        counts.ways, counts.exchanges = ways, bytes_sent
-        counts.read = sum(read for _, read in history)
-        total, useful = map(sum, zip(*bytes_sent, strict=True))
-        return counts, Traffic(total, useful, 0)
 
     def _exchange_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
         """Do the exchange after a single superstep."""
