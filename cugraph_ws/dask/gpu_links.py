@@ -45,13 +45,10 @@ class GpuLinks:
         Memory of all ranks' GPUs that each can address; see `cugraph_ws.contract.LinkedSupersteps`.
     exchange_class, byte
         See `Links`.
-    measured : (float, float) or None
-        See `Links`; set by `cluster_scan`.
     """
 
     exchange_class: Any = None
     byte: float
-    measured: tuple[float, float] | None = None
 
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
         from cupy.cuda import Event, get_current_stream

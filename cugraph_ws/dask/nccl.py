@@ -19,7 +19,6 @@ import numpy as np
 
 from cugraph_ws.dask.gpu_links import GpuLinks
 from cugraph_ws.errors import WorkerLostError
-from cugraph_ws.partition.exchange_times import GPU
 from cugraph_ws.runtime.communicator import Communicator, Links, plain
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.dispatch import provider
@@ -31,7 +30,7 @@ __all__ = ["NcclCommunicator", "NcclLinks"]
 
 INLINE = 1 << 14  # bytes of host arrays within one message
 KIND = re.compile(r"[<>|=]?[biufc?]\d*")  # numeric dtypes, as NumPy writes them
-BY_NETWORK = 1e-10  # seconds per byte between hosts
+BY_NVLINK, BY_NETWORK = 4e-12, 1e-10  # seconds per byte between GPUs of one host, and between hosts
 PATIENCE = 5.0  # seconds after which links are aborted even if a thread is still calling them
 
 
@@ -51,7 +50,7 @@ class NcclLinks(GpuLinks):
         self._links = self._made(partial(nccl.NcclCommunicator, comm.size, name, comm.rank))
         linked = provider("accelerators").linked_supersteps()
         self.window = None if linked is None else linked.open(comm)
-        self.byte = BY_NETWORK if self.window is None else GPU.byte
+        self.byte = BY_NETWORK if self.window is None else BY_NVLINK
 
     def begin(self, run: str) -> None:
         """Set the current run; collective."""

@@ -93,15 +93,12 @@ class Links(Protocol):
     exchange_class : type or None
         The `RankExchange` of programs over these links; None for the core's.
     byte : float
-        Seconds per byte that are assumed before they are measured.
-    measured : (float, float) or None
-        Seconds per byte and per message, the same on all ranks; None if not measured.
+        Seconds per byte, the same on all ranks; assumed, until `cluster_scan` has measured them.
     """
 
     window: Any
     exchange_class: Any
     byte: float
-    measured: tuple[float, float] | None
 
     def exchange(
         self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]

@@ -160,10 +160,9 @@ class HubRankExchange(DeviceRankExchange):
         self._held = counts
         return np.where(counts > 0, self._outboxes.sizes[:, None], 0), np.zeros_like(counts)
 
-    def _by_rank(self, sizes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what each rank sends: each message leaves its GPU once."""
-        largest: npt.NDArray[Any] = sizes.max(axis=1)
-        return largest
+    def _leaving(self, sizes: npt.NDArray[np.int64]) -> int:
+        """Return the bytes that leave all GPUs: each message leaves its own once."""
+        return int(sizes.max(axis=1).sum())
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Store which ranks send changed vertices only."""

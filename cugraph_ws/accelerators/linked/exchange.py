@@ -8,7 +8,7 @@ from cugraph_ws.accelerators.linked.executor import LinkedFrontierExecutor
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.contract import Choice, Counts, Executor
 from cugraph_ws.partition.exchange import Traffic
-from cugraph_ws.partition.exchange_times import bit_of
+from cugraph_ws.partition.ways import bit_of
 
 __all__ = ["LinkedRankExchange"]
 
@@ -55,4 +55,4 @@ class LinkedRankExchange(DeviceRankExchange):
         counts.ways, counts.exchanges = ways, bytes_sent
         counts.read = sum(read for _, read in history)
         total, useful = map(sum, zip(*bytes_sent, strict=True))
-        return counts, Traffic(total, useful, 0)
+        return counts, Traffic(total, useful)

@@ -206,8 +206,8 @@ class CudaExecutor:
 
     @cached_property
     def _header(self) -> Any:
-        """What other GPUs read: the latest record, the lengths of messages, and a number of the host."""
-        return self._device.xp.zeros(self._width + len(self._lengths) + 1, np.float64)
+        """What other GPUs read: the latest record, and the lengths of messages."""
+        return self._device.xp.zeros(self._width + len(self._lengths), np.float64)
 
     @cached_property
     def _layout(self) -> Any:

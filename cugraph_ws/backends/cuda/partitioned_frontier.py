@@ -75,7 +75,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     @cached_property
     def _header(self) -> DeviceArray:
         """The header that other ranks read; see `CudaExecutor.header`."""
-        return self._device.xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths) + 1, np.float64)
+        return self._device.xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths), np.float64)
 
     def _lead(self) -> int:
         """Return where the vertices of the rank with the most out-arcs per vertex here begin.

@@ -20,7 +20,6 @@ from test_cuda_frontier import SETTINGS, tuned
 from test_device_exchange import EXCHANGES, GRAPH, PROGRAMS, WHOLE
 from thread_ranks import (
     ThreadCommunicator,
-    ThreadLinks,
     on_ranks,
     over_hub,
     over_links,
@@ -36,6 +35,7 @@ from cugraph_ws.accelerators.hub import stream_words
 from cugraph_ws.accelerators.hub.links import StreamQueue
 from cugraph_ws.accelerators.hub.messages import HostHub, segment_size
 from cugraph_ws.backends.cuda import exchange as device_exchange
+from cugraph_ws.backends.cuda.refinement import DeviceRefinement
 from cugraph_ws.dask import gpu_links, links
 from cugraph_ws.runtime import driver
 from cugraph_ws.runtime.communicator import RunAbandonedError
@@ -179,12 +179,12 @@ def test_an_outbox_leaves_its_gpu_once(ranks, exchange):
     assert [one * peers for one in sent] == linked[0][0]
 
 
-def test_nothing_leaves_beforehand_and_nothing_is_predicted_to(monkeypatch):
+def test_nothing_leaves_beforehand(monkeypatch):
     """However fast the links are: between GPUs, most of a whole message would leave while a superstep computes."""
-    rate = 1e-3  # seconds of a byte
     monkeypatch.setattr(device_exchange, "LEAST_APART", 1)
-    monkeypatch.setattr(device_exchange, "SLOWEST_APART", rate)
-    monkeypatch.setattr(ThreadLinks, "measured", (rate, 0.0))
+    monkeypatch.setattr(device_exchange, "SLOWEST_APART", 1.0)  # seconds of a byte
+    tails = []
+    monkeypatch.setattr(DeviceRefinement, "pack_tail", lambda *given: tails.append(given))
 
     def work(comm):
         given = {"max_iter": 3, "tol": 0.0, "exchange": "ms", "engine": "cuda"}
@@ -192,8 +192,8 @@ def test_nothing_leaves_beforehand_and_nothing_is_predicted_to(monkeypatch):
 
     with build(GRAPH) as graph, emulated():
         rows = over_hub(2, work)[0]
-    least = [1e3 * rate * sent / 2 for sent in rows.bytes_sent]  # of the rank that sends more
-    assert all(predicted >= one > 0 for predicted, one in zip(rows.predicted, least, strict=True))
+    assert len(rows) == 3
+    assert not tails
 
 
 # ------------------------------------------------------------------------------ the driver, by its calls
