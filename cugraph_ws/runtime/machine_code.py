@@ -29,7 +29,7 @@ from cugraph_ws.runtime.atomic_files import (
     temporary_folder,
     write_private,
 )
-from cugraph_ws.runtime.function_identity import function_digest
+from cugraph_ws.runtime.function_identity import UnknownValueError, function_digest
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.paths import native_path
 
@@ -303,8 +303,12 @@ class CodeCache:
         folder, function = self.cache_path, self._function
         if folder is None:
             return None
+        try:
+            digest = function_digest(function)
+        except UnknownValueError:  # stale code could not be told from good code
+            return None
         facts = (
-            function_digest(function), self._options, repr(sig), codegen.magic_tuple(), numba.__version__,
+            digest, self._options, repr(sig), codegen.magic_tuple(), numba.__version__,
             llvmlite.__version__, sys.version, sys.abiflags,
         )  # fmt: skip
         key = hashlib.sha256(repr(facts).encode()).hexdigest()[:40]
