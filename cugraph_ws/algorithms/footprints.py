@@ -30,6 +30,8 @@ ROWS = {
     "weighted_betweenness_centrality": Row(Bytes(20, 4, 8), Bytes(12, 0, 8), result=0),
     # edges once, the forest, the nearest common ancestors of the others' ends
     "biconnectivity": Row(Bytes(222, 138), Bytes(216, 68)),
+    # preorder numbers, parents, the next arc
+    "biconnectivity of one CPU": Row(Bytes(30, 4), Bytes(22, 0)),
     "clustering_coefficient": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
     "coloring": Row(Bytes(9, 141), Bytes(82, 8), MERGED),
     "coloring by seed": Row(Bytes(100, 4), Bytes(92, 0)),
