@@ -29,7 +29,7 @@ from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Result, Step
 from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.footprints import Sizes
+from cugraph_ws.graph.footprints import Row, Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
@@ -374,10 +374,15 @@ class WeightedDistanceSums(DistanceSums):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of a batch of searches, and of the arcs that they read."""
         starts = self._number_of_starts(sizes)
-        rest = ROWS[self.name].of(sizes)
-        each, most = self._batch(starts, alone=sizes.whole and not sizes.on_device)
+        alone = sizes.whole and not sizes.on_device
+        rest = self._row(alone=alone).of(sizes) + alone * sizes.cast_weights
+        each, most = self._batch(starts, alone=alone)
         width = sizes.columns(most, each, rest=rest)
         return rest + each * width * sizes.vertices
+
+    def _row(self, *, alone: bool) -> Row:
+        """Return what a run takes besides a batch of searches."""
+        return ROWS["distance_sums by heaps" if alone else self.name]
 
     def _batch(self, starts: int, *, alone: bool) -> tuple[int, int]:
         """Return the bytes of a batch by vertex and search, and most searches of a batch."""
@@ -393,7 +398,7 @@ class WeightedDistanceSums(DistanceSums):
         part = self.near.part
         alone = part.halo.alone and not on_device
         each, most = self._batch(len(self._starts), alone=alone)
-        self._width = width_of_batch(part, most, each, CELLS, ROWS[self.name])
+        self._width = width_of_batch(part, most, each, CELLS, self._row(alone=alone))
         self._searches: list[Any] = []
         if alone and not self.converged:
             against = self._k is None and part.directed

@@ -200,8 +200,10 @@ def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list
     also a self-loop.
     """
     chosen = choose_engine(engine, graph)
-    refuse_call("sums by community", ROWS["modularity"], graph, on_device=chosen == "cuda")
-    part = Part(graph, on_device=chosen == "cuda")
+    on_device = chosen == "cuda"
+    row = ROWS["modularity" if on_device else "modularity on a CPU"]
+    refuse_call("sums by community", row, graph, on_device=on_device)
+    part = Part(graph, on_device=on_device)
     xp, halo = part.xp, part.halo
     labels, names = read_labels(graph, communities, "communities")
     codes = xp.asarray(labels[: graph.owned])
