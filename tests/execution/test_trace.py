@@ -14,7 +14,7 @@ from cugraph_ws.execution.trace import Trace
 
 COLUMNS = [
     "superstep", "direction", "filter", "active", "edges", "milliseconds", "residual",
-    "bytes_sent", "bytes_useful", "partitions", "fused", "layout", "extrapolated", "exchange", "predicted",
+    "bytes_sent", "bytes_useful", "partitions", "fused", "layout", "extrapolated", "exchange",
 ]  # fmt: skip
 
 
