@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import logging
 import os
 import pickle
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
@@ -33,6 +35,7 @@ from cugraph_ws.runtime.paths import kernels_folder, native_path
 
 __all__ = ["CodeCache", "cache_folder", "code_folder", "file_stem", "read_entry", "write_entry"]
 
+LOG = logging.getLogger("cugraph_ws")
 MAGIC = b"cugraph_ws entry 1\n"
 DIGEST = 32  # bytes
 STEM = 48  # most characters of a program's name in a file's name
@@ -205,6 +208,7 @@ class CodeCache:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._folder: Path | None = None
+        self._missed = 0.0  # when code was last asked for and not there
 
     @property
     def cache_path(self) -> str | None:
@@ -231,6 +235,7 @@ class CodeCache:
         """
         compiled = self._kept(sig, target_context)
         if compiled is None:
+            self._missed = time.perf_counter()
             look(report=False)
         return compiled
 
@@ -260,6 +265,8 @@ class CodeCache:
         """
         from numba.core.serialize import dumps
 
+        name, seconds = self._function.__qualname__, time.perf_counter() - self._missed
+        LOG.info("compiled %s in %.2f s", name, seconds)
         if data.library.has_dynamic_globals or any(not lifted.can_cache for lifted in data.lifted):
             return
         path = self._path(sig, data.codegen)
