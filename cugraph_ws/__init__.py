@@ -7,6 +7,7 @@ the same engines.
 import logging as _logging
 from typing import NoReturn
 
+from cugraph_ws import datasets
 from cugraph_ws.accessor import register as _register_accessors
 from cugraph_ws.algorithms import public as _public
 from cugraph_ws.algorithms.public import *  # noqa: F403
@@ -31,6 +32,8 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.methods import Graph
+from cugraph_ws.pictures.layout import layout
+from cugraph_ws.pictures.plot import plot
 from cugraph_ws.program.combines import bitset, first_by, histogram, top
 from cugraph_ws.program.declarations import (
     boolean,
@@ -98,6 +101,7 @@ __all__ = [
     "boolean",
     "check",
     "cluster_scan",
+    "datasets",
     "distribution",
     "edge",
     "edge_program",
@@ -115,6 +119,7 @@ __all__ = [
     "int32",
     "int64",
     "l1_norm",
+    "layout",
     "least_at",
     "like",
     "local_cluster",
@@ -128,6 +133,7 @@ __all__ = [
     "parameter",
     "phase",
     "phases",
+    "plot",
     "predecessor",
     "run",
     "sum_at",

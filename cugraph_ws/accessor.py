@@ -22,6 +22,8 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.methods import add_methods
 from cugraph_ws.methods import Graph
+from cugraph_ws.pictures.layout import layout
+from cugraph_ws.pictures.plot import plot
 from cugraph_ws.suggestions import did_you_mean
 
 __all__ = ["NAME", "EdgeFrameAccessor", "register"]
@@ -94,6 +96,7 @@ class EdgeFrameAccessor(Generic[FrameT]):
     graph = constructor(Graph)
     run: Callable[..., Result[FrameT]] = _method(run, "graph")
     check: Callable[..., CheckReport] = _method(check, "graph")
+    layout = method(layout)
 
     # These lines are written by ci/functions.py.
     adamic_adar = method(public.adamic_adar)
@@ -194,7 +197,9 @@ def register() -> None:
     A `.ws` of another package is kept.  Graphs get the functions as methods at once.
     """
     functions = {name: declared.function for name, declared in ALGORITHMS.items()}
-    add_methods({**functions, "run": _run_on(run), "check": _run_on(check)})
+    more: dict[str, Callable[..., Any]] = {"layout": layout, "plot": plot}
+    more |= {"run": _run_on(run), "check": _run_on(check)}
+    add_methods({**functions, **more})
     wrapt.register_post_import_hook(_register_pandas, "pandas")
     wrapt.register_post_import_hook(_register_polars, "polars")
     wrapt.register_post_import_hook(_register_pandas, "cudf")  # the same interface as pandas'
