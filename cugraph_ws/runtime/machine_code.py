@@ -12,9 +12,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
+import logging
 import os
 import pickle
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -44,6 +46,7 @@ __all__ = [
     "write_entry",
 ]
 
+LOG = logging.getLogger("cugraph_ws")
 MAGIC = b"cugraph_ws entry 1\n"
 DIGEST = 32  # bytes
 STEM = 48  # most characters of a program's name in a file's name
@@ -250,6 +253,7 @@ class CodeCache:
         self._options = options
         self._digest: str | None = None  # of its code; asked when it is first called
         self._folder: Path | None = None
+        self._missed = 0.0  # when code was last asked for and not there
 
     @property
     def cache_path(self) -> str | None:
@@ -276,6 +280,7 @@ class CodeCache:
         """
         compiled = self._kept(sig, target_context)
         if compiled is None:
+            self._missed = time.perf_counter()
             look(report=False)
         return compiled
 
@@ -305,6 +310,8 @@ class CodeCache:
         """
         from numba.core.serialize import dumps
 
+        name, seconds = self._function.__qualname__, time.perf_counter() - self._missed
+        LOG.info("compiled %s in %.2f s", name, seconds)
         if data.library.has_dynamic_globals or any(not lifted.can_cache for lifted in data.lifted):
             return
         name, folder = self._name(sig, data.codegen.magic_tuple()), self.cache_path
