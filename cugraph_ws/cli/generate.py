@@ -45,7 +45,7 @@ def _options(function: F) -> F:
             "--output",
             required=True,
             type=A_FILE,
-            help="File to write: .parquet, .csv or .tsv, the last two also with .gz.",
+            help="File to write: .parquet, .csv, .tsv or .jsonl, the last three also with .gz.",
         ),
     ):
         function = option(function)

@@ -54,8 +54,6 @@ class Trace:
         What the messages between partitions consisted of: "vr", changed vertices of a boundary; "ms", all
         vertices of a boundary; "all", all owned vertices; "bits", a bit for each vertex of a boundary and one
         value.  If messages differ, for example "vr+ms".  Empty if nothing was sent.
-    predicted : list of float
-        Milliseconds that the exchange, with packing and unpacking, was predicted to take.
     phase : list of str or None
         In a run of several phases: the phase of the superstep.
     """
@@ -74,7 +72,6 @@ class Trace:
     layout: list[str] = field(default_factory=list)
     extrapolated: list[bool] = field(default_factory=list)
     exchange: list[str] = field(default_factory=list)
-    predicted: list[float] = field(default_factory=list)
     phase: list[str] | None = None
 
     def add(self, step: Step, seconds: float, holders: int) -> None:
@@ -109,7 +106,6 @@ class Trace:
         self.layout.extend([step.layout] * count)
         self.extrapolated.extend([False] * (count - 1) + [step.extrapolated])
         self.exchange.extend(_each(step.exchange, count))
-        self.predicted.extend([1000.0 * step.predicted / count] * count)
         if self.phase is not None:
             self.phase.extend([step.phase] * count)
 
@@ -131,7 +127,6 @@ class Trace:
             "layout": self.layout,
             "extrapolated": np.array(self.extrapolated, np.bool_),
             "exchange": self.exchange,
-            "predicted": np.array(self.predicted, np.float64),
             **named,
         }
 

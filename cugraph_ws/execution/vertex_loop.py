@@ -33,9 +33,9 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import own_constants
 from cugraph_ws.partition.exchange import Exchange
-from cugraph_ws.partition.exchange_times import names_of
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.partition.ways import names_of
 from cugraph_ws.program.binding import BoundProgram, bind, program_on
 from cugraph_ws.program.combines import out_of_range
 from cugraph_ws.program.edge_program import EdgeProgram
@@ -398,7 +398,6 @@ class VertexLoop(Loop):
             exchanges=counts.exchanges,
             extrapolated=replaced,
             exchange=[names_of(ways) if ways else "" for ways in counts.ways or [traffic.ways]],
-            predicted=traffic.predicted,
         )
 
     def _step_in(self, before: float) -> bool:

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from cugraph_ws.arguments import listed, shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.frames.lazy import computed, is_stream
 from cugraph_ws.frames.objects import from_objects
 from cugraph_ws.runtime.dispatch import provider
 
@@ -404,17 +405,23 @@ def is_frame(data: Any) -> bool:
     return hasattr(type(_unwrap(data)), "columns")  # of the type: a lazy frame would compute them
 
 
-def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
+def open_frame(
+    data: Any, argument: str, *, on_device: bool = False, columns: Sequence[str] | None = None
+) -> Frame:
     """Recognise a frame.
 
     Parameters
     ----------
-    data : pandas, Polars or cuDF DataFrame, or PyArrow Table
-        A `cudf.pandas` proxy is opened as the frame behind it; a Frame is returned as it is.
+    data : pandas, Polars or cuDF DataFrame, PyArrow Table, Polars LazyFrame, or relation
+        A `cudf.pandas` proxy is opened as the frame behind it; a Frame is returned as it is.  A
+        LazyFrame becomes a Polars DataFrame; a relation of DuckDB, a table of Ibis and other
+        objects with `columns` and `__arrow_c_stream__` become Arrow tables.
     argument : str
         The caller's name for it, for errors.
     on_device : bool
         Whether columns of a cuDF frame stay on the device; else it is copied to the host.
+    columns : sequence of str, optional
+        The columns that are computed of a lazy frame; by default all.
 
     Returns
     -------
@@ -436,12 +443,19 @@ def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     try:
-        table = nw.from_native(data, eager_only=True)
-        table.columns  # noqa: B018 - reading them refuses two of one name
+        table: Any = nw.from_native(data, pass_through=True)
+        if table is data and is_frame(data) and hasattr(data, "__arrow_c_stream__"):
+            data = pa.table(data)  # of a library that narwhals does not know
+            table = nw.from_native(data)
     except TypeError:
         raise InputError(_not_a_frame(data, argument)) from None
     except ValueError as error:  # two columns have the same name
         raise InputError(f"{argument}: {error}; rename the columns") from error
+    if isinstance(table, nw.LazyFrame) and not is_dask_frame(data):
+        table = computed(table, argument, columns)
+        data = table.to_native()
+    if not isinstance(table, nw.DataFrame):
+        raise InputError(_not_a_frame(data, argument))
     backend = table.implementation.value
     if backend not in ("pandas", "polars", "pyarrow"):
         raise InputError(
@@ -584,10 +598,10 @@ def _not_a_frame(data: Any, argument: str) -> str:
         )
     elif hasattr(data, "tocoo"):
         remedy = "Graph.from_matrix(matrix) takes sparse matrices"
+    elif is_stream(data):
+        remedy = "pyarrow.table(data) makes one: a stream can be read only once"
     elif isinstance(data, (Mapping, list, tuple)):
         remedy = "pandas.DataFrame(data), polars.DataFrame(data) or pyarrow.table(data) makes one"
-    elif hasattr(data, "collect"):
-        remedy = "it is lazy: .collect() it"
     elif hasattr(data, "compute"):
         remedy = "it is lazy: .compute() it"
     elif isinstance(data, (str, os.PathLike)):

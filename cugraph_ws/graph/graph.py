@@ -20,6 +20,7 @@ from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_lab
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.frames.base import is_dask_frame
+from cugraph_ws.frames.lazy import table_of_stream
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph import exports
 from cugraph_ws.graph.adjacency import Adjacency
@@ -73,9 +74,12 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
 
     Parameters
     ----------
-    edges : pandas, Polars, cuDF or Dask DataFrame, or PyArrow Table
+    edges : pandas, Polars, cuDF or Dask DataFrame, PyArrow Table, or another frame
         One row for each edge.  For a Dask frame, each worker of the current client's cluster
-        builds a shard, and results are Dask frames.
+        builds a shard, and results are Dask frames.  A Polars LazyFrame is computed, only the
+        columns that are read, and results are Polars DataFrames.  So are a relation of DuckDB and a
+        table of Ibis; for these, and for every other object with `__arrow_c_stream__`, such as a
+        `pyarrow.RecordBatchReader`, results are Arrow tables.
     source, destination : str or sequence of str
         The id columns of the edges' ends: integers, strings, bytes, categoricals, timestamps,
         dates or durations; several columns form one id.  Column names of pandas and cuDF frames
@@ -167,6 +171,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         check_choice("self_loops", self_loops, get_args(Loops))
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
+        edges, vertices = table_of_stream(edges), table_of_stream(vertices)
         weight = weight_column(edges, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         check_duplicates(duplicates, carried)

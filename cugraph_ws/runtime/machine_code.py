@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import io
 import os
 import pickle
 import sys
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ from cugraph_ws.runtime.atomic_files import (
     temporary_folder,
     write_private,
 )
+from cugraph_ws.runtime.function_identity import UnknownValueError, function_digest
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.paths import kernels_folder, native_path
+from cugraph_ws.runtime.paths import native_path
 
 __all__ = ["CodeCache", "cache_folder", "code_folder", "file_stem", "read_entry", "write_entry"]
 
@@ -179,14 +181,23 @@ def write_entry(path: Path, content: bytes) -> bool:
 # ----------------------------------------------------------------------- Numba's functions
 
 
-@lru_cache
-def _kernels_digest() -> str:
-    """Hash the CPU kernels, any of which may be part of a compiled function."""
-    digest, folder = hashlib.sha256(), kernels_folder()
-    for path in sorted([*folder.glob("cpu/*.py"), *folder.glob("accelerators/*/*.py")]):
-        digest.update(str(path.relative_to(folder)).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+class _Reader(pickle.Unpickler):
+    """Reads an entry, which a module of another name may have written: an edited program's keeps the rest."""
+
+    def __init__(self, content: bytes, function: Callable[..., Any]) -> None:
+        super().__init__(io.BytesIO(content))  # our own, unchanged by its digest
+        self._function = function
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class or function by name; the one that rebuilds environments uses the function's module."""
+        value = super().find_class(module, name)
+        if (module, name) == ("numba.core.environment", "_rebuild_env"):
+            return partial(_environment, value, self._function.__module__)
+        return value
+
+
+def _environment(rebuild: Callable[..., Any], module: str, _writer: str, *rest: Any) -> Any:
+    return rebuild(module, *rest)
 
 
 class CodeCache:
@@ -200,10 +211,13 @@ class CodeCache:
     ----------
     function : callable
         The Python function.
+    options : str
+        How Numba compiles it.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: str = "") -> None:
         self._function = function
+        self._options = options
         self._folder: Path | None = None
 
     @property
@@ -243,7 +257,7 @@ class CodeCache:
         if content is None:
             return None
         try:
-            known, payload = pickle.loads(content)  # noqa: S301 - our own, unchanged by its digest
+            known, payload = _Reader(content, self._function).load()
             if known != sig:
                 return None
             return CompileResult._rebuild(target_context, *payload)
@@ -289,25 +303,16 @@ class CodeCache:
         folder, function = self.cache_path, self._function
         if folder is None:
             return None
-        path = inspect.getfile(function)
-        file = Path(path).name  # the name of a generated module has a hash of its text
-        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        try:
+            digest = function_digest(function)
+        except UnknownValueError:  # stale code could not be told from good code
+            return None
         facts = (
-            file, _file_digest(path), function.__qualname__, function.__code__.co_firstlineno, function.__code__.co_code,
-            repr(cells), _kernels_digest(), repr(sig), codegen.magic_tuple(), numba.__version__,
+            digest, self._options, repr(sig), codegen.magic_tuple(), numba.__version__,
             llvmlite.__version__, sys.version, sys.abiflags,
         )  # fmt: skip
         key = hashlib.sha256(repr(facts).encode()).hexdigest()[:40]
-        stem = f"{file_stem(Path(file).stem)}.{file_stem(function.__qualname__)}"
-        return Path(folder) / f"{stem}-{key}.nbc"
-
-
-def _file_digest(path: str) -> str:
-    """Return the hash of a source file, empty if there is none."""
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
-        return ""
+        return Path(folder) / f"{file_stem(function.__qualname__)}-{key}.nbc"
 
 
 def _folder_for(file: str) -> Path | None:

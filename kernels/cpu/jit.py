@@ -40,7 +40,7 @@ def jit(function: F) -> F:
     """Compile a loop that threads call; division by zero follows IEEE 754, as NumPy's does."""
     compiled: Any = numba.njit(**OPTIONS)(function)
     if compiled is not function:  # the same function if the compiler is switched off
-        compiled._cache = CodeCache(function)
+        compiled._cache = CodeCache(function, repr(OPTIONS))
     loop: F = compiled
     return loop
 

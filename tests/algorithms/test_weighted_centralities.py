@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from emulator.device import emulated
 from every_engine import answers, the_answer
-from shapes import SHAPES, build, edge_frame, grid, random_edges, rmat, undirected
+from shapes import SHAPES, build, column, edge_frame, grid, random_edges, rmat, undirected
 from thread_ranks import on_ranks, share
 from verify import Edges
 
@@ -114,6 +114,19 @@ def test_parallel_edges_and_lengths_of_one_are_as_without_lengths() -> None:
     with build(plain) as graph:
         for function in FUNCTIONS:
             pd.testing.assert_frame_equal(function(graph, weighted=True), function(graph))
+
+
+@pytest.mark.parametrize("function", [ws.betweenness_centrality, ws.edge_betweenness_centrality])
+def test_lengths_that_are_lost_beside_distances_are_left_to_array_operations(function: Any) -> None:
+    """1e16 + 1 is 1e16, so that 3 is as far as 2, and both before and after it in an order by distance."""
+    source, destination = np.array([[0, 1], [1, 3], [1, 2], [3, 2], [2, 4]]).T
+    weight = np.array([1e16, 1.0, 1.0, 1.0, 4e16])
+    with build(Edges(source, destination, 5, weight, True)) as graph:
+        found = column(function(graph, normalized=False, weighted=True), "betweenness_centrality")
+    if function is ws.betweenness_centrality:
+        assert found.tolist() == [0.0, 3.0, 3.0, 1.0, 0.0]
+    else:
+        assert found.tolist() == [4.0, 3.0, 3.0, 3.0, 4.0]
 
 
 def test_lengths_of_zero_reach_but_do_not_count_in_harmonic_sums() -> None:

@@ -12,6 +12,7 @@ import sys
 import textwrap
 import warnings
 import weakref
+import zlib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +24,7 @@ import pytest
 from conftest import COMPILED
 
 import cugraph_ws as ws
-from cugraph_ws.kernels.cpu.jit import inline
+from cugraph_ws.kernels.cpu.jit import OPTIONS, inline
 from cugraph_ws.program import codegen, modules
 from cugraph_ws.runtime import atomic_files, machine_code
 from cugraph_ws.runtime.machine_code import (
@@ -43,10 +44,37 @@ from cugraph_ws.kernels.cpu.jit import jit
 
 @jit
 def total(values):
-    found = 0.0
+    found = 0.0 * SALT
     for place in range(len(values)):
         found += values[place] * FACTOR
     return found
+"""
+
+SEARCH = """
+import cugraph_ws as ws
+
+@ws.vertex_program
+class Search:
+    hops: ws.int64
+    start: ws.vertex_set
+
+    def init(vertex, p, own):
+        return 0 if own.start else 2**40
+
+    def starts(state):
+        return state.hops == 0
+
+    def compute(src, edge):
+        return src.hops + LENGTH
+
+    combine = min
+    asynchronous = True
+
+    def apply(old, gathered):
+        return min(old.hops, gathered)
+
+    def priority(state):
+        return state.hops
 """
 
 PROGRAM = """
@@ -226,7 +254,9 @@ def kernel(tmp_path, monkeypatch):
     path = tmp_path / "kernel_of_a_test.py"
 
     def load(factor: float = 2.0) -> ModuleType:
-        path.write_text(f"# {tmp_path}\n" + KERNEL.replace("FACTOR", str(factor)), encoding="utf-8")
+        salt = zlib.crc32(str(tmp_path).encode())  # no test may find another's code
+        text = f"SALT = {salt}\n" + KERNEL.replace("FACTOR", str(factor))
+        path.write_text(text, encoding="utf-8")
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None
         assert spec.loader is not None
@@ -293,7 +323,7 @@ def test_an_entry_that_is_whole_and_nonsense_is_compiled_again(content, kernel):
     assert compiled(load())
 
 
-def test_code_is_kept_and_loaded(kernel, monkeypatch, tmp_path):
+def test_code_is_kept_and_loaded(kernel, monkeypatch):
     """The cache by itself, as Numba's dispatcher calls it."""
     load, folder = kernel
     total = load().total
@@ -302,7 +332,7 @@ def test_code_is_kept_and_loaded(kernel, monkeypatch, tmp_path):
     (entry,) = entries(folder)
     content = read_entry(entry)
     entry.unlink()
-    cache, context = CodeCache(total.py_func), total.targetctx
+    cache, context = CodeCache(total.py_func, repr(OPTIONS)), total.targetctx
     assert cache.load_overload(sig, context) is None
     cache.save_overload(sig, result)
     assert entries(folder) == [entry]
@@ -311,9 +341,10 @@ def test_code_is_kept_and_loaded(kernel, monkeypatch, tmp_path):
         write_entry(entry, nonsense)
         assert cache.load_overload(sig, context) is None
     write_entry(entry, content)
-    assert CodeCache(total.py_func).load_overload(sig, context) is not None
-    (tmp_path / "kernel_of_a_test.py").unlink()
-    assert CodeCache(total.py_func).load_overload(sig, context) is None, "another source"
+    assert CodeCache(total.py_func, repr(OPTIONS)).load_overload(sig, context) is not None
+    other = load(factor=12.5).total.py_func
+    assert CodeCache(other, repr(OPTIONS)).load_overload(sig, context) is None, "another source"
+    assert CodeCache(total.py_func).load_overload(sig, context) is None, "other options"
     monkeypatch.setattr(machine_code, "_folder_for", lambda file: None)
     cache = CodeCache(total.py_func)
     assert cache.cache_path is None
@@ -440,6 +471,34 @@ def run_script(folder: Path, before: str = "", **environment: str | None) -> str
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+@needs_compiler
+def test_an_edit_of_a_program_compiles_what_depends_on_it(tmp_path, monkeypatch):
+    """In one process, as in a notebook; `balance` and others of a search's loops depend on no function of a program."""
+    monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path))
+    graph = ws.Graph(pa.table({"source": [0, 1, 2], "destination": [1, 2, 3]}))
+    assert ws.run(edited("1"), graph, start=0)["hops"].to_pylist() == [0, 1, 2, 3]
+    before = set(tmp_path.rglob("*.nbc"))
+    assert ws.run(edited("2"), graph, start=0)["hops"].to_pylist() == [0, 2, 4, 6]
+    added = {path.name.split("-")[0] for path in set(tmp_path.rglob("*.nbc")) - before}
+    assert "push_fused" in added
+    assert not added & {"initialise", "select_started", "balance", "_next_bucket"}
+    assert len(added) < len(before)
+
+
+def edited(length: str) -> Any:
+    """Return a search that adds `length` to the distance for each edge."""
+    text = SEARCH.replace("LENGTH", length)
+    path = Path(os.environ["CUGRAPH_WS_CACHE_DIR"]) / f"search_{length}.py"
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module.Search
 
 
 @needs_compiler

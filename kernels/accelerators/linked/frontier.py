@@ -9,7 +9,7 @@ either).
 
 A window has two halves, for exchanges of even and of odd serial numbers: a rank may be one exchange ahead,
 since it waits for the headers of the previous one, but never two.  If a message does not fit its place, all ranks
-see that in the headers, and the launch ends: the exchange is left to `kernels/cuda/linked_exchange.py` or to the
+see that in the headers, and the launch ends: the exchange is left to `kernels/accelerators/linked/exchange.py` or to the
 hosts.
 
 Vertices that other ranks hold as ghosts are found by a bitmap for each rank, with the number of ones before
@@ -22,12 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import add
-from cugraph_ws.kernels.cuda.cooperative import clear_following, following, warps_of
-from cugraph_ws.kernels.cuda.interface import SETTLES, copy_sent, with_sums
-from cugraph_ws.kernels.cuda.layout import (
-    AHEAD,
-    ALLOWED,
+from cugraph_ws.kernels.accelerators.linked.exchange import meet
+from cugraph_ws.kernels.accelerators.linked.layout import (
     BOX_ACTIVE,
     BOX_COUNT,
     BOX_FULL,
@@ -36,13 +32,20 @@ from cugraph_ws.kernels.cuda.layout import (
     BOX_READ,
     BOX_SERIAL,
     BOX_WORDS,
+    MEETINGS,
+)
+from cugraph_ws.kernels.cuda.bitmaps import add
+from cugraph_ws.kernels.cuda.cooperative import clear_following, following, warps_of
+from cugraph_ws.kernels.cuda.interface import SETTLES, copy_sent, with_sums
+from cugraph_ws.kernels.cuda.layout import (
+    AHEAD,
+    ALLOWED,
     COUNT,
     DEGREES,
     FRONTIER_BLOCK,
     KEPT,
     LARGE,
     LISTED,
-    MEETINGS,
     NEAR_ROWS,
     OVER,
     PHASE,
@@ -53,7 +56,6 @@ from cugraph_ws.kernels.cuda.layout import (
     UNSENT,
     WOKEN,
 )
-from cugraph_ws.kernels.cuda.linked_exchange import meet
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
     any_of,

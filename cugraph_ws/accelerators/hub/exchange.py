@@ -8,11 +8,12 @@ that holds all of them copies the whole outbox.  Long outboxes are sent in piece
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.accelerators.hub.messages import HostHub
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
@@ -21,7 +22,7 @@ from cugraph_ws.contract import BoundaryUpdate
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.arrays import all_true
-from cugraph_ws.runtime.communicator import Hub, Links
+from cugraph_ws.runtime.communicator import Links
 from cugraph_ws.runtime.device import device
 
 __all__ = ["HubRankExchange"]
@@ -33,6 +34,12 @@ PADDING = 1 << 10  # bytes of a buffer that are left to the gaps between arrays
 WHOLE, LISTED, BITS = range(
     3
 )  # what an outbox has: all of its vertices, some listed ones, a bit for each
+
+
+class LinksOverHub(Links, Protocol):
+    """Links whose messages go through a hub."""
+
+    hub: HostHub
 
 
 class Outboxes(NamedTuple):
@@ -129,16 +136,21 @@ class HubRankExchange(DeviceRankExchange):
     """
 
     def __init__(
-        self, shard: ShardGraph, part: ProgramPart, links: Links, *, method: Any, **options: Any
+        self,
+        shard: ShardGraph,
+        part: ProgramPart,
+        links: LinksOverHub,
+        *,
+        method: Any,
+        **options: Any,
     ) -> None:
         self._outboxes = _outboxes(shard, part, everything=method == "all")
-        assert links.hub is not None
-        self._hub: Hub = links.hub
+        self._hub = links.hub
         xp = device().xp
         # By peer: how many ghosts its list has, and which of its entries they are
         self._found = xp.zeros(shard.comm.size, np.float64)
         self._picked: dict[int, DeviceArray] = {}
-        self._kernels = device().module("hub")
+        self._kernels = device().module("hub.outboxes")
         super().__init__(shard, part, links, method=method, **options)
 
     def _most(
@@ -148,10 +160,9 @@ class HubRankExchange(DeviceRankExchange):
         self._held = counts
         return np.where(counts > 0, self._outboxes.sizes[:, None], 0), np.zeros_like(counts)
 
-    def _by_rank(self, sizes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what each rank sends: each message leaves its GPU once."""
-        largest: npt.NDArray[Any] = sizes.max(axis=1)
-        return largest
+    def _leaving(self, sizes: npt.NDArray[np.int64]) -> int:
+        """Return the bytes that leave all GPUs: each message leaves its own once."""
+        return int(sizes.max(axis=1).sum())
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Store which ranks send changed vertices only."""

@@ -77,7 +77,10 @@ def segment_size(size: int, room: int) -> int:
 
 
 class HostHub:
-    """One rank's side of the hub; see `cugraph_ws.runtime.communicator.Hub`.
+    """One rank's side of the hub; whose messages are queued on the GPU.
+
+    The host does not wait.  A message fits in one buffer.  Every rank receives or skips each message of every other rank, in
+    the order in which they were sent.  If ranks send several, each publishes its next message before it receives the others'.
 
     Parameters
     ----------
@@ -100,7 +103,16 @@ class HostHub:
     # --------------------------------------------------------------------------- messages to all
 
     def publish(self, arrays: Sequence[Any], readers: Sequence[int]) -> None:
-        """Queue a copy of device arrays to this rank's outbox, once for all readers."""
+        """Queue a copy of device arrays to this rank's outbox, once for all readers.
+
+        The arrays must be neither modified nor freed before `join`.
+
+        Parameters
+        ----------
+        arrays : sequence of device array
+        readers : sequence of int
+            The ranks that receive the message; all others skip it.
+        """
         beside = sum(array.nbytes for array in arrays) >= BESIDE
         if beside:
             self._queue.fork()
@@ -120,7 +132,20 @@ class HostHub:
             self._queue.back()
 
     def receive(self, owner: int, kinds: Sequence[tuple[Any, int]]) -> list[Any]:
-        """Wait, on the GPU, for a rank's next message, and return its arrays."""
+        """Wait, on the GPU, for a rank's next message, and return its arrays.
+
+        Parameters
+        ----------
+        owner : int
+            The rank.
+        kinds : sequence of (dtype, int)
+            Dtype and length of each array.
+
+        Returns
+        -------
+        list of device array
+            In host memory; valid until `release`.
+        """
         self.skip(owner)
         serial = self._seen[owner]
         self._queue.wait(owner, serial % 2, serial)

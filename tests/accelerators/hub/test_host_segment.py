@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from cugraph_ws.runtime import host_segment
-from cugraph_ws.runtime.host_segment import ABANDONED, PREFIX, Segment, free_bytes, sweep
+from cugraph_ws.accelerators.hub import segment as host_segment
+from cugraph_ws.accelerators.hub.segment import ABANDONED, PREFIX, Segment, free_bytes, sweep
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Links between GPUs of one host that exchange through its memory; see `cugraph_ws.dask.host_hub`.
+"""Links between GPUs of one host that exchange through its memory; see `cugraph_ws.accelerators.hub.messages`.
 
 GPUs need not address each other, and ranks may share one.
 """
@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cugraph_ws.accelerators.hub import stream_words
+from cugraph_ws.accelerators.hub.exchange import HubRankExchange
+from cugraph_ws.accelerators.hub.messages import WORD, HostHub, segment_size, words_of
+from cugraph_ws.accelerators.hub.segment import Segment, free_bytes, sweep
 from cugraph_ws.dask.gpu_links import GpuLinks
-from cugraph_ws.dask.host_hub import WORD, HostHub, segment_size, words_of
 from cugraph_ws.errors import EngineError
-from cugraph_ws.runtime import stream_words
 from cugraph_ws.runtime.communicator import Communicator, RunAbandonedError
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.host import host
-from cugraph_ws.runtime.host_segment import Segment, free_bytes, sweep
 
 if TYPE_CHECKING:
     from cugraph_ws.dask.worker import DaskCommunicator
 
-__all__ = ["HubLinks", "StreamQueue", "on_one_host"]
+__all__ = ["HubLinks", "StreamQueue"]
 
 ROOM = (
     1 << 24
@@ -37,16 +37,12 @@ SOON = 5.0  # seconds after which that is done less often
 LATER = 0.5  # seconds between two releases from then on
 TRIALS = 4  # messages of all ranks before the first run: two for each half of a buffer
 PATIENCE = 20.0  # seconds for these
+BYTE = 4e-11  # seconds through host memory, until that is measured
 PAUSE = 1e-4  # seconds between two looks at them
 
 
-def on_one_host(comm: Communicator) -> bool:
-    """Return whether all ranks are on one host; collective."""
-    return len({tuple(identity) for identity in comm.allgather(list(host()))}) == 1
-
-
 class StreamQueue:
-    """The current GPU's stream, and the segments of all ranks; see `cugraph_ws.dask.host_hub.Queue`.
+    """The current GPU's stream, and the segments of all ranks; see `cugraph_ws.accelerators.hub.messages.Queue`.
 
     Parameters
     ----------
@@ -148,6 +144,10 @@ class HubLinks(GpuLinks):
         If there is too little shared memory, or a GPU cannot address it; raised on all ranks.
     """
 
+    hub: HostHub
+    exchange_class = HubRankExchange
+    byte = BYTE
+
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
         self._segments: list[Segment] = []
         self._queue: StreamQueue | None = None
@@ -173,7 +173,7 @@ class HubLinks(GpuLinks):
             if own_segment is not None:
                 own_segment.forget()
         assert self._queue is not None
-        self.hub = self._hub = HostHub(self._queue, comm.rank, comm.size, room)
+        self.hub = HostHub(self._queue, comm.rank, comm.size, room)
         self._try(comm)
 
     def _map(self, rank: int, own: Segment, names: Sequence[str]) -> str:
@@ -197,7 +197,7 @@ class HubLinks(GpuLinks):
         why = ""
         try:
             for turn in range(TRIALS):
-                self._hub.gather(own_numbers[turn : turn + 1], everyone[turn])
+                self.hub.gather(own_numbers[turn : turn + 1], everyone[turn])
         except EngineError as error:
             why = str(error)
         _agree(comm, why)
@@ -217,12 +217,12 @@ class HubLinks(GpuLinks):
     def post(self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]) -> None:
         """Queue sending arrays and receiving into others."""
         self._refuse_lost()
-        self._hub.post(outgoing, incoming)
+        self.hub.post(outgoing, incoming)
 
     def gather(self, own: Any, everyone: Any) -> None:
         """Queue an all-gather of an array."""
         self._refuse_lost()
-        self._hub.gather(own, everyone)
+        self.hub.gather(own, everyone)
 
     def wait(self, mark: Any) -> None:
         """Wait for the GPU; raise if a rank is lost or has left meanwhile."""

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from thread_ranks import on_ranks
 
-from cugraph_ws.dask import host_hub
-from cugraph_ws.dask.host_hub import HostHub, segment_size
+from cugraph_ws.accelerators.hub import messages
+from cugraph_ws.accelerators.hub.messages import HostHub, segment_size
 
 ROOM = 1 << 10  # bytes of a buffer; a quarter of that for a single rank
 WITHIN = 20.0  # seconds for a wait
@@ -161,7 +161,7 @@ def exchange(hub, rank, size, number, lengths, reads):
 @pytest.mark.parametrize("lanes", [1, 2])
 @pytest.mark.parametrize(("size", "seed"), [(2, 1), (2, 2), (3, 3), (3, 4), (4, 5), (4, 6)])
 def test_no_rank_waits_for_itself(monkeypatch, lanes, size, seed):
-    monkeypatch.setattr(host_hub, "BESIDE", 200)  # bytes: some messages go beside, others do not
+    monkeypatch.setattr(messages, "BESIDE", 200)  # bytes: some messages go beside, others do not
     segments = [np.zeros(segment_size(size, ROOM), np.uint8) for _ in range(size)]
     steps = steps_of(seed, size)
 

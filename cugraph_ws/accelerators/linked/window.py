@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.layout import BOX_WORDS
+from cugraph_ws.kernels.accelerators.linked.layout import BOX_WORDS
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.driver import installed_gpus
 from cugraph_ws.runtime.host import host
@@ -30,7 +30,7 @@ SUPERSTEP_BITS = 28  # low bits of a serial number, for the superstep; the other
 
 
 class GpuWindow:
-    """The pieces of all ranks; see `cugraph_ws.runtime.communicator.Window`.
+    """The pieces of all ranks; see `cugraph_ws.accelerators.linked.launches.Window`.
 
     Parameters
     ----------
@@ -81,6 +81,10 @@ class GpuWindow:
     def starts(self, kind: Any) -> Any:
         """Return where each rank's part of these arrays begins."""
         return self._made(kind)[1]
+
+    def begin(self, run: str) -> None:
+        """Set the current run; collective."""
+        self.serial = first_serial(run)
 
     def ring(self) -> None:
         """Make kernels that wait for a lost rank end."""

@@ -15,11 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.kernels.cuda.bitmaps import GROUPS, has, votes
-from cugraph_ws.kernels.cuda.interface import copy_sent
-from cugraph_ws.kernels.cuda.layout import (
-    AHEAD,
-    ALLOWED,
+from cugraph_ws.kernels.accelerators.linked.layout import (
     ARRIVED,
     BOX_ACTIVE,
     BOX_BITS,
@@ -33,20 +29,26 @@ from cugraph_ws.kernels.cuda.layout import (
     BOX_SENT,
     BOX_SERIAL,
     BOX_WORDS,
-    COUNT,
     EXAMPLE,
     IN_BITS,
-    KEPT,
-    LARGE,
     MARKED,
     MEETINGS,
+    UNLIKE,
+)
+from cugraph_ws.kernels.cuda.bitmaps import GROUPS, has, votes
+from cugraph_ws.kernels.cuda.interface import copy_sent
+from cugraph_ws.kernels.cuda.layout import (
+    AHEAD,
+    ALLOWED,
+    COUNT,
+    KEPT,
+    LARGE,
     OVER,
     PHASE,
     PULL,
     SMALL,
     STEPS,
     TURN,
-    UNLIKE,
     UNSENT,
     WOKEN,
 )

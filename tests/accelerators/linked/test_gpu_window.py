@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from thread_ranks import on_ranks
 
-from cugraph_ws.dask import gpu_window
-from cugraph_ws.dask.gpu_window import capacity_of, first_serial, open_window
-from cugraph_ws.kernels.cuda.layout import BOX_WORDS
+from cugraph_ws.accelerators.linked import window as gpu_window
+from cugraph_ws.accelerators.linked.window import capacity_of, first_serial, open_window
+from cugraph_ws.kernels.accelerators.linked.layout import BOX_WORDS
 
 PIECE = 1 << 30  # addresses from one piece to the next
 

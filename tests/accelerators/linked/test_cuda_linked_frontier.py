@@ -21,7 +21,7 @@ from thread_ranks import over_links, share
 from verify import Edges
 
 import cugraph_ws as ws
-from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
+from cugraph_ws.accelerators.linked.executor import LinkedFrontierExecutor
 from cugraph_ws.errors import WorkerLostError
 
 ROOM = 1 << 10  # vertices of a message: more than any graph here has
@@ -240,7 +240,7 @@ def test_a_launch_ends_once_a_rank_is_lost():
                     ws.run(ws.BFS, shard, **planned(**arguments))
                 return "raised"
             with (
-                patch.object(CudaPartitionedFrontierExecutor, "superstep", fail),
+                patch.object(LinkedFrontierExecutor, "superstep", fail),
                 pytest.raises(ZeroDivisionError),
             ):
                 ws.run(ws.BFS, shard, **planned(**arguments))
@@ -252,7 +252,7 @@ def test_a_launch_ends_once_a_rank_is_lost():
                 raise ZeroDivisionError
             return usual(executor, choice, sums)
 
-        usual = CudaPartitionedFrontierExecutor.superstep
+        usual = LinkedFrontierExecutor.superstep
         assert over_links(2, work, capacity=ROOM) == ["raised", "failed"]
 
 

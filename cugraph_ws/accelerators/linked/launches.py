@@ -1,6 +1,6 @@
 """Supersteps of frontiers on several GPUs, with their exchange, without the hosts between them.
 
-See `kernels/cuda/linked_frontier.py` and `kernels/cuda/linked_exchange.py`.  Hosts do the exchange of large
+See `kernels/accelerators/linked`.  Hosts do the exchange of large
 frontiers whose vertices have different values, as lists of these.
 """
 
@@ -8,24 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from cugraph_ws.backends.cuda.borders import borders_of
 from cugraph_ws.backends.cuda.frontier import GLANCE, LONGEST
 from cugraph_ws.backends.cuda.schedule import launch_shape
-from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.kernels.accelerators.linked import layout
+from cugraph_ws.kernels.cuda.layout import FRONTIER_BLOCK
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import all_true
-from cugraph_ws.runtime.communicator import Links, Window
+from cugraph_ws.runtime.communicator import Links
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared
 
-__all__ = ["LinkedArrays", "LinkedLaunch", "LinkedSteps", "Mirrors", "mirrors_of"]
+__all__ = ["LinkedArrays", "LinkedLaunch", "LinkedSteps", "Mirrors", "Window", "mirrors_of"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
 GROUPS = 8  # entries that a thread handles at once in the kernels of an exchange in bits
+
+
+class Window(Protocol):
+    """Memory of all ranks' GPUs that a kernel of each can address; see `kernels/accelerators/linked`.
+
+    Attributes
+    ----------
+    capacity : int
+        Most vertices in a list.
+    marks : int
+        Most words of a message in bits.
+    serial : int
+        Serial number of the next exchange; the same on all ranks.
+    alarm : device array of int64, shape (1,)
+        Not 0 once a rank is lost.
+    """
+
+    capacity: int
+    marks: int
+    serial: int
+    alarm: Any
+
+    def arrays(self, kind: Any) -> tuple[Any, ...]:
+        """Return headers (int64), positions (int32), values of a dtype, and bits (uint32), as kernel arguments."""
+
+    def starts(self, kind: Any) -> Any:
+        """Return where each rank's headers, positions, values, and bits begin: int64, shape (4 * ranks,)."""
 
 
 class Mirrors(NamedTuple):
@@ -211,7 +239,7 @@ class LinkedLaunch:
         self._shared = window.arrays(kind), window.starts(kind)
         self._arrays, self._room = arrays, room
         self._small = kernels.prepare_together(
-            "traverse_linked", max(size, part.laid.arcs), layout.FRONTIER_BLOCK, size, arrays.rows,
+            "traverse_linked", max(size, part.laid.arcs), FRONTIER_BLOCK, size, arrays.rows,
             arrays.edges, arrays.state, arrays.constants, arrays.bitmaps, arrays.queue, arrays.lists,
             *arrays.parameters, 0, 1, 1, window.capacity, spend, 0, self._links,
             tuple(mirrors[:4]), *self._shared, self._ledger, window.alarm, arrays.control, arrays.records,
